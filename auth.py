@@ -1,0 +1,84 @@
+"""The bearer check: every request needs the token, in exactly the form of the interface's §5."""
+
+import hmac
+import re
+from collections.abc import Container, Iterable
+
+from flask import Flask, request
+from werkzeug.exceptions import Unauthorized
+
+DEFAULT_TOKEN = "dev-token"
+"""Published, and therefore good for loopback only."""
+
+CHALLENGE = 'Bearer realm="project-and-deployment-service"'
+FORM = (
+    "Send the header `Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer, one space, "
+    "a token that this service was started with, and nothing else"
+)
+
+
+class TokenMissing(Unauthorized):
+    """No attempt at a bearer token: RFC 6750 §3.1 wants no `error` in the challenge then."""
+
+    problem = "token_missing"
+    description = f"{FORM}. This request has no bearer token."
+    challenge = CHALLENGE
+
+    def get_headers(self, *args: object) -> list[tuple[str, str]]:
+        return [("WWW-Authenticate", self.challenge)]
+
+
+class TokenInvalid(TokenMissing):
+    """An attempt in another form, or with a token that is not known."""
+
+    problem = "token_invalid"
+    description = f"{FORM}. What this request sent differs from that."
+    challenge = f'{CHALLENGE}, error="invalid_token"'
+
+
+class BearerAuth:
+    """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`."""
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        # Longest first, so that a token that contains another is redacted as a whole.
+        self._tokens = sorted({*tokens}, key=len, reverse=True)
+        if not self._tokens:
+            raise ValueError("at least one token is needed")
+        for token in self._tokens:
+            if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
+                raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with =")
+
+    def check(self, header: str) -> None:
+        """Raise `TokenMissing` or `TokenInvalid` unless the Authorization header is right."""
+        scheme, _, sent = header.partition(" ")
+        # Every token is compared, each in constant time: how long it takes tells nothing.
+        known = [
+            hmac.compare_digest(token.encode(), sent.encode(errors="replace"))
+            for token in self._tokens
+        ]
+        if scheme == "Bearer" and any(known):
+            return
+        first_word = header.split(maxsplit=1)[:1]
+        attempted = bool(first_word) and first_word[0].lower() == "bearer"
+        raise TokenInvalid if attempted else TokenMissing
+
+    def redact(self, text: str) -> str:
+        """`text` with each valid token in it replaced by `***`."""
+        for token in self._tokens:
+            text = text.replace(token, "***")
+        return text
+
+
+def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> None:
+    """Deny every request without a token, but GET and HEAD of the open paths.
+
+    A `before_request` function of the app runs ahead of what routing found, so an unknown path or
+    a wrong method without a token is 401, too. The path is compared as it was sent.
+    """
+
+    @app.before_request
+    def check_token() -> None:
+        environ = request.environ
+        if request.method in ("GET", "HEAD") and environ["PATH_INFO"] in open_paths:
+            return
+        auth.check(environ.get("HTTP_AUTHORIZATION", ""))

@@ -1,0 +1,209 @@
+"""The records, the narrow Store that the views speak to, and its in-memory form.
+
+What shall replace `MemoryStore` has the methods of `Store` and passes `tests/test_store.py`.
+"""
+
+import json
+import secrets
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import cached_property
+from threading import Lock
+from typing import Protocol
+
+PACE = 2.0
+"""Seconds that a deployment stays in each running stage, unless told otherwise."""
+
+MAX_PROJECTS = 100_000
+
+
+class NameTaken(Exception):
+    """A project of that name exists."""
+
+
+class StoreFull(Exception):
+    """The store holds as many projects as it may."""
+
+
+def utc_now() -> datetime:
+    """The default clock."""
+    return datetime.now(timezone.utc)
+
+
+def random_id(prefix: str) -> str:
+    """The default source of ids: opaque, 64 random bits."""
+    return f"{prefix}_{secrets.token_hex(8)}"
+
+
+def unused_id(new_id: Callable[[str], str], prefix: str, taken: Container[str]) -> str:
+    """An id of `new_id` that is not `taken`."""
+    while (new := new_id(prefix)) in taken:
+        pass
+    return new
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339, UTC, milliseconds: `2026-01-05T09:00:00.000Z`."""
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A status and how many seconds it lasts; the last stage of a timeline has no end (`None`)."""
+
+    status: str
+    seconds: float | None = None
+
+
+Timeline = tuple[Stage, ...]
+
+
+def running(pace: float) -> Timeline:
+    """The timeline of a deployment that POST queues."""
+    return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project. `created_at` is UTC; `sent` is the JSON object with which the client made it."""
+
+    id: str
+    name: str
+    created_at: datetime
+    latest_deployment_id: str
+    sent: str
+    representation: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Write the wire form once: the service's members, then the very text that was sent.
+
+        The text is a JSON object that holds `name` and none of the service's members, so putting
+        these behind its brace is JSON again, and no digit or escape of the client's is touched.
+        """
+        given = {
+            "id": self.id,
+            "created_at": timestamp(self.created_at),
+            "latest_deployment_id": self.latest_deployment_id,
+        }
+        text = f"{json.dumps(given)[:-1]}, {self.sent[1:].lstrip()}"
+        object.__setattr__(self, "representation", text.encode())
+
+
+class ProjectList(tuple[Project, ...]):
+    """An immutable snapshot, oldest first; its wire form is made when first asked for, and kept."""
+
+    @cached_property
+    def representation(self) -> bytes:
+        return b'{"projects": [' + b", ".join([project.representation for project in self]) + b"]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A deployment. `created_at` is UTC; `project_id` is None for one of no project."""
+
+    id: str
+    project_id: str | None
+    created_at: datetime
+    timeline: Timeline
+
+    def status(self, now: datetime) -> str:
+        """The stage that its age has reached: a pure function of `now` and the record."""
+        age = (now - self.created_at).total_seconds()
+        for stage in self.timeline:
+            if stage.seconds is None or age < stage.seconds:
+                break
+            age -= stage.seconds
+        return stage.status
+
+    def representation(self, now: datetime) -> bytes:
+        """The wire form at the time `now`."""
+        return json.dumps(
+            {
+                "id": self.id,
+                "project_id": self.project_id,
+                "status": self.status(now),
+                "created_at": timestamp(self.created_at),
+            }
+        ).encode()
+
+
+class Store(Protocol):
+    """What the service needs of a store. Every method is atomic; nothing it returns changes."""
+
+    def now(self) -> datetime:
+        """The time by which the store dates its records and a status is told."""
+
+    def list_projects(self) -> ProjectList:
+        """All projects, oldest first."""
+
+    def create_project(self, name: str, sent: str) -> Project:
+        """Add a project and queue its first deployment.
+
+        Raises `NameTaken` for a name in use (compared code point by code point), else `StoreFull`.
+        """
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        """The deployment of that id, or None."""
+
+    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        """Hold these records, in this order, in place of all others."""
+
+
+class MemoryStore:
+    """A `Store` in dictionaries under one lock; the clock and the source of ids are arguments.
+
+    `new_id` is called with a prefix, `prj` or `dpl`.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        new_id: Callable[[str], str] = random_id,
+        pace: float = PACE,
+        max_projects: int = MAX_PROJECTS,
+    ) -> None:
+        self.now = clock
+        self._new_id = new_id
+        self._timeline = running(pace)
+        self._max_projects = max_projects
+        self._lock = Lock()
+        self._snapshot: ProjectList | None = None
+        self.reset((), ())
+
+    def list_projects(self) -> ProjectList:
+        with self._lock:
+            if self._snapshot is None:
+                self._snapshot = ProjectList(self._projects.values())
+            return self._snapshot
+
+    def create_project(self, name: str, sent: str) -> Project:
+        with self._lock:
+            if name in self._names:
+                raise NameTaken
+            if len(self._projects) >= self._max_projects:
+                raise StoreFull
+            project_id = unused_id(self._new_id, "prj", self._projects)
+            deployment_id = unused_id(self._new_id, "dpl", self._deployments)
+            project = Project(project_id, name, self.now(), deployment_id, sent)
+            deployment = Deployment(deployment_id, project_id, project.created_at, self._timeline)
+            self._projects[project_id] = project
+            self._deployments[deployment_id] = deployment
+            self._names.add(name)
+            self._snapshot = None
+            return project
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        with self._lock:
+            return self._deployments.get(deployment_id)
+
+    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        by_id = {project.id: project for project in projects}
+        names = {project.name for project in by_id.values()}
+        deployments_by_id = {deployment.id: deployment for deployment in deployments}
+        with self._lock:
+            self._projects = by_id
+            self._names = names
+            self._deployments = deployments_by_id
+            self._snapshot = None

@@ -1,0 +1,133 @@
+"""The bearer check, as a client meets it (interface §5, RFC 6750)."""
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import BEARER, TOKEN, assert_problem, client_of, unchanged
+
+MISSING = "token_missing"
+INVALID = "token_invalid"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code"),
+    [
+        (None, MISSING),
+        ("", MISSING),
+        (" ", MISSING),
+        (TOKEN, MISSING),
+        (f"Basic {TOKEN}", MISSING),
+        (f"Bearer{TOKEN}", MISSING),
+        (f"Bearer,{TOKEN}", MISSING),
+        (f"Basic x, Bearer {TOKEN}", MISSING),
+        ("Bearer", INVALID),
+        ("Bearer ", INVALID),
+        ("Bearer another", INVALID),
+        (f"bearer {TOKEN}", INVALID),
+        (f"BEARER {TOKEN}", INVALID),
+        (f"Bearer  {TOKEN}", INVALID),
+        (f"Bearer\t{TOKEN}", INVALID),
+        (f" Bearer {TOKEN}", INVALID),
+        (f"Bearer {TOKEN} ", INVALID),
+        (f"Bearer {TOKEN} x", INVALID),
+        (f"Bearer {TOKEN},", INVALID),
+        (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID),
+        (f'Bearer "{TOKEN}"', INVALID),
+        (f"Bearer {TOKEN.upper()}", INVALID),
+        (f"Bearer {TOKEN[:-1]}", INVALID),
+        (f"Bearer {TOKEN}n", INVALID),
+        (f"Bearer {TOKEN}\xe9", INVALID),
+        ("Bearer \xff\xfe", INVALID),
+        (f"Bearer\xa0{TOKEN}", INVALID),
+    ],
+)
+def test_only_the_exact_form_is_let_in(
+    anonymous: FlaskClient, authorization: str | None, code: str
+) -> None:
+    environ = {} if authorization is None else {"HTTP_AUTHORIZATION": authorization}
+    response = anonymous.get("/v1/projects", environ_overrides=environ)
+    problem = assert_problem(response, 401, code)
+    challenge = 'Bearer realm="project-and-deployment-service"'
+    if code == INVALID:
+        challenge += ', error="invalid_token"'
+    assert response.headers["WWW-Authenticate"] == challenge
+    assert "`Authorization: Bearer <ACCESS_TOKEN>`" in problem["detail"]
+    assert TOKEN not in response.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/v1",
+        "/v1/projects",
+        "/v1/deployments/x",
+        "/v1/nowhere",
+        "/v1/projects/",
+        "//v1/projects",
+        "//openapi.json",
+        "/openapi.json/",
+        "/_stub/nowhere",
+        "/_stub/health/",
+        "/favicon.ico",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "TRACE", "BREW"])
+def test_whatever_is_asked_for_a_token_comes_first(
+    anonymous: FlaskClient, method: str, path: str
+) -> None:
+    response = anonymous.open(path, method=method)
+    assert response.status_code == 401
+    if method != "HEAD":
+        assert_problem(response, 401, MISSING)
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/_stub/health"])
+def test_the_open_paths_ignore_the_token_and_others_need_it(
+    anonymous: FlaskClient, path: str
+) -> None:
+    for headers in ({}, {"Authorization": "Bearer wrong"}, BEARER):
+        assert anonymous.get(path, headers=headers).status_code == 200
+        head = anonymous.head(path, headers=headers)
+        assert (head.status_code, head.data) == (200, b"")
+    assert_problem(anonymous.post(path), 401, MISSING)
+    assert_problem(anonymous.post(path, headers=BEARER), 405, "method_not_allowed")
+
+
+def test_a_token_elsewhere_than_in_its_header_is_none(
+    anonymous: FlaskClient, client: FlaskClient
+) -> None:
+    with unchanged(client):
+        assert_problem(anonymous.get(f"/v1/projects?access_token={TOKEN}"), 401, MISSING)
+        response = anonymous.post("/v1/projects", data={"access_token": TOKEN})
+        assert_problem(response, 401, MISSING)
+        anonymous.set_cookie("access_token", TOKEN)
+        assert_problem(anonymous.get("/v1/projects"), 401, MISSING)
+
+
+def test_each_given_token_is_valid_and_the_published_one_no_longer() -> None:
+    tokens = ["one", "two.with-a_dot~+/=="]
+    app = create_app(tokens=tokens)
+    for token in tokens:
+        assert client_of(app, f"Bearer {token}").get("/v1/projects").status_code == 200
+    assert_problem(client_of(app).get("/v1/projects"), 401, INVALID)
+
+
+@pytest.mark.parametrize("tokens", [[], [""], ["a b"], ["a", "ä"], ["=a"], ["a\n"], ["a,b"]])
+def test_what_is_no_b64token_is_refused_at_the_start(tokens: list[str]) -> None:
+    with pytest.raises(ValueError, match="token"):
+        create_app(tokens=tokens)
+
+
+def test_a_token_in_a_pointer_is_redacted() -> None:
+    client = client_of(create_app(strict=True))
+    response = client.post("/v1/projects", json={"name": "a", f"x-{TOKEN}": 1})
+    problem = assert_problem(response, 422, "invalid_body")
+    assert problem["errors"][0]["pointer"] == "/x-***"
+
+
+def test_a_token_within_another_is_redacted_as_the_longer_one() -> None:
+    client = client_of(create_app(tokens=["abc", "abcdef"], strict=True), "Bearer abc")
+    response = client.post("/v1/projects", json={"name": "a", "abcdef": 1})
+    assert response.json["errors"][0]["pointer"] == "/***"

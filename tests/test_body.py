@@ -1,0 +1,265 @@
+"""What a body must be, and what becomes of one that is."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import create_app
+from tests.conftest import assert_problem, client_of, unchanged
+
+PATH = "/v1/projects"
+
+
+def post(client: FlaskClient, data: bytes, content_type: str | None = "application/json") -> Any:
+    return client.post(PATH, data=data, content_type=content_type)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        'application/json; charset="Utf-8"',
+        "APPLICATION/JSON ; CHARSET=utf-8",
+        "application/json; profile=x; v=1",
+        "application/json;",
+    ],
+)
+def test_json_in_utf8_is_taken_however_it_is_declared(
+    client: FlaskClient, content_type: str
+) -> None:
+    assert post(client, b'{"name": "a"}', content_type).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        None,
+        "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/problem+json",
+        "application/merge-patch+json",
+        "application/jsonp",
+        "text/json",
+        "application/json, application/json",
+        "application/json; charset=utf-16",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf8",
+        "*/*",
+        "json",
+    ],
+)
+def test_any_other_media_type_is_415(client: FlaskClient, content_type: str | None) -> None:
+    with unchanged(client):
+        response = post(client, b'{"name": "a"}', content_type)
+        problem = assert_problem(response, 415, "unsupported_media_type")
+    assert "`Content-Type: application/json`" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "status"),
+    [("gzip", 415), ("br", 415), ("x", 415), ("identity, gzip", 415), ("Identity", 201), ("", 201)],
+)
+def test_a_content_encoding_is_415(client: FlaskClient, encoding: str, status: int) -> None:
+    body = gzip.compress(b'{"name": "a"}') if status == 415 else b'{"name": "a"}'
+    response = client.post(
+        PATH, data=body, content_type="application/json", headers={"Content-Encoding": encoding}
+    )
+    assert response.status_code == status
+    if status == 415:
+        assert (
+            "Content-Encoding" in assert_problem(response, 415, "unsupported_media_type")["detail"]
+        )
+
+
+def sized(size: int) -> bytes:
+    return b'{"name": "a", "filler": "%s"}' % ((size - 27) * b"x")
+
+
+def test_a_body_may_have_64_kib_and_not_a_byte_more(client: FlaskClient) -> None:
+    assert len(sized(65536)) == 65536
+    with unchanged(client):
+        assert_problem(post(client, sized(65537)), 413, "body_too_large")
+        assert_problem(post(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
+        assert_problem(post(client, 70_000 * b"{"), 413, "body_too_large")
+    assert post(client, sized(65536)).status_code == 201
+
+
+def nested(levels: int) -> bytes:
+    inner = levels - 1
+    return b'{"name": "a", "x": %s%s}' % (inner * b"[", inner * b"]")
+
+
+MALFORMED: list[tuple[bytes, str]] = [
+    (b"", "line 1, column 1"),
+    (b" ", "line 1, column 2"),
+    (b"{", "line 1, column 2"),
+    (b'{"name": "a"', "line 1, column 13"),
+    (b'{"name":\n  }', "line 2, column 3"),
+    (b'{"name": "a",}', "line 1, column 1"),
+    (b'{"name": "a"} {}', "line 1, column 15"),
+    (b"{'name': 'a'}", "line 1, column 2"),
+    (b'{"name": "a"}\x00', "line 1, column 14"),
+    (b'{"name": "a\x01b"}', "line 1, column 12"),
+    (b'{"name": "a\nb"}', "line 1, column 12"),
+    (b'{"name": "\\x"}', "line 1, column 11"),
+    (b'{"name": "\\u12"}', "line 1, column"),
+    (b"name=a", "line 1, column 1"),
+    (b"NaN", "line 1, column 1"),
+    (b'{"name": "a", "x": NaN}', "line 1, column 20"),
+    (b'{"name": "a", "x": [-Infinity]}', "line 1, column 21"),
+    (b'{"name": "a", "x": Infinity}', "line 1, column 20"),
+    (b'{"name": "a", "x": 1e999}', "line 1, column 20"),
+    (b'{"name": "a", "x": -1.5E+400}', "line 1, column 20"),
+    (b'{"name": "a", "x": %s}' % (400 * b"9" + b".0"), "line 1, column 20"),
+    (b'{"name": "a", "x": 01}', "line 1, column 21"),
+    (b'{"name": "a", "x": +1}', "line 1, column 20"),
+    (b'{"name": "a", "x": .5}', "line 1, column 20"),
+    (b'{"name": "a", "x": 1.}', "line 1, column 21"),
+    (b'{"name": "a", "x": 0x10}', "line 1, column 21"),
+    (b'{"name": "a", "x": %s}' % (4301 * b"1"), "line 1, column 20"),
+    (b'{"name": "a", "x": %s}' % (5000 * b"1"), "line 1, column 20"),
+    (b'{"name": "a", "name": "b"}', "line 1, column 15"),
+    (b'{"name": "a", "x": {"b": 1, "\\u0062" : 2}}', "line 1, column 29"),
+    (b'{"name": "\\ud800"}', "line 1, column 10"),
+    (b'{"name": "a", "\\uDC00x": 1}', "line 1, column 15"),
+    (b'{"name": "a", "x": [["\\ud800\\ud800"]]}', "line 1, column 22"),
+    (b'{"name": "a", "x": "\\udc00\\ud800"}', "line 1, column 20"),
+    (nested(33), "line 1, column 51"),
+    (10_000 * b"[", "line 1, column 33"),
+    (10_000 * b'{"a":', "line 1, column"),
+    (b'{"name": "' + 30_000 * b'\\"', "line 1, column 10"),
+    (b'\xef\xbb\xbf{"name": "a"}', "line 1, column 1"),
+    ('{"name": "a"}'.encode("utf-16"), "byte 1"),
+    ('{"name": "a"}'.encode("utf-16-le"), "line 1, column 2"),
+    (b'{"name": "a\xff"}', "byte 12"),
+    (b'{"name": "\xed\xa0\x80"}', "byte 11"),
+    (b'{"name": "\xc0\xaf"}', "byte 11"),
+    (b'{"name": "a\xe2\x82', "byte 12"),
+]
+
+
+@pytest.mark.parametrize(("body", "place"), MALFORMED)
+def test_what_is_not_strict_json_is_400_with_the_place(
+    client: FlaskClient, body: bytes, place: str
+) -> None:
+    with unchanged(client):
+        problem = assert_problem(post(client, body), 400, "malformed_json")
+    assert place in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        (b"null", [""]),
+        (b"[]", [""]),
+        (b"1", [""]),
+        (b'"a"', [""]),
+        (b"true", [""]),
+        (b"{}", ["/name"]),
+        (b'{"Name": "a"}', ["/name"]),
+        (b'{"name": null}', ["/name"]),
+        (b'{"name": 1}', ["/name"]),
+        (b'{"name": ["a"]}', ["/name"]),
+        (b'{"name": ""}', ["/name"]),
+        (b'{"name": " \\t\\u2003"}', ["/name", "/name"]),
+        (b'{"name": "\xe3\x80\x80"}', ["/name"]),
+        (b'{"name": "%s"}' % (101 * b"a"), ["/name"]),
+        (b'{"name": "a\\u0000"}', ["/name"]),
+        (b'{"name": "a\\n"}', ["/name"]),
+        (b'{"name": "a\\u007f"}', ["/name"]),
+        (b'{"name": "a\xc2\x85b"}', ["/name"]),
+        (b'{"name": "a", "id": null}', ["/id"]),
+        (b'{"id": 1, "created_at": 2, "latest_deployment_id": 3}',
+         ["/id", "/created_at", "/latest_deployment_id", "/name"]),
+    ],
+)  # fmt: skip
+def test_json_of_the_wrong_content_is_422_with_every_fault(
+    client: FlaskClient, body: bytes, pointers: list[str]
+) -> None:
+    with unchanged(client):
+        problem = assert_problem(post(client, body), 422, "invalid_body")
+    assert [error["pointer"] for error in problem["errors"]] == pointers
+    assert all(error["detail"] for error in problem["errors"])
+
+
+@pytest.mark.parametrize(
+    "name", ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeff", "a\u2028b"]
+)
+def test_a_name_of_1_to_100_code_points_is_kept_as_it_is(client: FlaskClient, name: str) -> None:
+    assert client.post(PATH, json={"name": name}).json["name"] == name
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        '"x": %s' % (4300 * "9"),
+        '"x": -%s' % (4300 * "9"),
+        '"x": 1.0, "y": 1.10, "z": 1e2, "w": -0, "v": -0.0, "u": 1E-400',
+        '"x": 0.1000000000000000055511151231257827021181583404541015625',
+        r'"x": "\u00e9\/\u0000\ud83d\ude80", "y\u0020z": ""',
+        '"x":\t[ 1 ,\r\n 2 ]  ',
+        '"x": "🚀\u2028", "Name": "b", "": {"id": 1, "": {}}',
+        '"__proto__": {}, "constructor": null, "projects": []',
+    ],
+)
+def test_what_is_accepted_comes_back_to_the_letter(client: FlaskClient, members: str) -> None:
+    text = '  {\n"name": "a", ' + members + "}\r\n"
+    created = post(client, text.encode())
+    assert created.status_code == 201
+    assert members in created.text
+    assert created.text.rstrip() in client.get(PATH).text
+
+
+def test_32_levels_are_not_too_many(client: FlaskClient) -> None:
+    assert post(client, nested(32)).status_code == 201
+    assert nested(32)[14:].decode() in client.get(PATH).text
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+own_members = st.dictionaries(
+    st.text().filter(lambda name: name not in ("id", "created_at", "latest_deployment_id")),
+    json_values,
+    max_size=5,
+)
+
+
+@given(members=own_members, ascii_only=st.booleans(), indent=st.none() | st.integers(0, 3))
+def test_any_members_come_back_as_they_were_sent(
+    members: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
+    client = client_of(create_app())
+    sent = {**members, "name": "a"}
+    body = json.dumps(sent, ensure_ascii=ascii_only, indent=indent).encode()
+    created = post(client, body)
+    assert created.status_code == 201
+    assert client.get(PATH).json == {"projects": [created.json]}
+    returned = {name: created.json[name] for name in sent}
+    assert repr(sorted(returned.items())) == repr(sorted(sent.items()))
+
+
+@given(st.binary(max_size=200) | st.text().map(str.encode) | json_values.map(
+    lambda value: json.dumps(value).encode()
+))  # fmt: skip
+def test_no_body_at_all_is_a_fault_of_ours(body: bytes) -> None:
+    client = client_of(create_app())
+    response = post(client, body)
+    assert response.status_code in (201, 400, 422)
+    if response.status_code != 201:
+        assert client.get(PATH).json == {"projects": []}

@@ -1,0 +1,201 @@
+"""openapi.json: valid, honest about its origin, and the same as the routes."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import HealthCheck, settings
+from openapi_spec_validator import validate
+
+from app import VERSION, create_app
+from stub.seed import SAMPLE, read_seed
+from tests.conftest import BEARER, TOKEN
+from tests.contract import CONTRACT, assert_in_contract, resolve, validator
+
+Part = tuple[str, dict[str, Any]]
+
+
+def test_it_is_valid_openapi() -> None:
+    validate(CONTRACT)
+
+
+def test_it_is_served_as_it_stands(anonymous: FlaskClient) -> None:
+    assert anonymous.get("/openapi.json").json == CONTRACT
+
+
+def test_its_version_is_the_programs() -> None:
+    assert CONTRACT["info"]["version"] == VERSION
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in CONTRACT["paths"].items():
+        for method, operation in item.items():
+            if method != "x-origin":
+                yield method.upper(), path, operation
+
+
+def test_the_routes_are_those_of_the_contract(app: Flask) -> None:
+    routes = {
+        (method, re.sub(r"<\w+>", "{id}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods or ()
+        if method != "HEAD" and not rule.rule.startswith("/_stub/")
+    }
+    routes.remove(("GET", "/openapi.json"))
+    assert routes == {(method, path) for method, path, _ in operations()}
+
+
+def schemas(where: str, schema: dict[str, Any]) -> Iterator[Part]:
+    """The schema and those within; one that is a `$ref` alone stands elsewhere."""
+    if set(schema) == {"$ref"}:
+        return
+    yield where, schema
+    for name, inner in schema.get("properties", {}).items():
+        yield from schemas(f"{where}/{name}", inner)
+    for keyword in ("items", "not", "propertyNames"):
+        if keyword in schema:
+            yield from schemas(f"{where}/{keyword}", schema[keyword])
+
+
+def responses(where: str, response: dict[str, Any]) -> Iterator[Part]:
+    if "$ref" in response:
+        return
+    yield where, response
+    for name, header in response["headers"].items():
+        yield from headers(f"{where}/{name}", header)
+    for media_type, content in response["content"].items():
+        yield from schemas(f"{where}/{media_type}", content["schema"])
+
+
+def headers(where: str, header: dict[str, Any]) -> Iterator[Part]:
+    if "$ref" not in header:
+        yield where, header
+        yield from schemas(f"{where}/schema", header["schema"])
+
+
+def parts() -> Iterator[Part]:
+    """Everything that the interface fixes or that we chose."""
+    for method, path, operation in operations():
+        where = f"{method} {path}"
+        yield where, operation
+        for parameter in operation.get("parameters", ()):
+            yield f"{where} {parameter['name']}", parameter
+            yield from schemas(f"{where} {parameter['name']}", parameter["schema"])
+        if "requestBody" in operation:
+            yield f"{where} body", operation["requestBody"]
+            for content in operation["requestBody"]["content"].values():
+                yield from schemas(f"{where} body", content["schema"])
+        for status, response in operation["responses"].items():
+            yield from responses(f"{where} {status}", response)
+    components = CONTRACT["components"]
+    yield from components["securitySchemes"].items()
+    for name, response in components["responses"].items():
+        yield from responses(name, response)
+    for name, header in components["headers"].items():
+        yield from headers(name, header)
+    for name, schema in components["schemas"].items():
+        yield from schemas(name, schema)
+
+
+@pytest.mark.parametrize(("where", "part"), list(parts()))
+def test_every_part_tells_its_origin(where: str, part: dict[str, Any]) -> None:
+    ((origin, text),) = part["x-origin"].items()
+    assert origin in ("fixed", "chosen")
+    assert re.fullmatch(r"§\d(, §\d)*", text) if origin == "fixed" else len(text) > 5
+    if "$ref" not in part and "type" in part:
+        assert "pattern" not in part or where == "NewProject/name"
+        assert "enum" not in part
+
+
+def test_only_what_the_interface_states_is_fixed() -> None:
+    assert [where for where, part in parts() if "fixed" in part["x-origin"]] == [
+        "GET /v1/projects",
+        "POST /v1/projects",
+        "GET /v1/deployments/{id}",
+        "GET /v1/deployments/{id} id",
+        "bearer",
+        "Deployment/status",
+    ]
+
+
+def examples() -> Iterator[tuple[dict[str, Any], Any]]:
+    for _, part in parts():
+        for content in part.get("content", {}).values():
+            for example in content["examples"].values():
+                yield content["schema"], example["value"]
+        for example in part.get("examples", ()) if "content" not in part else ():
+            yield part, example
+
+
+@pytest.mark.parametrize(("schema", "example"), list(examples()))
+def test_every_example_is_valid(schema: dict[str, Any], example: Any) -> None:
+    validator(json.dumps(schema)).validate(example)
+
+
+def test_error_examples_are_what_is_really_answered(app: Flask, client: FlaskClient) -> None:
+    answers = [
+        client.post("/v1/projects", data=b'{"name": x', content_type="application/json"),
+        client.get("/v1/projects", environ_overrides={"HTTP_AUTHORIZATION": ""}),
+        client.get("/v1/projects", environ_overrides={"HTTP_AUTHORIZATION": "Bearer x"}),
+        client.get("/v1/deployments/x"),
+        client.get("/v1/x"),
+        client.put("/v1/projects"),
+        client.post("/v1/projects", json={"name": "website"}),
+        client.post("/v1/projects", json={"name": 70_000 * "x"}),
+        client.post("/v1/projects", data=b"{}"),
+        client.post("/v1/projects", json={"id": 1}),
+    ]
+    shown = [
+        example["value"]
+        for response in CONTRACT["components"]["responses"].values()
+        for content in response["content"].values()
+        for example in content["examples"].values()
+    ]
+    for answer in answers:
+        assert answer.json in shown, answer.json
+
+
+def test_the_check_itself_sees_what_the_contract_does_not_declare(client: FlaskClient) -> None:
+    good = client.get("/v1/deployments/dpl_failed")
+    path, headers = "/v1/deployments/dpl_failed", dict(good.headers)
+    assert_in_contract("GET", path, 200, headers, good.data)
+    for status, changed, body in [
+        (201, headers, good.data),
+        (200, {**headers, "Content-Type": "text/html"}, good.data),
+        (200, headers, b'{"id": "dpl_failed"}'),
+        (200, headers, good.data.replace(b"2026-", b"26-")),
+        (200, {**headers, "Cache-Control": "public"}, good.data),
+        (401, {**headers, "Content-Type": "application/problem+json"}, good.data),
+    ]:
+        with pytest.raises(Exception, match=r".+"):
+            assert_in_contract("GET", path, status, changed, body)
+
+
+schema = schemathesis.openapi.from_wsgi(
+    "/openapi.json", create_app(seed=read_seed(SAMPLE), pace=0, max_projects=10**6)
+)
+
+
+@schema.parametrize()
+@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+def test_schemathesis_finds_nothing(case: schemathesis.Case[Any]) -> None:
+    case.call_and_validate(headers=BEARER)
+
+
+def test_every_response_of_the_contract_names_its_codes() -> None:
+    for response in CONTRACT["components"]["responses"].values():
+        for content in response["content"].values():
+            for code, example in content["examples"].items():
+                assert example["value"]["code"] == code
+                assert f"`{code}`" in response["description"]
+                assert TOKEN not in json.dumps(example)
+    for _, _, operation in operations():
+        for status, response in operation["responses"].items():
+            if int(status) >= 400:
+                content = resolve(response)["content"]["application/problem+json"]
+                assert content["schema"] == {"$ref": "#/components/schemas/Problem"}

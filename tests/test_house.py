@@ -1,0 +1,55 @@
+"""How the code is laid out: imports run one way, and importing a module does nothing."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted([*ROOT.glob("*.py"), *ROOT.glob("stub/*.py")])
+MAY_IMPORT = {
+    "store": set(),
+    "auth": {"flask", "werkzeug"},
+    "body": {"flask", "werkzeug"},
+    "stub": {"flask", "werkzeug", "store", "body", "stub"},
+    "app": {"flask", "werkzeug", "waitress", "click", "store", "auth", "body", "stub"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("stub" if node.level else str(node.module).split(".")[0])
+    return found - set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_imports_run_one_way(path: Path) -> None:
+    module = "stub" if path.parent != ROOT else path.stem
+    assert imported(path) <= MAY_IMPORT[module]
+
+
+def test_importing_does_nothing() -> None:
+    code = (
+        "import threading, logging, signal, app\n"
+        "assert threading.active_count() == 1\n"
+        "assert not logging.getLogger().handlers\n"
+        "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
+        "assert not [name for name, value in vars(app).items() if isinstance(value, app.Flask)]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_ci_calls_the_very_test_command_of_the_readme() -> None:
+    blocks = re.findall(r"```sh\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    (command,) = [block for block in blocks if "-m pytest" in block]
+    assert f"\n{command}\n" in (ROOT / ".ci" / "run").read_text("utf-8")

@@ -1,0 +1,315 @@
+"""The contract of a `Store`, which every implementation passes: alone, raced, and by a model."""
+
+import time
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
+from threading import Lock
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from app import create_app
+from store import (
+    Deployment,
+    MemoryStore,
+    NameTaken,
+    Project,
+    ProjectList,
+    Stage,
+    Store,
+    StoreFull,
+    running,
+    unused_id,
+)
+from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
+
+
+class PlainStore:
+    """The second implementation, and the model: two lists, searched from end to end."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[str], str],
+        max_projects: int = 100_000,
+    ) -> None:
+        self.now = clock
+        self._new_id = new_id
+        self._max_projects = max_projects
+        self._lock = Lock()
+        self._projects: list[Project] = []
+        self._deployments: list[Deployment] = []
+
+    def list_projects(self) -> ProjectList:
+        with self._lock:
+            return ProjectList(self._projects)
+
+    def create_project(self, name: str, sent: str) -> Project:
+        with self._lock:
+            if any(project.name == name for project in self._projects):
+                raise NameTaken
+            if len(self._projects) >= self._max_projects:
+                raise StoreFull
+            project_id = unused_id(self._new_id, "prj", [each.id for each in self._projects])
+            deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
+            project = Project(project_id, name, self.now(), deployment_id, sent)
+            self._projects.append(project)
+            self._deployments.append(
+                Deployment(deployment_id, project_id, project.created_at, running(2.0))
+            )
+            return project
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        with self._lock:
+            return next((each for each in self._deployments if each.id == deployment_id), None)
+
+    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        with self._lock:
+            self._projects = list(projects)
+            self._deployments = list(deployments)
+
+
+IMPLEMENTATIONS: list[Callable[..., Store]] = [MemoryStore, PlainStore]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
+    made: Store = request.param(clock=clock, new_id=counting_ids(), max_projects=3)
+    return made
+
+
+def project_and_deployment(number: int) -> tuple[Project, Deployment]:
+    deployment = Deployment(f"d{number}", f"p{number}", START, (Stage("failed"),))
+    sent = f'{{"name": "n{number}"}}'
+    return Project(f"p{number}", f"n{number}", START, deployment.id, sent), deployment
+
+
+def test_it_begins_empty(store: Store) -> None:
+    assert store.list_projects() == ()
+    assert store.get_deployment("dpl_1") is None
+
+
+def test_what_is_created_is_listed_in_order_with_its_deployment(store: Store, clock: Clock) -> None:
+    first = store.create_project("a", '{"name": "a"}')
+    clock.advance(1)
+    second = store.create_project("b", '{"name": "b"}')
+    assert store.list_projects() == (first, second)
+    for project in (first, second):
+        deployment = store.get_deployment(project.latest_deployment_id)
+        assert deployment is not None
+        assert deployment.project_id == project.id
+        assert deployment.created_at == project.created_at
+        assert deployment.timeline == running(2.0)
+
+
+def test_a_snapshot_stays_as_it_was(store: Store) -> None:
+    before = store.list_projects()
+    store.create_project("a", '{"name": "a"}')
+    assert (len(before), len(store.list_projects())) == (0, 1)
+
+
+def test_a_name_is_taken_once_and_a_failure_leaves_nothing(store: Store) -> None:
+    store.create_project("a", '{"name": "a"}')
+    before = store.list_projects()
+    with pytest.raises(NameTaken):
+        store.create_project("a", '{"name": "a"}')
+    for name in ("b", "c"):
+        store.create_project(name, f'{{"name": "{name}"}}')
+    with pytest.raises(StoreFull):
+        store.create_project("d", '{"name": "d"}')
+    with pytest.raises(NameTaken):
+        store.create_project("c", '{"name": "c"}')
+    assert store.list_projects()[:1] == before
+    assert len(store.list_projects()) == 3
+
+
+def test_reset_replaces_everything(store: Store) -> None:
+    old = store.create_project("a", '{"name": "a"}')
+    project, deployment = project_and_deployment(1)
+    store.reset([project], [deployment])
+    assert store.list_projects() == (project,)
+    assert store.get_deployment("d1") == deployment
+    assert store.get_deployment(old.latest_deployment_id) is None
+    store.create_project("a", '{"name": "a"}')
+    with pytest.raises(NameTaken):
+        store.create_project("n1", '{"name": "n1"}')
+    store.reset((), ())
+    assert store.list_projects() == ()
+
+
+def test_a_status_is_a_function_of_age_alone(clock: Clock) -> None:
+    timeline = (Stage("a", 0), Stage("b", 1.5), Stage("c", 0.0), Stage("d", 2), Stage("e"))
+    deployment = Deployment("d1", None, clock(), timeline)
+    seen = []
+    for _ in range(9):
+        seen.append(deployment.status(clock()))
+        clock.advance(0.5)
+    assert "".join(seen) == "bbbddddee"
+    assert deployment.status(START) == "b"
+
+
+# Races. A thread is switched away from where it waits, so ids whose hashing waits widen each
+# window between two steps of a method to milliseconds.
+
+
+class SlowId(str):
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        time.sleep(0.002)
+        return super().__hash__()
+
+
+def slow_ids() -> Callable[[str], str]:
+    next_id = counting_ids()
+    return lambda prefix: SlowId(next_id(prefix))
+
+
+def create(store: Store, name: str) -> int:
+    """The status of a POST by a client of its own."""
+    client = client_of(create_app(store=store))
+    return client.post("/v1/projects", json={"name": name}).status_code
+
+
+def race_for_one_name(store: Store) -> None:
+    statuses = in_parallel(8 * [partial(create, store, "a")])
+    assert sorted(statuses) == [201] + 7 * [409]
+    assert len(store.list_projects()) == 1
+
+
+def race_for_the_last_places(store: Store) -> None:
+    for name in "tuvwxyz":
+        store.create_project(name, f'{{"name": "{name}"}}')
+    statuses = in_parallel([partial(create, store, name) for name in "abcdefgh"])
+    assert sorted(statuses) == [201] + 7 * [507]
+
+
+def race_lists_with_creates(store: Store) -> None:
+    """Whatever is listed is whole: its deployment can be read."""
+    client = client_of(create_app(store=store))
+
+    def look() -> None:
+        for _ in range(5000):
+            projects = client.get("/v1/projects").json["projects"]
+            for project in projects:
+                path = f"/v1/deployments/{project['latest_deployment_id']}"
+                assert client.get(path).status_code == 200
+            if len(projects) == 6:
+                return
+        raise AssertionError("not all was created")
+
+    def fill(names: str) -> None:
+        for name in names:
+            assert create(store, name) == 201
+
+    results = in_parallel([look, *(partial(fill, names) for names in ("ab", "cd", "ef"))])
+    assert results == 4 * [None]
+
+
+def race_resets_with_creates(store: Store) -> None:
+    """A project is either swept away, name and all, or there with its deployment."""
+    for milliseconds in range(8):
+
+        def reset(after: float = milliseconds / 1000) -> None:
+            time.sleep(after)
+            store.reset((), ())
+
+        results = in_parallel([reset, *(partial(create, store, name) for name in "ab")])
+        assert results == [None, 201, 201]
+        for project in store.list_projects():
+            assert store.get_deployment(project.latest_deployment_id) is not None
+        for name in {*"ab"} - {project.name for project in store.list_projects()}:
+            assert create(store, name) == 201
+        assert {project.name for project in store.list_projects()} == {*"ab"}
+        store.reset((), ())
+
+
+RACES = [
+    race_for_one_name,
+    race_for_the_last_places,
+    race_lists_with_creates,
+    race_resets_with_creates,
+]
+
+
+@pytest.mark.parametrize("make", IMPLEMENTATIONS)
+@pytest.mark.parametrize("race", RACES)
+def test_every_method_is_atomic(race: Callable[[Store], None], make: Callable[..., Store]) -> None:
+    for _ in range(5):
+        race(make(clock=Clock(), new_id=slow_ids(), max_projects=8))
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_the_races_are_real_without_the_lock_they_go_wrong(race: Callable[[Store], None]) -> None:
+    def run_without_lock() -> None:
+        for _ in range(60):
+            store: Any = MemoryStore(clock=Clock(), new_id=slow_ids(), max_projects=8)
+            store._lock = nullcontext()
+            race(store)
+
+    with pytest.raises(Exception, match=r".*"):
+        run_without_lock()
+
+
+def outcome(act: Callable[[Store], Any], store: Store) -> Any:
+    try:
+        return act(store)
+    except (NameTaken, StoreFull) as refusal:
+        return type(refusal)
+
+
+class AgainstTheModel(RuleBasedStateMachine):
+    """MemoryStore and the plain model, with the same clock and ids, cannot be told apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.store = MemoryStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
+        self.model = PlainStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
+        self.ids = ["dpl_1"]
+
+    def both(self, act: Callable[[Store], Any]) -> Any:
+        result, expected = outcome(act, self.store), outcome(act, self.model)
+        assert result == expected
+        return result
+
+    @rule(name=st.sampled_from("abcdef"))
+    def create(self, name: str) -> None:
+        made = self.both(lambda store: store.create_project(name, f'{{"name": "{name}"}}'))
+        if isinstance(made, Project):
+            self.ids.append(made.latest_deployment_id)
+
+    @rule(data=st.data())
+    def get(self, data: st.DataObject) -> None:
+        deployment_id = data.draw(st.sampled_from(self.ids))
+        self.both(lambda store: store.get_deployment(deployment_id))
+
+    @rule(seconds=st.floats(0, 5))
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=4))
+    def reset(self, numbers: list[int]) -> None:
+        records = [project_and_deployment(number) for number in numbers]
+        self.ids += [deployment.id for _, deployment in records]
+        self.both(lambda store: store.reset(*(zip(*records, strict=True) if records else ((), ()))))
+
+    @invariant()
+    def lists_agree(self) -> None:
+        self.both(lambda store: store.list_projects())
+        self.both(lambda store: store.list_projects().representation)
+
+    @invariant()
+    def deployments_agree(self) -> None:
+        for project in self.store.list_projects():
+            deployment = self.store.get_deployment(project.latest_deployment_id)
+            assert deployment is not None
+            assert deployment == self.model.get_deployment(deployment.id)
+
+
+TestAgainstTheModel = AgainstTheModel.TestCase
