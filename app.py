@@ -1,24 +1,21 @@
 """A stand-in for the Project and Deployment Service: the app and its command line."""
 
-import ipaddress
 import json
 import math
-import signal
-import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from types import MappingProxyType
+from typing import Any
 from urllib.parse import quote
 
 import click
-from flask import Blueprint, Flask, Request, Response, g, request
-from flask.sessions import NullSession, SessionInterface
-from waitress.server import MultiSocketServer, create_server
+from flask import Blueprint, Flask, Request, Response, request
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound
 from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.routing import MapAdapter
@@ -26,21 +23,26 @@ from werkzeug.routing import MapAdapter
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth, require_token
 from body import InvalidBody, check_project, read_json
+from server import check_hosts, in_brackets, is_loopback, serve
 from store import (
     MAX_PROJECTS,
     PACE,
+    Clock,
+    Deployment,
     MemoryStore,
     NameTaken,
+    Project,
     Store,
     StoreFull,
     random_id,
     running,
     utc_now,
 )
-from stub.seed import SAMPLE, Seed, read_seed
+from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
 
 VERSION = "1.0.0"
 CONTRACT = Path(__file__).with_name("openapi.json")
+OPEN_PATHS = {"/openapi.json"}
 HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store"}
 
 # What the framework raises by itself, in our words: status -> code, detail.
@@ -66,7 +68,7 @@ class DeploymentNotFound(NotFound):
 
 class NameInUse(Conflict):
     problem = "name_taken"
-    description = "A project has this name. Choose another: names are compared exactly."
+    description = "Another project has this name. Choose another: names are compared exactly."
 
 
 class NoRoom(HTTPException):
@@ -97,14 +99,14 @@ def answer_problem(error: HTTPException, auth: BearerAuth) -> Response:
         code, detail = FRAMEWORK_PROBLEMS[status if status in FRAMEWORK_PROBLEMS else 500]
     problem: dict[str, Any] = {
         "type": "about:blank",
-        "title": HTTP_STATUS_CODES[status],
+        "title": HTTP_STATUS_CODES.get(status, "Unknown Error"),
         "status": status,
         "detail": detail,
         "code": code,
     }
     if errors := getattr(error, "errors", None):
         problem["errors"] = [
-            {"pointer": auth.redact(fault.pointer), "detail": fault.detail} for fault in errors
+            {"pointer": auth.redact(error.pointer), "detail": error.detail} for error in errors
         ]
     headers = dict(error.get_headers())  # WWW-Authenticate, Allow
     headers |= HEADERS | {"Content-Type": "application/problem+json"}
@@ -113,24 +115,23 @@ def answer_problem(error: HTTPException, auth: BearerAuth) -> Response:
     return answer(json.dumps(problem).encode(), status, headers)
 
 
-class NoSession(SessionInterface):
-    """The service keeps nothing of a client between requests."""
-
-    nothing = NullSession()
-
-    def open_session(self, app: Flask, request: Request) -> NullSession:
-        return self.nothing
+def say(text: str) -> None:
+    """Write to stderr, if anybody reads it: that nobody does is no reason to fail."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(text)
 
 
 class Service(Flask):
-    """Flask for an API alone: no sessions, no OPTIONS of its own, no way to be another host."""
+    """Flask for an API alone: no OPTIONS, no redirects and no debugging of its own."""
 
-    session_interface = NoSession()
+    report: Callable[[], str] = staticmethod(lambda: "")
 
     def __init__(self, auth: BearerAuth) -> None:
         super().__init__(__name__, static_folder=None)
         self.auth = auth
         self.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+        self.config["PROPAGATE_EXCEPTIONS"] = False  # whatever FLASK_DEBUG says
         self.url_map.merge_slashes = False
         self.register_error_handler(HTTPException, lambda error: answer_problem(error, auth))
 
@@ -145,13 +146,17 @@ class Service(Flask):
             raise NotFound
         return MapAdapter(self.url_map, "", "/", "", "http", request.path, request.method)
 
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        environ["app.started"] = time.perf_counter()
+        return super().__call__(environ, start_response)
+
     def log_exception(self, exc_info: Any) -> None:
         """Show a failure of our own on stderr. It may quote the request, but never a token."""
-        sys.stderr.write(self.auth.redact("".join(traceback.format_exception(*exc_info))))
+        say(self.auth.redact("".join(traceback.format_exception(*exc_info))))
 
 
-def v1(store: Store, *, strict: bool) -> Blueprint:
-    """The interface's three operations (§4), and nothing else."""
+def v1(store: Callable[[], Store], *, strict: bool) -> Blueprint:
+    """The interface's three operations (§4), and nothing else; `store` gives that of a request."""
     routes = Blueprint("v1", __name__, url_prefix="/v1")
 
     @routes.before_request
@@ -161,15 +166,15 @@ def v1(store: Store, *, strict: bool) -> Blueprint:
 
     @routes.get("/projects")
     def list_projects() -> Response:
-        return answer(store.list_projects().representation)
+        return answer(store().list_projects().representation)
 
     @routes.post("/projects")
     def create_project() -> Response:
         text, document = read_json()
-        if faults := check_project(document, strict=strict):
-            raise InvalidBody(faults)
+        if errors := check_project(document, strict=strict):
+            raise InvalidBody(errors)
         try:
-            project = store.create_project(document["name"], text.strip())
+            project = store().create_project(document["name"], text.strip())
         except NameTaken:
             raise NameInUse from None
         except StoreFull:
@@ -178,10 +183,11 @@ def v1(store: Store, *, strict: bool) -> Blueprint:
 
     @routes.get("/deployments/<deployment_id>")
     def get_deployment(deployment_id: str) -> Response:
-        deployment = store.get_deployment(deployment_id)
+        held = store()
+        deployment = held.get_deployment(deployment_id)
         if deployment is None:
             raise DeploymentNotFound
-        return answer(deployment.representation(store.now()))
+        return answer(deployment.representation(held.now()))
 
     return routes
 
@@ -189,55 +195,78 @@ def v1(store: Store, *, strict: bool) -> Blueprint:
 def create_app(
     *,
     tokens: Iterable[str] = (DEFAULT_TOKEN,),
-    store: Store | None = None,
-    clock: Callable[[], datetime] = utc_now,
+    clock: Clock = utc_now,
     new_id: Callable[[str], str] = random_id,
     pace: float = PACE,
     max_projects: int = MAX_PROJECTS,
-    seed: Seed | None = None,
+    new_store: Callable[[Clock], Store] | None = None,
+    seed: Seed = EMPTY,
     strict: bool = False,
-    log: TextIO | None = None,
+    log: Callable[[str], None] | None = None,
+    with_stub: bool = True,
+    states: Mapping[str, Seed] = MappingProxyType({}),
+    cors_origins: Collection[str] = (),
 ) -> Service:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
-    `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. Without a
-    `store`, `clock` (UTC), `new_id` (prefix to id), `pace` (seconds in each running stage) and
-    `max_projects` make a `MemoryStore`. `strict` refuses query parameters and unknown members.
-    `log` gets a line per request.
+    `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
+    gives the time in UTC, `new_id` an id for a prefix, `pace` is in seconds. `new_store` makes an
+    empty store that goes by a clock, by default a `MemoryStore`. `strict` refuses query parameters
+    and unknown members. `log` is called with a line per request. `with_stub` adds all of `/_stub`,
+    and with it `states`, Pact's provider states by name, and the origins of browser clients.
     """
-    if store is None:
-        store = MemoryStore(clock=clock, new_id=new_id, pace=pace, max_projects=max_projects)
-    if seed is not None:
-        store.reset(*seed.records(store.now(), new_id, running(pace)))
-    auth = BearerAuth(tokens)
+    if new_store is None:
+        new_store = partial(MemoryStore, new_id=new_id, pace=pace, max_projects=max_projects)
+    auth = BearerAuth(tokens, worlds=with_stub)
     app = Service(auth)
     contract = CONTRACT.read_bytes().rstrip()
+    app.add_url_rule("/openapi.json", "contract", lambda: answer(contract))
     if log is not None:
         log_requests(app, log)
-    require_token(app, auth, open_paths={"/openapi.json", "/_stub/health"})
-    app.register_blueprint(v1(store, strict=strict))
-    app.add_url_rule("/openapi.json", "contract", lambda: answer(contract))
-    stub.install(app, answer=answer)
+
+    def records(seed: Seed, now: datetime) -> tuple[list[Project], list[Deployment]]:
+        return seed.records(now, new_id, running(pace))
+
+    if with_stub:
+        require_token(app, auth, OPEN_PATHS | stub.OPEN_PATHS)
+        installed = stub.install(
+            app,
+            contract=contract,
+            answer=answer,
+            redact=auth.redact,
+            clock=clock,
+            new_store=new_store,
+            records=records,
+            seed=seed,
+            states=states,
+            cors_origins=cors_origins,
+            max_projects=max_projects,
+        )
+        app.report = installed.report
+        current_store = installed.store
+    else:
+        require_token(app, auth, OPEN_PATHS)
+        store = new_store(clock)
+        store.reset(*records(seed, clock()))
+
+        def current_store() -> Store:
+            return store
+
+    app.register_blueprint(v1(current_store, strict=strict))
     return app
 
 
-def log_requests(app: Service, stream: TextIO) -> None:
+def log_requests(app: Service, write: Callable[[str], None]) -> None:
     """Write a line for each request: method, path, status, milliseconds.
 
     The path is percent-encoded anew, so that whatever it holds stays on its line.
     """
 
-    @app.before_request
-    def start() -> None:
-        g.started = time.perf_counter()
-
     @app.after_request
-    def write(response: Response) -> Response:
-        ms = (time.perf_counter() - g.started) * 1000
+    def log(response: Response) -> Response:
+        ms = (time.perf_counter() - request.environ["app.started"]) * 1000
         asked = app.auth.redact(f"{request.method} {request.path}")
-        line = f"{quote(asked, safe=' /*:@!$&+,;=~')} {response.status_code} {ms:.1f} ms\n"
-        with suppress(OSError):  # whoever read the log may be gone: no reason to fail a request
-            stream.write(line)
+        write(f"{quote(asked, safe=' /*:@!$&+,;=~')} {response.status_code} {ms:.1f} ms\n")
         return response
 
 
@@ -247,20 +276,22 @@ class Refusal(click.ClickException):
     exit_code = 2
 
 
-def check_tokens(
-    context: click.Context, option: click.Parameter, tokens: tuple[str, ...]
-) -> tuple[str, ...]:
-    try:
-        BearerAuth(tokens or (DEFAULT_TOKEN,))
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.", context, option) from None
-    return tokens
+def checked_by(check: Callable[[Any], object]) -> Callable[..., Any]:
+    """A click callback for `check`, which raises `ValueError` for a bad value."""
+
+    def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
+        try:
+            check(value)
+        except ValueError as error:
+            raise click.BadParameter(f"{error}.", context, option) from None
+        return value
+
+    return callback
 
 
-def check_finite(context: click.Context, option: click.Parameter, value: float) -> float:
-    if not math.isfinite(value):
-        raise click.BadParameter("give a finite number of seconds.", context, option)
-    return value
+def check_finite(seconds: float) -> None:
+    if not math.isfinite(seconds):
+        raise ValueError("give a finite number of seconds")
 
 
 @click.command(context_settings={"auto_envvar_prefix": "STUB", "max_content_width": 100})
@@ -277,13 +308,13 @@ def check_finite(context: click.Context, option: click.Parameter, value: float) 
     "tokens",
     envvar="STUB_TOKEN",
     multiple=True,
-    callback=check_tokens,
+    callback=checked_by(lambda tokens: BearerAuth(tokens or (DEFAULT_TOKEN,))),
     help=f"A valid token, in place of {DEFAULT_TOKEN}; repeatable.",
 )
 @click.option(
     "--pace",
     type=click.FloatRange(0),
-    callback=check_finite,
+    callback=checked_by(check_finite),
     default=PACE,
     show_default=True,
     help="Seconds that a new deployment is queued, and then building.",
@@ -313,8 +344,53 @@ def check_finite(context: click.Context, option: click.Parameter, value: float) 
     show_default=True,
     help="Requests worked on at once.",
 )
+@click.option(
+    "--deadline",
+    type=click.FloatRange(0, min_open=True),
+    callback=checked_by(check_finite),
+    default=30.0,
+    show_default=True,
+    help="Seconds that a request may take to arrive.",
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0),
+    callback=checked_by(check_finite),
+    default=10.0,
+    show_default=True,
+    help="Seconds to finish what is under way when told to end.",
+)
+@click.option(
+    "--trusted-host",
+    "trusted_hosts",
+    envvar="STUB_TRUSTED_HOST",
+    multiple=True,
+    callback=checked_by(check_hosts),
+    help="A Host to serve on loopback besides its own names; repeatable.",
+)
+@click.option(
+    "--stub/--no-stub",
+    "with_stub",
+    default=True,
+    help="Have the control routes under /_stub, or leave them out.",
+)
+@click.option(
+    "--states",
+    "states_file",
+    envvar="STUB_STATES",
+    type=click.Path(path_type=Path),
+    help="JSON file of Pact provider states: a seed document for each name.",
+)
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    envvar="STUB_CORS_ORIGIN",
+    multiple=True,
+    callback=checked_by(stub.check_origins),
+    help="An origin whose pages may call, or *; repeatable.",
+)
 @click.option("--quiet", is_flag=True, help="Write no line per request.")
-@click.version_option(VERSION, message="%(version)s")
+@click.version_option(VERSION, message="%(version)s", allow_from_autoenv=False)
 def cli(
     host: str,
     port: int,
@@ -325,59 +401,72 @@ def cli(
     strict: bool,
     max_projects: int,
     threads: int,
+    deadline: float,
+    grace: float,
+    trusted_hosts: tuple[str, ...],
+    with_stub: bool,
+    states_file: Path | None,
+    cors_origins: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """A local stand-in for the Project and Deployment Service, for development and tests.
 
     Each option is an environment variable too: --max-projects is STUB_MAX_PROJECTS.
     """
-    if not tokens and not is_loopback(host):
-        raise Refusal(
-            f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
-            "give --token, or leave --host out."
-        )
+    tokens = tokens or (DEFAULT_TOKEN,)
+    try:
+        if DEFAULT_TOKEN in tokens and not is_loopback(host):
+            raise Refusal(
+                f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+                "give a --token of your own, or leave --host out."
+            )
+    except OSError as error:
+        raise Refusal(f"{error}: give another --host.") from None
     if empty and seed_file:
         raise Refusal("--empty and --seed exclude each other: give one.")
     try:
-        seed = None if empty else read_seed(seed_file or SAMPLE, max_projects=max_projects)
+        # The sample may be more than there is room for: the store is full then.
+        seed = read_seed(seed_file, max_projects=max_projects) if seed_file else read_seed(SAMPLE)
+        states = read_states(states_file, max_projects=max_projects) if states_file else {}
     except ValueError as error:
         raise Refusal(str(error)) from None
     app = create_app(
-        tokens=tokens or (DEFAULT_TOKEN,),
+        tokens=tokens,
         pace=pace,
         max_projects=max_projects,
-        seed=seed,
+        seed=EMPTY if empty else seed,
         strict=strict,
-        log=None if quiet else sys.stderr,
+        log=None if quiet else say,
+        with_stub=with_stub,
+        states=states,
+        cors_origins=cors_origins,
     )
+
+    def announce(port: int) -> None:
+        url = f"http://{in_brackets(host)}:{port}"
+        print(f"listening on {url}", flush=True)
+        token = DEFAULT_TOKEN if tokens == (DEFAULT_TOKEN,) else "$STUB_TOKEN"
+        say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+
     try:
-        server = create_server(app, host=host, port=port, threads=threads)
+        serve(
+            app,
+            host,
+            port,
+            threads=threads,
+            deadline=deadline,
+            grace=grace,
+            trusted_hosts=trusted_hosts,
+            on_listening=announce,
+            on_refused=None if quiet else log_refusal,
+        )
     except OSError as error:
-        raise Refusal(
-            f"cannot listen on {host} port {port}: {error.strerror}. "
-            "Give another --port; 0 picks a free one."
-        ) from None
-    assert not isinstance(server, MultiSocketServer)
-    assert server.socket
-    port = int(server.socket.getsockname()[1])
-    shown = f"[{host}]" if ":" in host else host
-    print(f"listening on http://{shown}:{port}", flush=True)
-    token = "$STUB_TOKEN" if tokens else DEFAULT_TOKEN
-    print(
-        f'try: curl -H "Authorization: Bearer {token}" http://{shown}:{port}/v1/projects',
-        file=sys.stderr,
-    )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    server.run()
+        raise Refusal(f"{error}. Give another --port (0 picks a free one) or --host.") from None
+    say(app.report())
 
 
-def is_loopback(host: str) -> bool:
-    """Whether all that listens on `host` can be reached from this machine alone."""
-    try:
-        found = socket.getaddrinfo(host, None) if host else []
-    except OSError:
-        raise Refusal(f"no address is known for --host {host}.") from None
-    return bool(found) and all(ipaddress.ip_address(each[4][0]).is_loopback for each in found)
+def log_refusal(status: int, code: str) -> None:
+    say(f"refused {status} {code}\n")
 
 
 def origin(error: click.ClickException) -> str:
@@ -394,8 +483,8 @@ def main() -> int:
     try:
         cli.main(standalone_mode=False)
     except click.ClickException as error:
-        for line in error.format_message().splitlines():
-            print(f"error: {line}{origin(error)}", file=sys.stderr)
+        for line in error.format_message().split("\n"):
+            say(f"error: {line}{origin(error)}\n")
         return error.exit_code
     return 0
 

@@ -3,8 +3,9 @@
 import hmac
 import re
 from collections.abc import Container, Iterable
+from functools import lru_cache
 
-from flask import Flask, request
+from flask import Flask, g, request
 from werkzeug.exceptions import Unauthorized
 
 DEFAULT_TOKEN = "dev-token"
@@ -37,43 +38,73 @@ class TokenInvalid(TokenMissing):
 
 
 class BearerAuth:
-    """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`."""
+    """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`.
 
-    def __init__(self, tokens: Iterable[str]) -> None:
+    With `worlds`, a token followed by a dot and the name of a world is valid, too.
+    """
+
+    def __init__(self, tokens: Iterable[str], *, worlds: bool = False) -> None:
         # Longest first, so that a token that contains another is redacted as a whole.
         self._tokens = sorted({*tokens}, key=len, reverse=True)
+        self._worlds = worlds
         if not self._tokens:
             raise ValueError("at least one token is needed")
         for token in self._tokens:
             if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
                 raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with =")
 
-    def check(self, header: str) -> None:
-        """Raise `TokenMissing` or `TokenInvalid` unless the Authorization header is right."""
+    def check(self, header: str) -> str:
+        """The world that an Authorization header is for, empty for the main one.
+
+        Raises `TokenMissing` or `TokenInvalid` unless the header is right.
+        """
         scheme, _, sent = header.partition(" ")
-        # Every token is compared, each in constant time: how long it takes tells nothing.
-        known = [
-            hmac.compare_digest(token.encode(), sent.encode(errors="replace"))
-            for token in self._tokens
-        ]
-        if scheme == "Bearer" and any(known):
-            return
+        if scheme == "Bearer":
+            if self._knows(sent):
+                return ""
+            token, _, world = sent.rpartition(".")
+            if self._worlds and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", world) and self._knows(token):
+                return world
         first_word = header.split(maxsplit=1)[:1]
         attempted = bool(first_word) and first_word[0].lower() == "bearer"
         raise TokenInvalid if attempted else TokenMissing
 
-    def redact(self, text: str) -> str:
-        """`text` with each valid token in it replaced by `***`."""
-        for token in self._tokens:
-            text = text.replace(token, "***")
+    def redact(self, text: str, tried: Iterable[str] = ()) -> str:
+        """`text` with each valid token, and each of those `tried`, replaced by `***`.
+
+        A token is found however a URL or JSON spells it.
+        """
+        is_plain = not {"%", "\\", "~"} & {*text}
+        for token in (*tried, *self._tokens):
+            text = text.replace(token, "***") if is_plain else spelled(token).sub("***", text)
         return text
+
+    def _knows(self, sent: str) -> bool:
+        # Every token is compared, each in constant time: how long it takes tells nothing.
+        data = sent.encode(errors="replace")
+        known = [hmac.compare_digest(token.encode(), data) for token in self._tokens]
+        return any(known)
+
+
+@lru_cache(maxsize=256)
+def spelled(token: str) -> re.Pattern[str]:
+    """A token as it is, percent-encoded (also twice), or with the escapes of JSON or a pointer."""
+    pointer = {"~": "~0|", "/": "~1|"}
+    return re.compile(
+        "".join(
+            rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
+            rf"|%(?:25)*(?i:{ord(char):02x})|\\u(?i:{ord(char):04x}))"
+            for char in token
+        )
+    )
 
 
 def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> None:
     """Deny every request without a token, but GET and HEAD of the open paths.
 
     A `before_request` function of the app runs ahead of what routing found, so an unknown path or
-    a wrong method without a token is 401, too. The path is compared as it was sent.
+    a wrong method without a token is 401, too. The path is compared with all its slashes. The
+    world of the token is left in `g.world`.
     """
 
     @app.before_request
@@ -81,4 +112,4 @@ def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> N
         environ = request.environ
         if request.method in ("GET", "HEAD") and environ["PATH_INFO"] in open_paths:
             return
-        auth.check(environ.get("HTTP_AUTHORIZATION", ""))
+        g.world = auth.check(environ.get("HTTP_AUTHORIZATION", ""))

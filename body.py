@@ -1,9 +1,9 @@
-"""What a body must be: JSON, strictly read, whose every fault is told at once."""
+"""What a body must be: JSON, strictly read, whose every error is told at once."""
 
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 MAX_DIGITS = 4300
 MAX_NAME = 100
+UTF_8 = {"charset=utf-8", 'charset="utf-8"'}
 SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
 
 # Every string is consumed to its end, closed or not, so that a scan is linear in any text.
@@ -32,7 +33,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FieldError:
     """What is wrong at one place of a document; `pointer` is a JSON Pointer (RFC 6901)."""
 
     pointer: str
@@ -56,29 +57,34 @@ class InvalidBody(UnprocessableEntity):
 
     problem = "invalid_body"
 
-    def __init__(self, errors: Iterable[Fault]) -> None:
+    def __init__(self, errors: Iterable[FieldError]) -> None:
         super().__init__("The body is JSON, but not what is asked for here: see `errors`.")
         self.errors = list(errors)
 
 
 def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
     """The text of the request's body and its value, or 415, 413 or 400, in this order."""
-    charset = request.mimetype_params.get("charset", "utf-8").lower()
-    if request.mimetype != "application/json" or charset != "utf-8":
+    media_type, *parameters = request.environ.get("CONTENT_TYPE", "").lower().split(";")
+    charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
+    if media_type.strip() != "application/json" or not {*charsets} <= UTF_8:
         raise WrongMediaType("Send `Content-Type: application/json`, in UTF-8.")
     if request.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
         raise WrongMediaType("Send the body as it is, without a Content-Encoding.")
-    request.max_content_length = max_bytes
+    if (request.content_length or 0) > max_bytes or len(request.get_data()) > max_bytes:
+        raise BodyTooLarge(f"Send a body of at most {max_bytes} bytes.")
     try:
-        text = request.get_data(cache=False).decode()
+        text = request.get_data().decode()
         return text, parse_json(text, max_depth)
-    except RequestEntityTooLarge:
-        raise BodyTooLarge(f"Send a body of at most {max_bytes} bytes.") from None
     except UnicodeDecodeError as error:
-        detail = f"byte {error.start + 1} is not UTF-8"
+        detail = f"byte {error.start + 1}: not UTF-8"
     except json.JSONDecodeError as error:
-        detail = f"line {error.lineno}, column {error.colno}: {error.msg}"
-    raise MalformedJSON(f"Send JSON (RFC 8259). This body is not: {detail}.")
+        detail = place(error)
+    raise MalformedJSON(f"Send JSON that any reader takes alike (RFC 8259, RFC 7493). At {detail}.")
+
+
+def place(error: json.JSONDecodeError) -> str:
+    """Where a JSON text goes wrong, and how."""
+    return f"line {error.lineno}, column {error.colno}: {error.msg.removesuffix(' at')}"
 
 
 def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
@@ -88,19 +94,20 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     to any client: no repeated member name, no NaN, Infinity or number that would become one, no
     integer too long, no lone surrogate, no BOM, no more levels than `max_depth`.
     """
-    open_objects: list[set[str]] = []
+    if text.startswith("\ufeff"):
+        raise json.JSONDecodeError("A byte order mark", text, 0)
+    levels: list[set[str]] = []  # the member names of each object that is open
     for token in _TOKEN.finditer(text):
-        value = token.group()
         reason = None
         match token.lastgroup:
             case "open":
-                open_objects.append(set())
-                if len(open_objects) > max_depth:
+                levels.append(set())
+                if len(levels) > max_depth:
                     reason = f"More than {max_depth} levels deep"
             case "close":
-                del open_objects[-1:]
+                del levels[-1:]
             case "number":
-                reason = _number_fault(value)
+                reason = _number_error(token.group())
             case "constant":
                 reason = "NaN and Infinity are no JSON numbers"
             case kind:
@@ -112,16 +119,24 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
                 except UnicodeEncodeError:
                     reason = "A surrogate without its partner"
                 else:
-                    if kind == "colon" and open_objects:
-                        if string in open_objects[-1]:
+                    if kind == "colon" and levels:
+                        if string in levels[-1]:
                             reason = "A member name that this object has already"
-                        open_objects[-1].add(string)
+                        levels[-1].add(string)
         if reason:
             raise json.JSONDecodeError(reason, text, token.start())
-    return json.loads(text)
+    return json.loads(text, parse_int=_integer)
 
 
-def _number_fault(text: str) -> str | None:
+def _integer(text: str) -> int | float:
+    """The number, whatever limit on digits the interpreter has; -0 keeps its sign as a float."""
+    try:
+        return int(text) if text != "-0" else -0.0
+    except ValueError:
+        return float(text)
+
+
+def _number_error(text: str) -> str | None:
     digits = text.lstrip("-")
     if digits.isdigit():
         return f"An integer of more than {MAX_DIGITS} digits" if len(digits) > MAX_DIGITS else None
@@ -136,32 +151,57 @@ def pointer(*path: str | int) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
+def under(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[FieldError]:
+    """The errors of a part of a document that stands at `path`."""
+    for error in errors:
+        yield FieldError(pointer(*path) + error.pointer, error.detail)
+
+
 def check_project(
     document: Any, *, strict: bool = False, reserved: Iterable[str] = SERVER_MEMBERS
-) -> list[Fault]:
-    """All faults of a project as a client sends it; `strict` refuses what the contract lacks."""
+) -> list[FieldError]:
+    """All errors of a project as a client sends it; `strict` refuses what the contract lacks."""
     if not isinstance(document, dict):
-        return [Fault("", "must be a JSON object")]
-    faults = [
-        Fault(pointer(member), "is given by the service: leave it out")
+        return [FieldError("", "must be a JSON object")]
+    errors = [
+        FieldError(pointer(member), "is given by the service: leave it out")
         for member in reserved
         if member in document
     ]
     if "name" not in document:
-        faults.append(Fault("/name", "is required"))
+        errors.append(FieldError("/name", "is required"))
     elif not isinstance(name := document["name"], str):
-        faults.append(Fault("/name", "must be a string"))
+        errors.append(FieldError("/name", "must be a string"))
     else:
         if not name.strip():
-            faults.append(Fault("/name", "must not be blank"))
+            errors.append(FieldError("/name", "must not be blank"))
         if len(name) > MAX_NAME:
-            faults.append(Fault("/name", f"must have at most {MAX_NAME} characters"))
+            errors.append(FieldError("/name", f"must have at most {MAX_NAME} characters"))
         if _CONTROL.search(name):
-            faults.append(Fault("/name", "must not have control characters"))
+            errors.append(FieldError("/name", "must not have control characters"))
     if strict:
-        faults += [
-            Fault(pointer(member), "is not in the contract (--strict)")
+        errors += [
+            FieldError(pointer(member), "is not in the contract (--strict)")
             for member in document
             if member not in ("name", *SERVER_MEMBERS)
         ]
-    return faults
+    return errors
+
+
+def unknown_members(document: Iterable[str], known: Iterable[str]) -> Iterator[FieldError]:
+    """A error for each member that is not `known`."""
+    for member in document:
+        if member not in known:
+            yield FieldError(pointer(member), "is unknown here")
+
+
+def is_number(value: object, least: float, most: float) -> bool:
+    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return least <= value <= most
+
+
+def is_string(value: object, pattern: re.Pattern[str]) -> bool:
+    """Whether a JSON value is a string that the whole pattern matches."""
+    return isinstance(value, str) and pattern.fullmatch(value) is not None

@@ -1,12 +1,12 @@
 """The records, the narrow Store that the views speak to, and its in-memory form.
 
-What shall replace `MemoryStore` has the methods of `Store` and passes `tests/test_store.py`.
+Whatever replaces `MemoryStore` has the methods of `Store` and passes `tests/test_store.py`.
 """
 
 import json
 import secrets
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from threading import Lock
@@ -18,12 +18,20 @@ PACE = 2.0
 MAX_PROJECTS = 100_000
 
 
+Clock = Callable[[], datetime]
+"""Gives the time, UTC."""
+
+
 class NameTaken(Exception):
     """A project of that name exists."""
 
 
 class StoreFull(Exception):
     """The store holds as many projects as it may."""
+
+
+class UnknownProject(Exception):
+    """There is no project of that id."""
 
 
 def utc_now() -> datetime:
@@ -149,6 +157,17 @@ class Store(Protocol):
     def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
         """Hold these records, in this order, in place of all others."""
 
+    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        """Hold these records, too, but for those whose id or name is in use."""
+
+    def put_deployment(
+        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        """Make or replace a deployment, as the latest of its project, its age starting now.
+
+        Gives it, and whether it is new. Raises `UnknownProject`.
+        """
+
 
 class MemoryStore:
     """A `Store` in dictionaries under one lock; the clock and the source of ids are arguments.
@@ -158,8 +177,8 @@ class MemoryStore:
 
     def __init__(
         self,
+        clock: Clock = utc_now,
         *,
-        clock: Callable[[], datetime] = utc_now,
         new_id: Callable[[str], str] = random_id,
         pace: float = PACE,
         max_projects: int = MAX_PROJECTS,
@@ -207,3 +226,28 @@ class MemoryStore:
             self._names = names
             self._deployments = deployments_by_id
             self._snapshot = None
+
+    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        with self._lock:
+            for project in projects:
+                if project.id not in self._projects and project.name not in self._names:
+                    self._projects[project.id] = project
+                    self._names.add(project.name)
+            for deployment in deployments:
+                self._deployments.setdefault(deployment.id, deployment)
+            self._snapshot = None
+
+    def put_deployment(
+        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        with self._lock:
+            if project_id is not None:
+                project = self._projects.get(project_id)
+                if project is None:
+                    raise UnknownProject
+                self._projects[project_id] = replace(project, latest_deployment_id=deployment_id)
+                self._snapshot = None
+            is_new = deployment_id not in self._deployments
+            deployment = Deployment(deployment_id, project_id, self.now(), timeline)
+            self._deployments[deployment_id] = deployment
+            return deployment, is_new

@@ -1,16 +1,180 @@
 """What makes the service a good stub, all of it under `/_stub`: the service runs without."""
 
-from collections.abc import Callable
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from flask import Blueprint, Flask, Response
+from flask import Blueprint, Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from store import Clock, Store
+
+from .contract import Contract
+from .control import control_routes
+from .cors import allow_origins, check_origins
+from .coverage import Coverage
+from .faults import Fault, Forced, preferred_status
+from .journal import describe
+from .pact import Records, States
+from .seed import Seed
+from .world import TooManyWorlds, World, WorldClock, Worlds
+
+__all__ = ["OPEN_PATHS", "check_origins", "install"]
+
+OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
+CONTRACT = Path(__file__).with_name("openapi.json")
+INJECTED = "This outcome was asked for: see `Prefer` and `/_stub/faults` in the README."
 
 
-def install(app: Flask, *, answer: Callable[[bytes], Response]) -> None:
-    """Add the control routes; `answer` makes a JSON response of bytes."""
+class NoWorld(HTTPException):
+    code = 507
+    problem = "too_many_worlds"
+    description = "There are 1,000 worlds. Reset one that is done, which frees it."
+
+
+@dataclass(frozen=True)
+class Stub:
+    """What the app gets of it: the store of the request's world, and a report at the end."""
+
+    store: Callable[[], Store]
+    report: Callable[[], str]
+
+
+def install(
+    app: Flask,
+    *,
+    contract: bytes,
+    answer: Callable[[bytes, int], Response],
+    redact: Callable[[str, Iterable[str]], str],
+    clock: Clock,
+    new_store: Callable[[Clock], Store],
+    records: Records,
+    seed: Seed,
+    states: Mapping[str, Seed],
+    cors_origins: Collection[str],
+    max_projects: int,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Stub:
+    """Add worlds, control routes, faults, journal and coverage to an app with the bearer check.
+
+    `contract` is openapi.json, `answer` makes a JSON response, `redact` takes tokens out of a text,
+    and `records` makes the records of a seed at a time.
+    """
+    v1 = Contract(json.loads(contract))
+
+    def make(of: Seed | None) -> World:
+        world_clock = WorldClock(clock)
+        store = new_store(world_clock)
+        store.reset(*records(seed if of is None else of, world_clock()))
+        return World(world_clock, store, Coverage(v1))
+
+    worlds = Worlds(make)
+
+    def world() -> World:
+        if "entered" not in g:
+            try:
+                g.entered = worlds.open(g.get("world", ""))
+            except TooManyWorlds:
+                raise NoWorld from None
+        entered: World = g.entered
+        return entered
+
+    def reset(of: Seed | None) -> None:
+        try:
+            worlds.reset(g.world, of)
+        except TooManyWorlds:
+            raise NoWorld from None
+
+    def is_recorded() -> bool:
+        path = request.environ["PATH_INFO"]
+        return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
+
+    @app.before_request
+    def force_outcome() -> None:
+        if not is_recorded():
+            return
+        faults = world().faults
+        if not request.environ["PATH_INFO"].startswith("/v1/"):
+            return
+        fault = faults.take(request.method, request.path)
+        if fault is not None:
+            g.fault = fault
+            if fault.status is not None:
+                raise forced(fault.status, "injected_fault", INJECTED)
+        prefer = request.environ.get("HTTP_PREFER")
+        status = prefer and preferred_status(prefer)
+        if status:
+            problem = v1.problem(v1.operation(request), status) or {}
+            raise forced(
+                status,
+                problem.get("code", "injected_fault"),
+                problem.get("detail", INJECTED),
+                {"Preference-Applied": f"code={status}"},
+            )
+
+    def forced(
+        status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> Forced:
+        headers = dict(headers or {})
+        if status == 401:
+            headers["WWW-Authenticate"] = v1.challenge
+        if status == 405:
+            methods = app.url_map.bind("", subdomain="").allowed_methods(request.path)
+            headers["Allow"] = ", ".join(methods)
+        return Forced(status, code, detail, headers)
+
+    @app.after_request
+    def record(response: Response) -> Response:
+        if not is_recorded() or "preflight" in g:
+            return response
+        entered = g.get("entered") or worlds.open("")
+        operation = v1.operation(request)
+        body = response.get_data()
+        is_problem = response.mimetype == "application/problem+json"
+        is_deployment = operation is not None and operation.id == "getDeployment" and not is_problem
+        document = json.loads(body) if is_problem or is_deployment else {}
+        fault: Fault | None = g.get("fault")
+        if fault is not None:
+            fault.spoil(response, sleep)
+        entered.record(
+            describe(
+                request,
+                time=entered.clock(),
+                status=response.status_code,
+                code=document.get("code") if is_problem else None,
+                operation=operation,
+                fault=fault.id if fault else None,
+                ms=(time.perf_counter() - request.environ["app.started"]) * 1000,
+                redact=redact,
+            ),
+            document["status"] if is_deployment else None,
+        )
+        return response
+
     routes = Blueprint("stub", __name__, url_prefix="/_stub")
+    own_contract = CONTRACT.read_bytes().rstrip()
 
     @routes.get("/health")
     def health() -> Response:
-        return answer(b'{"status": "ok"}')
+        return answer(b'{"status": "ok"}', 200)
+
+    @routes.get("/openapi.json")
+    def stub_contract() -> Response:
+        return answer(own_contract, 200)
 
     app.register_blueprint(routes)
+    app.register_blueprint(
+        control_routes(
+            world=world,
+            reset=reset,
+            states=States(states),
+            records=records,
+            max_projects=max_projects,
+            answer=answer,
+        )
+    )
+    if cors_origins:
+        allow_origins(app, cors_origins)
+    return Stub(lambda: world().store, lambda: worlds.open("").coverage.table())

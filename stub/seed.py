@@ -3,32 +3,53 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from body import MAX_BYTES, MAX_DEPTH, Fault, check_project, parse_json, pointer
+from body import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    FieldError,
+    check_project,
+    is_number,
+    is_string,
+    parse_json,
+    place,
+    pointer,
+    under,
+    unknown_members,
+)
 from store import MAX_PROJECTS, Deployment, Project, Stage, Timeline, unused_id
+
+Made = TypeVar("Made")
+
+# A project may be as deep here as `/v1` lets it be, under a document and an array.
+SEED_DEPTH = MAX_DEPTH + 2
 
 SAMPLE = Path(__file__).with_name("sample.json")
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-_ID_RULE = "must be a string of 1 to 255 of A-Z a-z 0-9 . _ ~ - other than . and .."
+ID_RULE = "must be a string of 1 to 255 of A-Z a-z 0-9 . _ ~ - other than . and .."
 _STATUS = re.compile(r"[a-z0-9_-]{1,64}")
+STATUS_RULE = "must be a string of 1 to 64 of a-z 0-9 _ -"
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):([0-5]\d))", re.ASCII
 )
 
 
 class SeedError(ValueError):
-    """A document that is no seed, with all its faults; as text a line for each."""
+    """A document that is no seed, with all its errors; as text a line for each."""
 
-    def __init__(self, faults: list[Fault]) -> None:
-        super().__init__("\n".join(f"{each.pointer or '/'}: {each.detail}" for each in faults))
-        self.faults = faults
+    def __init__(self, errors: list[FieldError]) -> None:
+        places = [json.dumps(each.pointer)[1:-1] or "the document" for each in errors]
+        super().__init__(
+            "\n".join(f"{at}: {each.detail}" for at, each in zip(places, errors, strict=True))
+        )
+        self.errors = errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +106,13 @@ class Seed:
         return projects, list(deployments.values())
 
 
-def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
-    """The seed of a JSON text, or `json.JSONDecodeError`, or `SeedError` with all its faults."""
-    # A project may be as deep here as `/v1` lets it be, under a document and an array.
-    document = parse_json(text, MAX_DEPTH + 2)
-    if faults := list(check_seed(document, max_projects)):
-        raise SeedError(faults)
+EMPTY = Seed()
+
+
+def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
+    """The seed that a JSON value describes, or `SeedError` with all its errors."""
+    if errors := list(check_seed(document, max_projects)):
+        raise SeedError(errors)
     return Seed(
         tuple(
             SeedProject(
@@ -110,144 +132,154 @@ def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
     )
 
 
+def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
+    """The seed of a JSON text, or `json.JSONDecodeError`, or `SeedError`."""
+    return make_seed(parse_json(text, SEED_DEPTH), max_projects=max_projects)
+
+
 def read_seed(path: Path, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
+    return read_file(path, lambda document: make_seed(document, max_projects=max_projects))
+
+
+def read_states(path: Path, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
+    """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
+
+    def make(document: Any) -> dict[str, Seed]:
+        if not isinstance(document, dict):
+            raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
+        errors = [
+            error
+            for name, each in document.items()
+            for error in under((name,), check_seed(each, max_projects))
+        ]
+        if errors:
+            raise SeedError(errors)
+        return {name: make_seed(each) for name, each in document.items()}
+
+    return read_file(path, make)
+
+
+def read_file(path: Path, make: Callable[[Any], Made]) -> Made:
+    """What `make` makes of the JSON value of a file, or `ValueError`."""
     try:
-        return parse_seed(path.read_text("utf-8"), max_projects=max_projects)
+        return make(parse_json(path.read_text("utf-8"), SEED_DEPTH + 1))
     except OSError as error:
         reasons = [error.strerror or "cannot be read"]
     except UnicodeDecodeError as error:
         reasons = [f"byte {error.start + 1}: not UTF-8"]
     except json.JSONDecodeError as error:
-        reasons = [f"line {error.lineno}, column {error.colno}: {error.msg}"]
+        reasons = [place(error)]
     except SeedError as error:
-        reasons = str(error).splitlines()
+        reasons = str(error).split("\n")
     raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
 
 
-def check_seed(document: Any, max_projects: int) -> Iterator[Fault]:
-    """All faults of a seed document."""
+def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
+    """All errors of a seed document."""
     if not isinstance(document, dict):
-        yield Fault("", "must be a JSON object")
+        yield FieldError("", "must be a JSON object")
         return
     yield from unknown_members(document, ("projects", "deployments"))
     projects = document.get("projects", [])
     if not isinstance(projects, list):
-        yield Fault("/projects", "must be an array")
+        yield FieldError("/projects", "must be an array")
         projects = []
     if len(projects) > max_projects:
-        yield Fault("/projects", f"must have at most {max_projects} items")
+        yield FieldError("/projects", f"must have at most {max_projects} items")
     for index, project in enumerate(projects):
-        yield from _under(("projects", index), _check_seed_project(project))
+        yield from under(("projects", index), _check_seed_project(project))
     yield from _repeated("projects", projects, "id")
     yield from _repeated("projects", projects, "name")
     deployments = document.get("deployments", [])
     if not isinstance(deployments, list):
-        yield Fault("/deployments", "must be an array")
+        yield FieldError("/deployments", "must be an array")
         deployments = []
-    project_ids = {each["id"] for each in projects if _is_id(_member(each, "id"))}
+    project_ids = {each["id"] for each in projects if is_id(_member(each, "id"))}
     for index, deployment in enumerate(deployments):
-        yield from _under(("deployments", index), _check_deployment(deployment, project_ids))
+        yield from under(("deployments", index), _check_deployment(deployment, project_ids))
     yield from _repeated("deployments", deployments, "id")
 
 
-def _check_seed_project(project: Any) -> Iterator[Fault]:
+def _check_seed_project(project: Any) -> Iterator[FieldError]:
     yield from check_project(project, reserved=("latest_deployment_id",))
     if not isinstance(project, dict):
         return
-    if "id" in project and not _is_id(project["id"]):
-        yield Fault("/id", _ID_RULE)
+    if "id" in project and not is_id(project["id"]):
+        yield FieldError("/id", ID_RULE)
     yield from _check_time(project)
-    if len(_without_given(project).encode()) > MAX_BYTES:
-        yield Fault("", f"must have at most {MAX_BYTES} bytes")
+    if len(json.dumps(project, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
+        yield FieldError("", f"must have at most {MAX_BYTES} bytes")
 
 
-def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[Fault]:
+def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[FieldError]:
     if not isinstance(deployment, dict):
-        yield Fault("", "must be a JSON object")
+        yield FieldError("", "must be a JSON object")
         return
     known = ("id", "project_id", "created_at", "status", "timeline")
     yield from unknown_members(deployment, known)
     if "id" not in deployment:
-        yield Fault("/id", "is required")
-    elif not _is_id(deployment["id"]):
-        yield Fault("/id", _ID_RULE)
+        yield FieldError("/id", "is required")
+    elif not is_id(deployment["id"]):
+        yield FieldError("/id", ID_RULE)
     project_id = deployment.get("project_id")
     if project_id is not None and not (isinstance(project_id, str) and project_id in project_ids):
-        yield Fault("/project_id", "must be the id of a project of this document")
+        yield FieldError("/project_id", "must be the id of a project of this document")
     yield from _check_time(deployment)
     yield from check_timeline(deployment)
 
 
-def check_timeline(document: dict[str, Any]) -> Iterator[Fault]:
-    """The faults of what says how a deployment moves: its `status` or its `timeline`."""
+def check_timeline(document: dict[str, Any]) -> Iterator[FieldError]:
+    """The errors of what says how a deployment moves: its `status` or its `timeline`."""
     if ("status" in document) == ("timeline" in document):
-        yield Fault("", "must have either `status` or `timeline`")
+        yield FieldError("", "must have either `status` or `timeline`")
     if "status" in document:
         yield from _check_status(document)
-    stages = document.get("timeline", [{"status": "queued"}])
+    if "timeline" not in document:
+        return
+    stages = document["timeline"]
     if not isinstance(stages, list) or not stages:
-        yield Fault("/timeline", "must be an array of at least one stage")
+        yield FieldError("/timeline", "must be an array of at least one stage")
         return
     for index, stage in enumerate(stages):
-        yield from _under(("timeline", index), _check_stage(stage, last=index == len(stages) - 1))
+        yield from under(("timeline", index), _check_stage(stage, last=index == len(stages) - 1))
 
 
-def _check_stage(stage: Any, *, last: bool) -> Iterator[Fault]:
+def _check_stage(stage: Any, *, last: bool) -> Iterator[FieldError]:
     if not isinstance(stage, dict):
-        yield Fault("", "must be a JSON object")
+        yield FieldError("", "must be a JSON object")
         return
     yield from unknown_members(stage, ("status", "seconds"))
     yield from _check_status(stage)
     if last and "seconds" in stage:
-        yield Fault("/seconds", "must be left out: the last stage has no end")
+        yield FieldError("/seconds", "must be left out: the last stage has no end")
     if not last and not is_number(stage.get("seconds"), 0, math.inf):
-        yield Fault("/seconds", "must be a number of seconds, 0 or more")
+        yield FieldError("/seconds", "must be a number of seconds, 0 or more")
 
 
-def _check_status(document: dict[str, Any]) -> Iterator[Fault]:
-    status = document.get("status")
-    if not (isinstance(status, str) and _STATUS.fullmatch(status)):
-        yield Fault("/status", "must be a string of 1 to 64 of a-z 0-9 _ -")
+def _check_status(document: dict[str, Any]) -> Iterator[FieldError]:
+    if not is_status(document.get("status")):
+        yield FieldError("/status", STATUS_RULE)
 
 
-def _check_time(document: dict[str, Any]) -> Iterator[Fault]:
+def _check_time(document: dict[str, Any]) -> Iterator[FieldError]:
     if "created_at" in document and _time(document["created_at"]) is None:
-        yield Fault("/created_at", "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z")
+        yield FieldError("/created_at", "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z")
 
 
 def read_timeline(document: dict[str, Any]) -> Timeline:
-    """The timeline of a document without faults; a lone `status` is pinned."""
+    """The timeline of a document without errors; a lone `status` is pinned."""
     stages = document.get("timeline", [document])
     return tuple(Stage(stage["status"], stage.get("seconds")) for stage in stages)
 
 
-def unknown_members(document: Iterable[str], known: Iterable[str]) -> Iterator[Fault]:
-    """A fault for each member that is not `known`."""
-    for member in document:
-        if member not in known:
-            yield Fault(pointer(member), "is unknown here")
-
-
-def is_number(value: object, least: float, most: float) -> bool:
-    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return least <= value <= most
-
-
-def _under(path: tuple[str | int, ...], faults: Iterable[Fault]) -> Iterator[Fault]:
-    for fault in faults:
-        yield Fault(pointer(*path) + fault.pointer, fault.detail)
-
-
-def _repeated(name: str, entries: list[Any], member: str) -> Iterator[Fault]:
+def _repeated(name: str, entries: list[Any], member: str) -> Iterator[FieldError]:
     seen = set()
     for index, entry in enumerate(entries):
         value = _member(entry, member)
         if isinstance(value, str):
             if value in seen:
-                yield Fault(pointer(name, index, member), "is used twice in this document")
+                yield FieldError(pointer(name, index, member), "is used twice in this document")
             seen.add(value)
 
 
@@ -255,9 +287,15 @@ def _member(entry: Any, member: str) -> Any:
     return entry.get(member) if isinstance(entry, dict) else None
 
 
-def _is_id(value: object) -> bool:
+def is_status(value: object) -> bool:
+    """Whether a value can be a status; a team may try one of its own."""
+    return is_string(value, _STATUS)
+
+
+def is_id(value: object) -> bool:
+    """Whether a value can be the id of a record that a seed or a control route makes."""
     # `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4).
-    return isinstance(value, str) and bool(_ID.fullmatch(value)) and value not in (".", "..")
+    return is_string(value, _ID) and value not in (".", "..")
 
 
 def _time(value: object) -> datetime | None:

@@ -47,7 +47,7 @@ class CheckedClient(FlaskClient):
         response = super().open(*args, **kwargs)
         assert_in_contract(
             response.request.method,
-            response.request.path,
+            response.request.environ["PATH_INFO"].encode("latin-1").decode(errors="replace"),
             response.status_code,
             dict(response.headers),
             response.data,
@@ -133,9 +133,10 @@ def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
 
 
 def environment(more: dict[str, str] | None = None) -> dict[str, str]:
-    """This process' environment without a `STUB_…` of its own."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("STUB_")}
-    return {**mine, **(more or {})}
+    """This process' environment without what would change the program."""
+    changing = ("STUB_", "PYTHON", "FLASK_")
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
+    return {**mine, "PYTHONWARNINGS": "error", **(more or {})}
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -53,6 +54,9 @@ def test_json_in_utf8_is_taken_however_it_is_declared(
         "application/json; charset=utf-16",
         "application/json; charset=latin-1",
         "application/json; charset=utf8",
+        "application/json; charset=",
+        'application/json; charset="',
+        "application/json; charset=utf-8; charset=utf-16",
         "*/*",
         "json",
     ],
@@ -128,6 +132,11 @@ MALFORMED: list[tuple[bytes, str]] = [
     (b'{"name": "a", "x": %s}' % (4301 * b"1"), "line 1, column 20"),
     (b'{"name": "a", "x": %s}' % (5000 * b"1"), "line 1, column 20"),
     (b'{"name": "a", "name": "b"}', "line 1, column 15"),
+    (b'{"x": 1, "x"\t\r\n : 2}', "line 1, column 10"),
+    *(
+        (b'{"x": %s%s}' % (5000 * b"9", end), "line 1, column")
+        for end in (b"-", b"e", b"+", b".e", b"E+", b"-1", b"..")
+    ),
     (b'{"name": "a", "x": {"b": 1, "\\u0062" : 2}}', "line 1, column 29"),
     (b'{"name": "\\ud800"}', "line 1, column 10"),
     (b'{"name": "a", "\\uDC00x": 1}', "line 1, column 15"),
@@ -222,6 +231,28 @@ def test_what_is_accepted_comes_back_to_the_letter(client: FlaskClient, members:
 def test_32_levels_are_not_too_many(client: FlaskClient) -> None:
     assert post(client, nested(32)).status_code == 201
     assert nested(32)[14:].decode() in client.get(PATH).text
+
+
+def test_a_body_cut_short_is_400(client: FlaskClient) -> None:
+    environ = {"CONTENT_LENGTH": "999"}
+    with unchanged(client):
+        response = client.post(
+            PATH, data=b'{"name": "a"}', content_type="application/json", environ_overrides=environ
+        )
+        assert_problem(response, 400, "malformed_request")
+
+
+def test_the_interpreters_limit_on_digits_decides_nothing(client: FlaskClient) -> None:
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    unchecked = client.application.test_client()
+    unchecked.environ_base.update(client.environ_base)
+    try:
+        response = post(unchecked, b'{"name": "a", "x": %s}' % (4300 * b"9"))
+    finally:
+        sys.set_int_max_str_digits(limit)
+    assert response.status_code == 201
+    assert 4300 * "9" in response.text
 
 
 json_values = st.recursive(

@@ -52,9 +52,10 @@ def test_it_says_where_it_listens_and_how_to_ask_it() -> None:
         process.terminate()
         stdout, stderr = process.communicate(timeout=10)
     assert stdout == ""
-    hint, line = stderr.splitlines()
+    hint, line, *coverage = stderr.splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
     assert re.fullmatch(r"GET /v1/projects 200 \d+\.\d ms", line)
+    assert coverage[0].startswith("coverage: 1 of ")
 
 
 def test_every_request_gets_one_line_without_secrets_or_control_characters() -> None:
@@ -73,7 +74,7 @@ def test_every_request_gets_one_line_without_secrets_or_control_characters() -> 
         assert ask(f"{url}/v1/projects", token=secret, method=secret.upper())[0] == 405
         process.terminate()
         _, stderr = process.communicate(timeout=10)
-    hint, *lines = stderr.splitlines()
+    hint, *lines = stderr.partition("coverage: ")[0].splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {url}/v1/projects'
     assert [re.sub(r" \d+\.\d ms$", "", line) for line in lines] == [
         "GET /v1/*** 404",
@@ -90,7 +91,7 @@ def test_every_request_gets_one_line_without_secrets_or_control_characters() -> 
 
 
 def test_quiet_is_quiet_and_closed_streams_do_no_harm() -> None:
-    with program() as (process, url):
+    with program("--no-stub") as (process, url):
         assert ask(f"{url}/v1/projects")[0] == 200
         process.terminate()
         stdout, stderr = process.communicate(timeout=10)
@@ -173,10 +174,12 @@ def test_pace_and_room_are_as_told(tmp_path: Path) -> None:
         (["--token", "a b"], "a token is made of A-Z"),
         (["--token", ""], "a token is made of A-Z"),
         (["--token", "good", "--token", "ü"], "a token is made of A-Z"),
-        (["--host", "0.0.0.0"], "give --token"),
-        (["--host", "::"], "give --token"),
-        (["--host", ""], "give --token"),
+        (["--host", "0.0.0.0"], "give a --token"),
+        (["--host", "::"], "give a --token"),
+        (["--host", ""], "no address"),
+        (["--host", "0.0.0.0", "--token", "dev-token"], "give a --token"),
         (["--host", "no-such-host.invalid"], "no-such-host.invalid"),
+        (["--host", "a..b"], "a..b"),
         (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
         (["--empty", "--seed", "x.json"], "exclude each other"),
         (["--seed", "no/such.json"], "no/such.json: No such file"),
@@ -192,6 +195,8 @@ def test_bad_usage_is_one_line_that_says_what_to_do(args: list[str], reason: str
 
 def test_bad_environment_variables_are_named() -> None:
     assert "STUB_PORT" in refused(env={"STUB_PORT": "x"})
+    with program(env={"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}) as (_, url):
+        assert ask(f"{url}/v1/projects")[0] == 200
 
 
 def test_a_token_that_is_refused_is_not_repeated() -> None:
@@ -209,8 +214,10 @@ def test_a_busy_port_is_one_line() -> None:
 
 def test_a_bad_seed_is_a_line_for_each_fault(tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"nam": "a"}, 1]}', "utf-8")
+    forged = "x\\nerror: \\u001b"
+    seed.write_text(f'{{"projects": [{{}}, 1], "{forged}": 1}}', "utf-8")
     assert refused("--seed", str(seed)).splitlines() == [
+        f"error: {seed}: /{forged}: is unknown here",
         f"error: {seed}: /projects/0/name: is required",
         f"error: {seed}: /projects/1: must be a JSON object",
     ]

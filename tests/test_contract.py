@@ -187,6 +187,16 @@ def test_schemathesis_finds_nothing(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(headers=BEARER)
 
 
+Links = schema.as_state_machine()
+Links.TestCase.settings = settings(
+    deadline=None, max_examples=20, suppress_health_check=list(HealthCheck)
+)
+
+
+class TestLinks(Links.TestCase):  # type: ignore[name-defined, misc]
+    """Schemathesis follows the links: what was created is found."""
+
+
 def test_every_response_of_the_contract_names_its_codes() -> None:
     for response in CONTRACT["components"]["responses"].values():
         for content in response["content"].values():

@@ -199,7 +199,7 @@ def of(project: Any = None, deployment: Any = None) -> Any:
 def test_every_fault_is_told_with_its_place(document: Any, pointers: list[str]) -> None:
     with pytest.raises(SeedError) as raised:
         parse_seed(json.dumps(document))
-    assert [fault.pointer for fault in raised.value.faults] == pointers
+    assert [fault.pointer for fault in raised.value.errors] == pointers
 
 
 @pytest.mark.parametrize("number", ["0", "0.0", "1e3", "86400000", 400 * "9"])
@@ -239,7 +239,7 @@ def test_a_project_of_a_seed_may_be_as_deep_as_one_that_is_posted(clock: Clock) 
         (b'{"projects":\n [}', ["line 2, column 3: Expecting value"]),
         (b'{"projects": [{}, 1]}', ["/projects/0/name: is required",
                                     "/projects/1: must be a JSON object"]),
-        (b"[]", ["/: must be a JSON object"]),
+        (b"[]", ["the document: must be a JSON object"]),
     ],
 )  # fmt: skip
 def test_a_bad_file_is_refused_with_the_file_the_place_and_the_reason(

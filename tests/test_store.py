@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from dataclasses import FrozenInstanceError, fields, replace
 from datetime import datetime
 from functools import partial
 from threading import Lock
 from typing import Any
 
 import pytest
+from flask import Flask
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -22,10 +24,14 @@ from store import (
     Stage,
     Store,
     StoreFull,
+    Timeline,
+    UnknownProject,
     running,
     unused_id,
 )
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
+
+Race = Callable[[Store, Flask], None]
 
 
 class PlainStore:
@@ -73,6 +79,32 @@ class PlainStore:
             self._projects = list(projects)
             self._deployments = list(deployments)
 
+    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+        with self._lock:
+            for project in projects:
+                if not any(
+                    each.id == project.id or each.name == project.name for each in self._projects
+                ):
+                    self._projects.append(project)
+            held = [each.id for each in self._deployments]
+            self._deployments += [each for each in deployments if each.id not in held]
+
+    def put_deployment(
+        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        with self._lock:
+            if project_id not in (None, *(each.id for each in self._projects)):
+                raise UnknownProject
+            self._projects = [
+                replace(each, latest_deployment_id=deployment_id) if each.id == project_id else each
+                for each in self._projects
+            ]
+            others = [each for each in self._deployments if each.id != deployment_id]
+            is_new = len(others) == len(self._deployments)
+            deployment = Deployment(deployment_id, project_id, self.now(), timeline)
+            self._deployments = [*others, deployment]
+            return deployment, is_new
+
 
 IMPLEMENTATIONS: list[Callable[..., Store]] = [MemoryStore, PlainStore]
 
@@ -111,6 +143,55 @@ def test_a_snapshot_stays_as_it_was(store: Store) -> None:
     before = store.list_projects()
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
+
+
+def test_records_cannot_be_changed(store: Store) -> None:
+    project, deployment = project_and_deployment(1)
+    store.reset([project], [deployment])
+    for record in (*store.list_projects(), deployment, deployment.timeline[0]):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, fields(record)[0].name, "other")
+
+
+def test_a_list_that_has_not_changed_is_not_made_again() -> None:
+    store = MemoryStore()
+    assert store.list_projects() is store.list_projects()
+    assert store.list_projects().representation is store.list_projects().representation
+
+
+def test_a_deployment_is_made_or_replaced_and_is_its_projects_latest(
+    store: Store, clock: Clock
+) -> None:
+    project, deployment = project_and_deployment(1)
+    store.reset([project], [deployment])
+    before = store.list_projects()
+    clock.advance(5)
+    made, is_new = store.put_deployment("d2", (Stage("queued"),), "p1")
+    assert is_new
+    assert made == store.get_deployment("d2") == Deployment("d2", "p1", clock(), (Stage("queued"),))
+    (changed,) = store.list_projects()
+    assert (changed.latest_deployment_id, changed.created_at) == ("d2", START)
+    assert b'"d2"' in changed.representation
+    assert before[0].latest_deployment_id == "d1"
+    assert store.put_deployment("d2", (Stage("failed"),)) == (
+        Deployment("d2", None, clock(), (Stage("failed"),)),
+        False,
+    )
+    with pytest.raises(UnknownProject):
+        store.put_deployment("d3", (Stage("failed"),), "nope")
+    assert store.get_deployment("d3") is None
+
+
+def test_what_is_added_leaves_what_is_there(store: Store) -> None:
+    (one, one_d), (two, two_d) = project_and_deployment(1), project_and_deployment(2)
+    store.reset([one], [one_d])
+    same_name = replace(two, name=one.name)
+    store.add(
+        [same_name, replace(one, name="other"), two], [replace(one_d, project_id=None), two_d]
+    )
+    assert store.list_projects() == (one, two)
+    assert store.get_deployment("d1") == one_d
+    assert store.get_deployment("d2") == two_d
 
 
 def test_a_name_is_taken_once_and_a_failure_leaves_nothing(store: Store) -> None:
@@ -170,28 +251,27 @@ def slow_ids() -> Callable[[str], str]:
     return lambda prefix: SlowId(next_id(prefix))
 
 
-def create(store: Store, name: str) -> int:
+def create(app: Flask, name: str) -> int:
     """The status of a POST by a client of its own."""
-    client = client_of(create_app(store=store))
-    return client.post("/v1/projects", json={"name": name}).status_code
+    return client_of(app).post("/v1/projects", json={"name": name}).status_code
 
 
-def race_for_one_name(store: Store) -> None:
-    statuses = in_parallel(8 * [partial(create, store, "a")])
+def race_for_one_name(store: Store, app: Flask) -> None:
+    statuses = in_parallel(8 * [partial(create, app, "a")])
     assert sorted(statuses) == [201] + 7 * [409]
     assert len(store.list_projects()) == 1
 
 
-def race_for_the_last_places(store: Store) -> None:
+def race_for_the_last_places(store: Store, app: Flask) -> None:
     for name in "tuvwxyz":
         store.create_project(name, f'{{"name": "{name}"}}')
-    statuses = in_parallel([partial(create, store, name) for name in "abcdefgh"])
+    statuses = in_parallel([partial(create, app, name) for name in "abcdefgh"])
     assert sorted(statuses) == [201] + 7 * [507]
 
 
-def race_lists_with_creates(store: Store) -> None:
+def race_lists_with_creates(store: Store, app: Flask) -> None:
     """Whatever is listed is whole: its deployment can be read."""
-    client = client_of(create_app(store=store))
+    client = client_of(app)
 
     def look() -> None:
         for _ in range(5000):
@@ -205,13 +285,13 @@ def race_lists_with_creates(store: Store) -> None:
 
     def fill(names: str) -> None:
         for name in names:
-            assert create(store, name) == 201
+            assert create(app, name) == 201
 
     results = in_parallel([look, *(partial(fill, names) for names in ("ab", "cd", "ef"))])
     assert results == 4 * [None]
 
 
-def race_resets_with_creates(store: Store) -> None:
+def race_resets_with_creates(store: Store, app: Flask) -> None:
     """A project is either swept away, name and all, or there with its deployment."""
     for milliseconds in range(8):
 
@@ -219,12 +299,12 @@ def race_resets_with_creates(store: Store) -> None:
             time.sleep(after)
             store.reset((), ())
 
-        results = in_parallel([reset, *(partial(create, store, name) for name in "ab")])
+        results = in_parallel([reset, *(partial(create, app, name) for name in "ab")])
         assert results == [None, 201, 201]
         for project in store.list_projects():
             assert store.get_deployment(project.latest_deployment_id) is not None
         for name in {*"ab"} - {project.name for project in store.list_projects()}:
-            assert create(store, name) == 201
+            assert create(app, name) == 201
         assert {project.name for project in store.list_projects()} == {*"ab"}
         store.reset((), ())
 
@@ -237,20 +317,26 @@ RACES = [
 ]
 
 
+def run(race: Race, store: Store) -> None:
+    race(store, create_app(new_store=lambda _: store))
+
+
 @pytest.mark.parametrize("make", IMPLEMENTATIONS)
 @pytest.mark.parametrize("race", RACES)
-def test_every_method_is_atomic(race: Callable[[Store], None], make: Callable[..., Store]) -> None:
+def test_every_method_is_atomic(race: Race, make: Callable[..., Store]) -> None:
     for _ in range(5):
-        race(make(clock=Clock(), new_id=slow_ids(), max_projects=8))
+        run(race, make(clock=Clock(), new_id=slow_ids(), max_projects=8))
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_the_races_are_real_without_the_lock_they_go_wrong(race: Callable[[Store], None]) -> None:
+def test_the_races_are_real_without_the_lock_they_go_wrong(
+    race: Race,
+) -> None:
     def run_without_lock() -> None:
         for _ in range(60):
             store: Any = MemoryStore(clock=Clock(), new_id=slow_ids(), max_projects=8)
             store._lock = nullcontext()
-            race(store)
+            run(race, store)
 
     with pytest.raises(Exception, match=r".*"):
         run_without_lock()
@@ -259,7 +345,7 @@ def test_the_races_are_real_without_the_lock_they_go_wrong(race: Callable[[Store
 def outcome(act: Callable[[Store], Any], store: Store) -> Any:
     try:
         return act(store)
-    except (NameTaken, StoreFull) as refusal:
+    except (NameTaken, StoreFull, UnknownProject) as refusal:
         return type(refusal)
 
 
@@ -283,6 +369,17 @@ class AgainstTheModel(RuleBasedStateMachine):
         made = self.both(lambda store: store.create_project(name, f'{{"name": "{name}"}}'))
         if isinstance(made, Project):
             self.ids.append(made.latest_deployment_id)
+
+    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=3))
+    def add(self, numbers: list[int]) -> None:
+        records = [project_and_deployment(number) for number in numbers]
+        self.ids += [deployment.id for _, deployment in records]
+        self.both(lambda store: store.add(*(zip(*records, strict=True) if records else ((), ()))))
+
+    @rule(number=st.integers(0, 3), project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]))
+    def put(self, number: int, project_id: str | None) -> None:
+        timeline = (Stage("failed"),)
+        self.both(lambda store: store.put_deployment(f"d{number}", timeline, project_id))
 
     @rule(data=st.data())
     def get(self, data: st.DataObject) -> None:

@@ -1,0 +1,120 @@
+"""What the stub knows of `/v1`, all of it read from openapi.json: who leans on what else?"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from flask import Request
+
+WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """An operation of the contract: what it may answer, and what it may be sent."""
+
+    id: str
+    responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
+    query: frozenset[str]
+    members: frozenset[str]  # of the object in its body
+
+
+class Contract:
+    """The operations of an OpenAPI document, found by request."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._components = document["components"]
+        self._by_route: dict[tuple[str, str], Operation] = {}
+        self.operations: list[Operation] = []
+        for path, item in document["paths"].items():
+            for method in ("get", "post"):
+                if method in item:
+                    operation = self._read(item[method])
+                    self.operations.append(operation)
+                    self._by_route[method.upper(), shape(path)] = operation
+        self.challenge: str = self._components["headers"]["WWW-Authenticate"]["example"]
+        deployment = self._components["schemas"]["Deployment"]
+        self.statuses: list[str] = deployment["properties"]["status"]["examples"]
+
+    def operation(self, request: Request) -> Operation | None:
+        """What the request asks for, whatever becomes of it; HEAD asks as GET."""
+        if request.url_rule is None:
+            return None
+        method = "GET" if request.method == "HEAD" else request.method
+        return self._by_route.get((method, shape(request.url_rule.rule)))
+
+    def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
+        """The problem that the operation really answers with that status, or None."""
+        response = operation.responses.get(str(status)) if operation else None
+        if status == 405:
+            response = self._components["responses"]["MethodNotAllowed"]
+        problems = (response or {"content": {}})["content"].get("application/problem+json")
+        if problems is None:
+            return None
+        found: dict[str, Any] = next(iter(problems["examples"].values()))["value"]
+        return found
+
+    def _read(self, operation: dict[str, Any]) -> Operation:
+        members: set[str] = set()
+        for content in operation.get("requestBody", {"content": {}})["content"].values():
+            members |= self._resolve(content["schema"])["properties"].keys()
+        parameters = operation.get("parameters", ())
+        return Operation(
+            operation["operationId"],
+            {status: self._resolve(each) for status, each in operation["responses"].items()},
+            frozenset(each["name"] for each in parameters if each["in"] == "query"),
+            frozenset(members),
+        )
+
+    def _resolve(self, part: dict[str, Any]) -> dict[str, Any]:
+        if "$ref" not in part:
+            return part
+        kind, name = part["$ref"].removeprefix("#/components/").split("/")
+        found: dict[str, Any] = self._components[kind][name]
+        return found
+
+
+@cache
+def shape(path: str) -> str:
+    """A path of the contract or a rule of Flask's, whatever they call their parameters."""
+    return re.sub(r"[{<]\w+[>}]", "{}", path)
+
+
+def find_unpromised(operation: Operation | None, request: Request, body: str) -> Iterator[str]:
+    """What the request leans on that the contract does not show."""
+    if operation is None:
+        return
+    if request.method == "HEAD":
+        yield f"{operation.id}: HEAD"
+    if request.environ["QUERY_STRING"]:
+        for name in request.args:
+            if name not in operation.query:
+                yield f"{operation.id}: query parameter {name}"
+    if body and operation.members:
+        for name in members_of(body):
+            if name not in operation.members:
+                yield f"{operation.id}: body member {name}"
+
+
+def find_violations(operation: Operation | None, request: Request) -> Iterator[str]:
+    """Which rules of the interface (§4, §5, §9) the request breaks."""
+    what = operation.id if operation else "no operation"
+    header = request.environ.get("HTTP_AUTHORIZATION", "")
+    if not header:
+        yield f"{what}: no Authorization header"
+    elif not WELL_FORMED.fullmatch(header):
+        yield f"{what}: an Authorization header of another form"
+    if operation is None:
+        yield f"no operation: {request.method} {request.path}"
+
+
+def members_of(body: str) -> list[str]:
+    """The names of the members of a JSON object; none of what is not one."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    return list(document) if isinstance(document, dict) else []

@@ -1,0 +1,57 @@
+"""CORS (Fetch standard §3.2), for browser clients served from elsewhere; no credentials."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from flask import Flask, Response, g, request
+
+METHODS = "GET, HEAD, POST, PUT, DELETE"
+HEADERS = "Authorization, Content-Type, Prefer"
+EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
+
+
+def check_origins(origins: Iterable[str]) -> None:
+    """Raise `ValueError` for what is neither an origin (RFC 6454 §6.2) nor `*`."""
+    for origin in origins:
+        if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
+            raise ValueError("an origin is a scheme and a host, such as http://localhost:5173")
+
+
+def allow_origins(app: Flask, origins: Collection[str]) -> None:
+    """Let pages of these origins call the app; `*` is any."""
+    check_origins(origins)
+    allowed = frozenset(origins)
+
+    def granted() -> dict[str, str]:
+        origin = request.headers.get("Origin")
+        if origin is None or not allowed & {origin, "*"}:
+            return {}
+        return {
+            "Access-Control-Allow-Origin": "*" if "*" in allowed else origin,
+            "Vary": "Origin",
+        }
+
+    def answer_preflight() -> Response | None:
+        if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
+            return None
+        headers = granted()
+        if not headers:
+            return None
+        g.preflight = True
+        headers |= {
+            "Access-Control-Allow-Methods": METHODS,
+            "Access-Control-Allow-Headers": HEADERS,
+            "Cache-Control": "no-store",
+        }
+        response = Response(status=204, headers=headers)
+        del response.headers["Content-Type"]
+        return response
+
+    @app.after_request
+    def grant(response: Response) -> Response:
+        if headers := granted():
+            response.headers.update({**headers, "Access-Control-Expose-Headers": EXPOSED})
+        return response
+
+    # A browser sends no token with a preflight: it must be met before the bearer check.
+    app.before_request_funcs.setdefault(None, []).insert(0, answer_preflight)

@@ -1,0 +1,98 @@
+"""The coverage: the outcomes of the contract that were met, and what a client leaned on besides."""
+
+from collections import Counter
+from collections.abc import Iterable
+from threading import Lock
+from typing import Any
+
+from .contract import Contract
+from .journal import Entry
+
+MAX_KINDS = 1000
+OTHERS = "others"
+
+
+class Tally:
+    """How often each thing was seen, and the number of the request that showed it first."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, list[int]] = {}
+
+    def add(self, whats: Iterable[str], number: int) -> None:
+        for what in whats:
+            if what not in self._seen and len(self._seen) >= MAX_KINDS:
+                what = OTHERS
+            self._seen.setdefault(what, [0, number])[0] += 1
+
+    def document(self) -> list[dict[str, Any]]:
+        return [
+            {"what": what, "count": count, "example": example}
+            for what, (count, example) in self._seen.items()
+        ]
+
+
+class Coverage:
+    """What a world was asked. All counts are exact."""
+
+    def __init__(self, contract: Contract) -> None:
+        self._lock = Lock()
+        self._outcomes = {
+            operation.id: dict.fromkeys([*operation.responses, "other"], 0)
+            for operation in contract.operations
+        }
+        self._statuses = Counter(dict.fromkeys(contract.statuses, 0))
+        self._unpromised = Tally()
+        self._violations = Tally()
+        self._asked = 0
+
+    def count(self, number: int, entry: Entry, deployment_status: str | None) -> None:
+        """Count one request, which the journal gave this number."""
+        with self._lock:
+            self._asked += 1
+            if entry.operation:
+                outcomes = self._outcomes[entry.operation]
+                status = str(entry.status)
+                outcomes[status if status in outcomes else "other"] += 1
+            if deployment_status is not None:
+                self._statuses[deployment_status] += 1
+            self._unpromised.add(entry.unpromised, number)
+            self._violations.add(entry.violations, number)
+
+    def document(self) -> dict[str, Any]:
+        """The wire form; `met` of `of` pairs of operation and declared status were seen."""
+        with self._lock:
+            outcomes = {name: dict(counts) for name, counts in self._outcomes.items()}
+            declared = [
+                count
+                for counts in outcomes.values()
+                for status, count in counts.items()
+                if status != "other"
+            ]
+            return {
+                "operations": outcomes,
+                "deployment_statuses": dict(self._statuses),
+                "met": sum(map(bool, declared)),
+                "of": len(declared),
+                "unpromised": self._unpromised.document(),
+                "violations": self._violations.document(),
+            }
+
+    def table(self) -> str:
+        """The same for a terminal; empty if nothing was asked."""
+        if not self._asked:
+            return ""
+        document = self.document()
+        lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
+        width = max(map(len, document["operations"]))
+        for name, counts in document["operations"].items():
+            met = [f"{status} x{count}" for status, count in counts.items() if count]
+            missed = [status for status, count in counts.items() if not count and status != "other"]
+            lines.append(
+                f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
+            )
+        for kind in ("unpromised", "violations"):
+            lines += [
+                f"{kind}: {row['what']} (x{row['count']}, first in request {row['example']})"
+                for row in document[kind]
+            ]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,163 @@
+"""Outcomes on demand: faults that wait for requests to `/v1`, and the preference of one request."""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from threading import Lock
+from typing import Any
+
+from flask import Response
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_list_header
+
+from body import FieldError, is_number, is_string, unknown_members
+
+
+class Forced(HTTPException):
+    """An answer that was asked for; `problem` is its code."""
+
+    def __init__(self, status: int, problem: str, detail: str, headers: Mapping[str, str]) -> None:
+        super().__init__(detail)
+        self.code = status
+        self.problem = problem
+        self._headers = list(headers.items())
+
+    def get_headers(self, *args: object) -> list[tuple[str, str]]:
+        return self._headers
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What becomes of the next `times` requests that match (None: of all).
+
+    `path` is a shell pattern whose `*` matches `/` too. `delay` is in seconds; `cut` is how many
+    bytes of the body are sent.
+    """
+
+    id: str
+    method: str | None
+    path: str | None
+    times: int | None
+    status: int | None
+    retry_after: int | None
+    delay: float | None
+    cut: int | None
+
+    def matches(self, method: str, path: str) -> bool:
+        return (self.method in (None, method) or (self.method, method) == ("GET", "HEAD")) and (
+            self.path is None or fnmatchcase(path, self.path)
+        )
+
+    def spoil(self, response: Response, sleep: Callable[[float], None]) -> None:
+        """Make an answer late and broken, as asked for.
+
+        A body that is shorter than its Content-Length makes the server close the connection.
+        """
+        body = response.get_data()
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(self.retry_after)
+        if self.delay:
+            sleep(self.delay)
+        if self.cut is not None and self.cut < len(body):
+            response.headers["Content-Length"] = str(len(body))
+            response.response = [body[: self.cut]]
+
+    def document(self, remaining: int | None) -> dict[str, Any]:
+        """The wire form: what was asked for, and how often it is still to come."""
+        given = {
+            name: getattr(self, name)
+            for name in ("method", "path", "status", "retry_after", "delay", "cut")
+            if getattr(self, name) is not None
+        }
+        return {"id": self.id, **given, "times": self.times, "remaining": remaining}
+
+
+class Faults:
+    """The faults of a world, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._remaining: dict[Fault, float] = {}
+        self._numbers = itertools.count(1)
+
+    def add(self, document: dict[str, Any]) -> dict[str, Any]:
+        """A fault of a document without faults of its own."""
+        names = ("method", "path", "status", "retry_after", "delay", "cut")
+        given = {name: document.get(name) for name in names}
+        times = document.get("times", 1)
+        with self._lock:
+            fault = Fault(f"flt_{next(self._numbers)}", times=times, **given)
+            self._remaining[fault] = math.inf if times is None else times
+        return fault.document(times)
+
+    def take(self, method: str, path: str) -> Fault | None:
+        """The first fault that matches, counted down; a spent one is gone."""
+        if not self._remaining:
+            return None
+        with self._lock:
+            for fault in self._remaining:
+                if fault.matches(method, path):
+                    self._remaining[fault] -= 1
+                    if not self._remaining[fault]:
+                        del self._remaining[fault]
+                    return fault
+        return None
+
+    def documents(self) -> list[dict[str, Any]]:
+        with self._lock:
+            waiting = list(self._remaining.items())
+        return [
+            fault.document(None if remaining == math.inf else int(remaining))
+            for fault, remaining in waiting
+        ]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._remaining.clear()
+
+    def remove(self, fault_id: str) -> None:
+        with self._lock:
+            for fault in self._remaining:
+                if fault.id == fault_id:
+                    del self._remaining[fault]
+                    break
+
+
+METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
+RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**31)}
+
+
+def check_fault(document: Any) -> Iterator[FieldError]:
+    """What is wrong with a fault that somebody asks for."""
+    if not isinstance(document, dict):
+        yield FieldError("", "must be a JSON object")
+        return
+    yield from unknown_members(document, ("method", "path", "delay", *RANGES))
+    if not document.keys() & {"status", "delay", "cut"}:
+        yield FieldError("", "must have a status, a delay or a cut")
+    if "method" in document and not is_string(document["method"], METHOD):
+        yield FieldError("/method", "must be a method in upper case")
+    if "path" in document and not is_string(document["path"], re.compile(r".{1,2048}", re.DOTALL)):
+        yield FieldError("/path", "must be a pattern of 1 to 2048 characters")
+    if "delay" in document and not is_number(document["delay"], 0, 30):
+        yield FieldError("/delay", "must be a number of seconds from 0 to 30")
+    for name, (least, most) in RANGES.items():
+        if name not in document or (name == "times" and document[name] is None):
+            continue
+        if not isinstance(document[name], int) or not is_number(document[name], least, most):
+            yield FieldError(f"/{name}", f"must be an integer from {least} to {most}")
+
+
+def preferred_status(prefer: str) -> int | None:
+    """The status that `Prefer: code=…` asks for (RFC 7240 §2): the first `code` counts."""
+    for preference in parse_list_header(prefer):
+        name, _, value = preference.partition(";")[0].partition("=")
+        if name.strip().lower() == "code":
+            value = value.strip()
+            if value[:1] == value[-1:] == '"':
+                value = value[1:-1]
+            return int(value) if re.fullmatch("[45][0-9][0-9]", value) else None
+    return None

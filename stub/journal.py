@@ -1,0 +1,162 @@
+"""The journal: what was asked and answered, bounded, and without a token in any part of it."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from threading import Lock
+from typing import Any
+from urllib.parse import unquote
+
+from flask import Request
+from werkzeug.exceptions import ClientDisconnected
+
+from store import timestamp
+
+from .contract import Operation, find_unpromised, find_violations
+
+MAX_ENTRIES = 1000
+MAX_TARGET = 2048  # bytes of the path, and of the query
+MAX_HEADERS = 8192
+MAX_BODY = 4096
+MAX_SENTENCE = 160
+_PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A request and its answer. `ms` is milliseconds, `time` that of the world, UTC."""
+
+    time: datetime
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: str
+    status: int
+    code: str | None
+    operation: str | None
+    fault: str | None
+    ms: float
+    unpromised: list[str]
+    violations: list[str]
+
+    def document(self, number: int) -> dict[str, Any]:
+        return {"number": number, **asdict(self), "time": timestamp(self.time)}
+
+
+class Journal:
+    """The newest entries of a world, numbered from 1 on."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._entries: deque[tuple[int, Entry]] = deque(maxlen=MAX_ENTRIES)
+        self._number = 0
+        self._dropped = 0
+
+    def append(self, entry: Entry) -> int:
+        """Keep an entry and give its number."""
+        with self._lock:
+            self._number += 1
+            self._dropped += len(self._entries) == MAX_ENTRIES
+            self._entries.append((self._number, entry))
+            return self._number
+
+    def documents(
+        self, operation: str | None = None, status: int | None = None
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The entries kept, oldest first, and how many were dropped to make room."""
+        with self._lock:
+            entries, dropped = list(self._entries), self._dropped
+        return [
+            entry.document(number)
+            for number, entry in entries
+            if operation in (None, entry.operation) and status in (None, entry.status)
+        ], dropped
+
+    def clear(self) -> None:
+        """Forget the entries; the numbers run on."""
+        with self._lock:
+            self._entries.clear()
+            self._dropped = 0
+
+
+def describe(
+    request: Request,
+    *,
+    time: datetime,
+    status: int,
+    code: str | None,
+    operation: Operation | None,
+    fault: str | None,
+    ms: float,
+    redact: Callable[[str, Iterable[str]], str],
+) -> Entry:
+    """The entry of a request: tokens are taken out of each part before it is cut to its size."""
+    environ = request.environ
+    body = ""
+    if environ.get("CONTENT_LENGTH", "0") not in ("", "0"):
+        with suppress(ClientDisconnected):
+            body = request.get_data().decode(errors="replace")
+    query = environ["QUERY_STRING"]
+    tried = tried_tokens(environ.get("HTTP_AUTHORIZATION", ""), query, body)
+
+    def clean(text: str) -> str:
+        return redact(text, tried) if text else text
+
+    return Entry(
+        time=time,
+        method=clean(request.method),
+        path=cut(clean(request.path), MAX_TARGET),
+        query=cut(clean(query), MAX_TARGET),
+        headers=told_headers(dict(request.headers.items()), clean),
+        body=cut(clean(body), MAX_BODY),
+        status=status,
+        code=code,
+        operation=operation.id if operation else None,
+        fault=fault,
+        ms=round(ms, 3),
+        unpromised=[told(clean(what)) for what in find_unpromised(operation, request, body)],
+        violations=[told(clean(what)) for what in find_violations(operation, request)],
+    )
+
+
+def tried_tokens(authorization: str, *texts: str) -> list[str]:
+    """What a request tried as a token, in any of the three ways of RFC 6750 §2, longest first."""
+    scheme, *rest = re.split(r"[\s,]+", authorization)
+    tried = {word for word in rest or [scheme] if word.lower() != "bearer"}
+    for text in texts:
+        if "access_token" in text:
+            tried |= {unquote(value) for value in _PASSED.findall(text)}
+    return sorted(tried - {""}, key=len, reverse=True)
+
+
+def told_headers(fields: dict[str, str], clean: Callable[[str], str]) -> dict[str, str]:
+    """The header fields by name, in at most `MAX_HEADERS` bytes, the credentials left out."""
+    if "Authorization" in fields:
+        first_word = fields["Authorization"].partition(" ")[0]
+        fields["Authorization"] = "Bearer ***" if first_word.lower() == "bearer" else "***"
+    text = "".join([name + value for name, value in fields.items()])
+    if len(text) <= MAX_HEADERS and clean(text) == text:
+        return fields
+    room = MAX_HEADERS
+    told = {}
+    for name, value in fields.items():
+        name = cut(clean(name), room)
+        told[name] = cut(clean(value), room - len(name))
+        room -= len(name) + len(told[name])
+    return told
+
+
+def told(what: str) -> str:
+    """A sentence that names what a client sent: short, and on one line."""
+    return cut("".join(char if char.isprintable() else "?" for char in what), MAX_SENTENCE)
+
+
+def cut(text: str, size: int) -> str:
+    """As much of the text as UTF-8 holds in `size` bytes."""
+    if len(text) <= size // 4:
+        return text
+    return text.encode(errors="replace")[: max(0, size)].decode(errors="ignore")

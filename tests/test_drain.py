@@ -1,0 +1,220 @@
+"""The program's life: each test starts one, sends it signals and reads what it still answers."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.wire import Connection
+
+ROOT = Path(__file__).parents[1]
+STOPS = [signal.SIGTERM, signal.SIGINT]
+BIG = 4_000_000
+
+# Its views say on stdout that they run, and wait for the end of stdin.
+PROGRAM = """
+import os, signal, sys, threading
+from server import serve
+
+opened = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
+
+def app(environ, start_response):
+    path = environ["PATH_INFO"]
+    if path.startswith("/gate"):
+        os.write(1, b"running\\n")
+        opened.wait()
+    body = b"x" * 4_000_000 if path == "/gate/big" else path.encode()
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+
+def listening(port):
+    os.write(1, b"%d\\n" % port)
+    if "early" in sys.argv:
+        signal.raise_signal(signal.SIGTERM)
+
+port, grace = int(sys.argv[1]), float(sys.argv[2])
+serve(app, "127.0.0.1", port, threads=2, grace=grace, on_listening=listening)
+os.write(1, b"returned\\n")
+"""
+
+
+class Program:
+    def __init__(self, port: int = 0, grace: float = 10, *more: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(port), str(grace), *more],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        self.port = int(self.line())
+
+    def line(self) -> bytes:
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal, and wait until it has been noticed: no connection is taken any more."""
+        self.process.send_signal(number)
+        give_up = time.monotonic() + 5
+        listening = True
+        while listening and time.monotonic() < give_up:
+            with socket.socket() as probe:
+                listening = probe.connect_ex(("127.0.0.1", self.port)) == 0
+        assert not listening
+
+    def let_go(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
+    def outcome(self) -> tuple[int, bytes]:
+        """The exit status, and what it wrote to stderr."""
+        code = self.process.wait(timeout=15)
+        assert self.process.stderr
+        return code, self.process.stderr.read()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert pipe
+            pipe.close()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Program]]:
+    with ExitStack() as stack:
+
+        def start(*arguments: object) -> Program:
+            program = Program(*arguments)  # type: ignore[arg-type]
+            stack.callback(program.close)
+            return program
+
+        yield start
+
+
+def get(path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_every_request_received_is_answered_whole(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Connection(program.port)) for _ in range(8)]
+        for client in clients:
+            client.send(get("/gate/big"))
+        assert [program.line(), program.line()] == [b"running\n"] * 2
+        program.stop(number)
+        program.let_go()
+        for client in clients:
+            reply = client.reply()
+            assert (reply.status, len(reply.body)) == (200, BIG)
+            assert client.closed()
+    assert program.outcome() == (0, b"")
+
+
+def test_every_pipelined_request_is_answered_and_the_last_one_says_close(
+    start: Callable[..., Program],
+) -> None:
+    program = start()
+    with Connection(program.port) as client:
+        client.send(get("/gate") + b"".join(get(f"/{n}") for n in range(1000)) + b"GET /half")
+        assert program.line() == b"running\n"
+        program.stop(signal.SIGTERM)
+        program.let_go()
+        replies = [client.reply() for _ in range(1001)]
+        assert client.closed()
+    assert [reply.body.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(1000))]
+    assert ["Connection" in reply.headers for reply in replies] == [False] * 1000 + [True]
+    assert program.outcome() == (0, b"")
+
+
+def test_an_answer_that_is_read_slowly_is_not_cut(start: Callable[..., Program]) -> None:
+    program = start()
+    program.let_go()
+    with Connection(program.port) as client:
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        client.send(get("/gate/big"))
+        client.until(b"\r\n\r\n")
+        program.stop(signal.SIGINT)
+        total = len(client.unread)
+        while data := client.sock.recv(65536):
+            total += len(data)
+    assert total == BIG
+    assert program.outcome() == (0, b"")
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_where_nothing_is_under_way_it_stops_at_once(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with (
+        Connection(program.port) as silent,
+        Connection(program.port) as kept,
+        Connection(program.port) as half,
+    ):
+        kept.send(get("/kept"))
+        assert kept.reply().body == b"/kept"
+        half.send(get("/half")[:-1])
+        started = time.monotonic()
+        program.process.send_signal(number)
+        assert [client.closed() for client in (silent, kept, half)] == [True] * 3
+        assert program.outcome() == (0, b"")
+        assert time.monotonic() - started < 4
+
+
+def test_a_signal_before_the_first_turn_is_not_lost(start: Callable[..., Program]) -> None:
+    program = start(0, 10, "early")
+    assert program.line() == b"returned\n"
+    assert program.outcome() == (0, b"")
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_second_signal_ends_it_at_once(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with Connection(program.port) as client:
+        client.send(get("/gate"))
+        assert program.line() == b"running\n"
+        program.stop(number)
+        program.process.send_signal(number)
+        assert program.outcome() == (-number, b"")
+
+
+def test_the_grace_ends_what_does_not_end(start: Callable[..., Program]) -> None:
+    program = start(0, 0.5)
+    with Connection(program.port) as client:
+        client.send(get("/gate"))
+        assert program.line() == b"running\n"
+        started = time.monotonic()
+        program.process.send_signal(signal.SIGTERM)
+        assert client.closed()
+        assert program.line() == b"returned\n"
+        assert program.outcome()[0] == 0
+        assert 0.4 < time.monotonic() - started < 2
+
+
+def test_a_port_is_free_again_after_a_kill(start: Callable[..., Program]) -> None:
+    program = start()
+    with Connection(program.port) as client:
+        client.send(get("/gate"))
+        assert program.line() == b"running\n"
+        program.process.kill()
+        assert client.closed()
+    again = start(program.port)
+    with Connection(again.port) as client:
+        client.send(get("/again"))
+        assert client.reply().body == b"/again"
