@@ -134,6 +134,8 @@ class Service(Flask):
         self.config["PROPAGATE_EXCEPTIONS"] = False  # whatever FLASK_DEBUG says
         self.url_map.merge_slashes = False
         self.register_error_handler(HTTPException, lambda error: answer_problem(error, auth))
+        self.register_error_handler(NameTaken, lambda _: answer_problem(NameInUse(), auth))
+        self.register_error_handler(StoreFull, lambda _: answer_problem(NoRoom(), auth))
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Match the path and the method, and nothing else that a client says of itself.
@@ -173,12 +175,7 @@ def v1(store: Callable[[], Store], *, strict: bool) -> Blueprint:
         text, document = read_json()
         if errors := check_project(document, strict=strict):
             raise InvalidBody(errors)
-        try:
-            project = store().create_project(document["name"], text.strip())
-        except NameTaken:
-            raise NameInUse from None
-        except StoreFull:
-            raise NoRoom from None
+        project = store().create_project(document["name"], text.strip())
         return answer(project.representation, 201)
 
     @routes.get("/deployments/<deployment_id>")
@@ -206,6 +203,7 @@ def create_app(
     with_stub: bool = True,
     states: Mapping[str, Seed] = MappingProxyType({}),
     cors_origins: Collection[str] = (),
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Service:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
@@ -213,7 +211,8 @@ def create_app(
     gives the time in UTC, `new_id` an id for a prefix, `pace` is in seconds. `new_store` makes an
     empty store that goes by a clock, by default a `MemoryStore`. `strict` refuses query parameters
     and unknown members. `log` is called with a line per request. `with_stub` adds all of `/_stub`,
-    and with it `states`, Pact's provider states by name, and the origins of browser clients.
+    and with it `states`, Pact's provider states by name, the origins of browser clients, and the
+    `sleep` of delayed answers.
     """
     if new_store is None:
         new_store = partial(MemoryStore, new_id=new_id, pace=pace, max_projects=max_projects)
@@ -241,6 +240,7 @@ def create_app(
             states=states,
             cors_origins=cors_origins,
             max_projects=max_projects,
+            sleep=sleep,
         )
         app.report = installed.report
         current_store = installed.store
@@ -457,6 +457,7 @@ def cli(
             deadline=deadline,
             grace=grace,
             trusted_hosts=trusted_hosts,
+            control_prefix="/_stub/" if with_stub else None,
             on_listening=announce,
             on_refused=None if quiet else log_refusal,
         )

@@ -29,7 +29,7 @@ from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.server import TcpWSGIServer
-from waitress.task import ErrorTask, Task, WSGITask
+from waitress.task import ErrorTask, Task, ThreadedTaskDispatcher, WSGITask
 
 try:
     import resource
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 MAX_HEAD = 16 * 1024  # bytes of a request line and its fields
 MAX_FIELDS = 100
 MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; stock: 1 GiB, on the disk
+MAX_CONTROL_BODY = 17 * 1024 * 1024
+CONTROL_THREADS = 2
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # stock: 100, and the 101st hangs without a word
 SPARE_FILES = 128  # descriptors kept for everything but connections
@@ -121,6 +123,11 @@ class Settings(Adjustments):
     """waitress' settings, which reach every parser, and the Host names served (None: any)."""
 
     allowed_hosts: re.Pattern[str] | None = None
+    control_prefix: str | None = None
+
+    def is_control(self, path: str) -> bool:
+        """Whether a path is of the second lane."""
+        return self.control_prefix is not None and path.startswith(self.control_prefix)
 
 
 class ChunkedBody(ChunkedReceiver):
@@ -168,7 +175,7 @@ class ChunkedBody(ChunkedReceiver):
                 malformed("Send well-formed trailer fields, or none.")
         elif chunk := CHUNK.fullmatch(line):
             self.chunk_remainder = int(chunk[1], 16)
-            if self.chunk_remainder > MAX_BODY:
+            if self.chunk_remainder > MAX_CONTROL_BODY:
                 raise Refused(BODY_TOO_LARGE)
             self.validate_chunk_end = self.chunk_remainder > 0
             self.all_chunks_received = self.chunk_remainder == 0
@@ -320,6 +327,10 @@ class Parser(HTTPRequestParser):
         if self.target_host is not None:
             self.headers["HOST"] = self.target_host  # it overrides the field (§3.2.2)
 
+    @property
+    def max_body(self) -> int:
+        return MAX_CONTROL_BODY if self.adj.is_control(self.path) else MAX_BODY
+
     def start_body(self, length: int | None) -> None:
         self.completed = length == 0
         if self.completed:
@@ -328,7 +339,7 @@ class Parser(HTTPRequestParser):
         if length is None:
             self.chunked = True
             self.body_rcv = ChunkedBody(buffer)
-        elif length > MAX_BODY:
+        elif length > self.max_body:
             raise Refused(BODY_TOO_LARGE)
         else:
             self.content_length = length
@@ -341,7 +352,7 @@ class Parser(HTTPRequestParser):
         assert body is not None
         used = body.received(data)
         self.body_bytes_received += used
-        if self.body_bytes_received > MAX_BODY:
+        if self.body_bytes_received > self.max_body:
             raise Refused(BODY_TOO_LARGE)
         self.completed = body.completed
         if self.completed and self.chunked:
@@ -511,6 +522,29 @@ class Channel(HTTPChannel):
         self.handle_close()
 
 
+class Lanes(ThreadedTaskDispatcher):
+    """Two pools of threads, so that requests that sleep cannot use up those of the control routes.
+
+    A task is a channel, and which lane it is for the path of its next request.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.is_control = settings.is_control
+        self.main = ThreadedTaskDispatcher()
+        self.main.set_thread_count(settings.threads)
+        self.control = ThreadedTaskDispatcher()
+        if settings.control_prefix is not None:
+            self.control.set_thread_count(CONTROL_THREADS)
+
+    def add_task(self, channel: Any) -> None:
+        lane = self.control if self.is_control(channel.requests[0].path) else self.main
+        lane.add_task(channel)
+
+    def shutdown(self, cancel_pending: bool = True, timeout: int = 5) -> bool:
+        done = [lane.shutdown(cancel_pending, timeout) for lane in (self.main, self.control)]
+        return all(done)
+
+
 class Server(TcpWSGIServer):
     """`run()` until `stop()`, from any thread or a signal handler; `close()` waits for that."""
 
@@ -541,7 +575,15 @@ class Server(TcpWSGIServer):
         self.waking = threading.RLock()
         self.next_look = 0.0
         sockinfo = (sock.family, sock.type, sock.proto, sock.getsockname())
-        super().__init__(app, {}, _sock=sock, adj=settings, sockinfo=sockinfo, bind_socket=False)
+        super().__init__(
+            app,
+            {},
+            _sock=sock,
+            adj=settings,
+            sockinfo=sockinfo,
+            bind_socket=False,
+            dispatcher=Lanes(settings),
+        )
         self.effective_port = int(self.effective_port)
         self.next_channel_cleanup = math.inf  # close_if_overdue does it
 
@@ -690,11 +732,13 @@ def create_server(
     threads: int = 16,
     deadline: float = 30.0,
     trusted_hosts: Iterable[str] = (),
+    control_prefix: str | None = None,
     on_refused: Callable[[int, str], None] | None = None,
 ) -> Server:
     """Listen, and return the server, whose port is `effective_port`; raises as `listen()` does.
 
-    `deadline` is in seconds, for a request to arrive whole. `on_refused` is told the status and the
+    `deadline` is in seconds, for a request to arrive whole. Paths that begin with `control_prefix`
+    have a lane of their own, and room for larger bodies. `on_refused` is told the status and the
     code of each answer that is the server's own, in the thread that sends it.
     """
     sock = listen(host, port)
@@ -707,10 +751,13 @@ def create_server(
             outbuf_overflow=64 * 1024 * 1024,
             log_socket_errors=False,
         )
+        settings.control_prefix = control_prefix
         check_hosts(trusted_hosts)
         if is_loopback(sock.getsockname()[0]):
             settings.allowed_hosts = host_pattern(trusted_hosts)
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line per queued request
+        # waitress warns of each request that waits, and of each answer cut short on purpose.
+        for name in ("waitress", "waitress.queue"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         return Server(app, sock, settings, deadline=deadline, on_refused=on_refused)
     except BaseException:
         sock.close()
@@ -726,6 +773,7 @@ def serve(
     deadline: float = 30.0,
     grace: float = 10.0,
     trusted_hosts: Iterable[str] = (),
+    control_prefix: str | None = None,
     on_listening: Callable[[int], None] | None = None,
     on_refused: Callable[[int, str], None] | None = None,
 ) -> None:
@@ -740,6 +788,7 @@ def serve(
         threads=threads,
         deadline=deadline,
         trusted_hosts=trusted_hosts,
+        control_prefix=control_prefix,
         on_refused=on_refused,
     )
     server.grace = grace

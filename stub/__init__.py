@@ -9,6 +9,7 @@ from pathlib import Path
 from flask import Blueprint, Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
+from body import FieldError
 from store import Clock, Store
 
 from .contract import Contract
@@ -55,7 +56,7 @@ def install(
     states: Mapping[str, Seed],
     cors_origins: Collection[str],
     max_projects: int,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], None],
 ) -> Stub:
     """Add worlds, control routes, faults, journal and coverage to an app with the bearer check.
 
@@ -107,23 +108,21 @@ def install(
         status = prefer and preferred_status(prefer)
         if status:
             problem = v1.problem(v1.operation(request), status) or {}
-            raise forced(
-                status,
-                problem.get("code", "injected_fault"),
-                problem.get("detail", INJECTED),
-                {"Preference-Applied": f"code={status}"},
+            preferred = forced(
+                status, problem.get("code", "injected_fault"), problem.get("detail", INJECTED)
             )
+            preferred.headers["Preference-Applied"] = f"code={status}"
+            preferred.errors = [FieldError(**error) for error in problem.get("errors", ())]
+            raise preferred
 
-    def forced(
-        status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
-    ) -> Forced:
-        headers = dict(headers or {})
+    def forced(status: int, code: str, detail: str) -> Forced:
+        error = Forced(status, code, detail)
         if status == 401:
-            headers["WWW-Authenticate"] = v1.challenge
+            error.headers["WWW-Authenticate"] = v1.challenge
         if status == 405:
             methods = app.url_map.bind("", subdomain="").allowed_methods(request.path)
-            headers["Allow"] = ", ".join(methods)
-        return Forced(status, code, detail, headers)
+            error.headers["Allow"] = ", ".join(methods)
+        return error
 
     @app.after_request
     def record(response: Response) -> Response:

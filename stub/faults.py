@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Lock
@@ -19,14 +19,15 @@ from body import FieldError, is_number, is_string, unknown_members
 class Forced(HTTPException):
     """An answer that was asked for; `problem` is its code."""
 
-    def __init__(self, status: int, problem: str, detail: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, status: int, problem: str, detail: str) -> None:
         super().__init__(detail)
         self.code = status
         self.problem = problem
-        self._headers = list(headers.items())
+        self.errors: list[FieldError] = []
+        self.headers: dict[str, str] = {}
 
     def get_headers(self, *args: object) -> list[tuple[str, str]]:
-        return self._headers
+        return list(self.headers.items())
 
 
 @dataclass(frozen=True, slots=True)

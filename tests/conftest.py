@@ -55,6 +55,13 @@ class CheckedClient(FlaskClient):
         return response
 
 
+def unchecked_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
+    """A client of what goes beyond the contract: forced outcomes and control routes."""
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    return client
+
+
 def client_of(app: Flask, authorization: str | None = BEARER["Authorization"]) -> FlaskClient:
     client = CheckedClient(app, app.response_class)
     if authorization is not None:
@@ -75,11 +82,12 @@ def assert_problem(response: TestResponse, status: int, code: str) -> dict[str, 
     problem: dict[str, Any] = response.json
     assert list(problem)[:5] == ["type", "title", "status", "detail", "code"]
     assert problem["type"] == "about:blank"
-    assert problem["title"] == HTTP_STATUS_CODES[status]
+    assert problem["title"] == HTTP_STATUS_CODES.get(status, "Unknown Error")
     assert problem["status"] == status
     assert problem["code"] == code
     assert len(problem["detail"]) > 20
     assert ("errors" in problem) == (code == "invalid_body")
+    assert TOKEN not in response.text
     return problem
 
 

@@ -1,0 +1,270 @@
+"""The journal and the coverage: what was asked, what nothing promises, and never a token."""
+
+import json
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import Clock, counting_ids, in_parallel, unchecked_client_of
+from tests.contract import CONTRACT
+
+
+@pytest.fixture
+def stub(app: Flask) -> FlaskClient:
+    return unchecked_client_of(app)
+
+
+def entries(client: FlaskClient, query: str = "") -> list[Any]:
+    found: list[Any] = client.get(f"/_stub/requests{query}").json["requests"]
+    return found
+
+
+def coverage(client: FlaskClient) -> Any:
+    return client.get("/_stub/coverage").json
+
+
+def test_an_entry_tells_the_whole_request_and_its_answer(stub: FlaskClient, clock: Clock) -> None:
+    clock.advance(1.5)
+    stub.post("/v1/projects?a=b%20c", json={"name": "x", "team": 1}, headers={"X-Mine": "é"})
+    (entry,) = entries(stub)
+    assert entry.pop("ms") > 0
+    headers = entry.pop("headers")
+    assert headers["X-Mine"]
+    assert headers["Authorization"] == "Bearer ***"
+    assert entry == {
+        "number": 1,
+        "time": "2026-11-21T10:00:01.500Z",
+        "method": "POST",
+        "path": "/v1/projects",
+        "query": "a=b%20c",
+        "body": '{"name": "x", "team": 1}',
+        "status": 201,
+        "code": None,
+        "operation": "createProject",
+        "fault": None,
+        "unpromised": ["createProject: query parameter a", "createProject: body member team"],
+        "violations": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "authorization", "expected"),
+    [
+        ("GET", "/v1/projects", "Bearer dev-token", ("listProjects", 200, None, [], [])),
+        ("HEAD", "/v1/projects", "Bearer dev-token",
+         ("listProjects", 200, None, ["listProjects: HEAD"], [])),
+        ("GET", "/v1/deployments/x", "Bearer dev-token",
+         ("getDeployment", 404, "deployment_not_found", [], [])),
+        ("GET", "/v1/deployments/x", "Bearer wrong",
+         ("getDeployment", 401, "token_invalid", [], [])),
+        ("GET", "/v1/projects", "",
+         ("listProjects", 401, "token_missing", [], ["listProjects: no Authorization header"])),
+        ("GET", "/v1/projects", "bearer wrong",
+         ("listProjects", 401, "token_invalid", [],
+          ["listProjects: an Authorization header of another form"])),
+        ("DELETE", "/v1/projects", "Bearer dev-token",
+         (None, 405, "method_not_allowed", [], ["no operation: DELETE /v1/projects"])),
+        ("GET", "/v2/projects", "Bearer dev-token",
+         (None, 404, "not_found", [], ["no operation: GET /v2/projects"])),
+        ("GET", "/v1/a%0ab", "",
+         (None, 401, "token_missing", [],
+          ["no operation: no Authorization header", "no operation: GET /v1/a?b"])),
+    ],
+)  # fmt: skip
+def test_what_is_leaned_on_and_what_is_broken_is_told(
+    stub: FlaskClient, method: str, path: str, authorization: str, expected: tuple[Any, ...]
+) -> None:
+    stub.open(path, method=method, environ_overrides={"HTTP_AUTHORIZATION": authorization})
+    (entry,) = entries(stub)
+    names = ("operation", "status", "code", "unpromised", "violations")
+    assert tuple(entry[name] for name in names) == expected
+
+
+def test_what_is_not_of_the_interface_is_not_recorded(app: Flask, stub: FlaskClient) -> None:
+    for path in ("/_stub/health", "/_stub/nope", "/openapi.json", "/", "/_stub/coverage"):
+        stub.get(path)
+        app.test_client().get(path)
+    assert entries(stub) == []
+    assert coverage(stub)["met"] == 0
+
+
+def test_the_newest_1000_are_kept_and_numbers_run_on(stub: FlaskClient) -> None:
+    for number in range(1005):
+        stub.get(f"/v1/deployments/d{number}")
+    answer = stub.get("/_stub/requests").json
+    assert answer["dropped"] == 5
+    assert [entry["number"] for entry in answer["requests"]] == list(range(6, 1006))
+    assert answer["requests"][0]["path"] == "/v1/deployments/d5"
+    assert stub.delete("/_stub/requests").status_code == 204
+    assert stub.get("/_stub/requests").json == {"requests": [], "dropped": 0}
+    stub.get("/v1/projects")
+    assert [entry["number"] for entry in entries(stub)] == [1006]
+    assert coverage(stub)["operations"]["getDeployment"]["404"] == 1005
+
+
+def test_filters_choose_by_operation_and_status(stub: FlaskClient) -> None:
+    for path in ("/v1/projects", "/v1/deployments/x", "/v1/deployments/dpl_failed", "/nope"):
+        stub.get(path)
+    for query, paths in {
+        "?operation=listProjects": ["/v1/projects"],
+        "?status=404": ["/v1/deployments/x", "/nope"],
+        "?status=404&operation=getDeployment": ["/v1/deployments/x"],
+        "?operation=nope": [],
+    }.items():
+        assert [entry["path"] for entry in entries(stub, query)] == paths
+
+
+def test_parts_are_bounded(stub: FlaskClient) -> None:
+    stub.post(
+        f"/v1/{3000 * 'é'}?{3000 * 'q'}",
+        data=3000 * "ü",
+        headers={f"X-{number}": 1000 * "h" for number in range(20)},
+    )
+    (entry,) = entries(stub)
+    assert 2040 < len(entry["path"].encode()) <= 2048
+    assert len(entry["query"]) == 2048
+    assert 4090 < len(entry["body"].encode()) <= 4096
+    assert 7000 < len(json.dumps(entry["headers"])) < 9000
+    assert len(entry["violations"][0]) <= 160
+
+
+SECRET = "s3cret/t0k~n+="
+SPELLED = [
+    SECRET,
+    "".join(f"%{ord(char):02X}" for char in SECRET),
+    "".join(f"%25{ord(char):02x}" for char in SECRET),
+    "".join(f"\\u{ord(char):04x}" for char in SECRET),
+    SECRET.replace("/", "\\/"),
+]
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_no_token_is_in_any_part(spelled: str) -> None:
+    client = unchecked_client_of(create_app(tokens=[SECRET], strict=True), SECRET)
+    padding = 2040 * "p"
+    for path in (f"/v1/deployments/{spelled}", f"/v1/{spelled}?{spelled}={spelled}&x"):
+        client.get(path, headers={"X-Token": spelled, "Cookie": f"a={spelled}"})
+    client.get(f"/v1/{padding}{spelled}?{padding}{spelled}")
+    client.post("/v1/projects", data=f'{{"name": "{spelled}", "{spelled}": 1}}')
+    body = f'{{"name": "a", "x{spelled}": 1}}'
+    client.post("/v1/projects", data=body, content_type="application/json")
+    client.post("/v1/projects", data=4090 * "p" + spelled)
+    client.open("/v1/projects", method=SECRET.replace("/", "-").upper())
+    shown = client.get("/_stub/requests").text + client.get("/_stub/coverage").text
+    for each in (*SPELLED, json.dumps(spelled)[1:-1], "s3cr"):
+        assert each not in shown
+    assert "***" in shown
+
+
+@pytest.mark.parametrize(
+    ("authorization", "query", "body"),
+    [
+        ("Bearer tr1ed", "", ""),
+        ("bearer tr1ed", "", ""),
+        ("Bearer  tr1ed", "", ""),
+        ("tr1ed", "", ""),
+        ("Token tr1ed", "", ""),
+        ("Bearer a, Bearer tr1ed", "", ""),
+        ("Bearer dev-token", "access_token=tr1ed", ""),
+        ("", "a=b&access_token=tr%31ed", ""),
+        ("", "", "access_token=tr1ed&a=b"),
+        ("", "", '{"access_token": "tr1ed"}'),
+    ],
+)
+def test_a_token_that_was_only_tried_is_in_no_part_either(
+    stub: FlaskClient, authorization: str, query: str, body: str
+) -> None:
+    stub.post(
+        f"/v1/tr1ed?{query}&again=tr1ed",
+        data=body + " tr1ed",
+        headers={"X-Again": "tr1ed"},
+        environ_overrides={"HTTP_AUTHORIZATION": authorization},
+    )
+    shown = stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
+    assert "tr1ed" not in shown
+    assert "tr%31ed" not in shown
+
+
+def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
+    for path in ("dpl_failed", "dpl_failed", "dpl_queued", "x", "y"):
+        stub.get(f"/v1/deployments/{path}")
+    stub.head("/v1/deployments/dpl_failed")
+    stub.post("/v1/projects", json={"name": "a", "team": 1})
+    stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=503"})
+    unchecked_client_of(stub.application, "wrong").get("/v1/projects")
+    unchecked_client_of(stub.application, "wrong.w").get("/v1/projects")
+    told = coverage(stub)
+    declared = {
+        operation["operationId"]: {*operation["responses"], "other"}
+        for item in CONTRACT["paths"].values()
+        for operation in item.values()
+        if "operationId" in operation
+    }
+    assert {name: {*counts} for name, counts in told["operations"].items()} == declared
+    seen = {
+        (name, status): count
+        for name, counts in told["operations"].items()
+        for status, count in counts.items()
+        if count
+    }
+    assert seen == {
+        ("getDeployment", "200"): 4,
+        ("getDeployment", "404"): 2,
+        ("createProject", "201"): 1,
+        ("createProject", "other"): 1,
+        ("listProjects", "401"): 2,
+    }
+    assert told["met"] == 4
+    assert told["of"] == sum(map(len, declared.values())) - 3
+    assert told["deployment_statuses"] == {
+        "queued": 1, "building": 0, "succeeded": 0, "failed": 3, "canceled": 0
+    }  # fmt: skip
+    assert told["unpromised"] == [
+        {"what": "getDeployment: HEAD", "count": 1, "example": 6},
+        {"what": "createProject: body member team", "count": 2, "example": 7},
+    ]
+    assert told["violations"] == []
+
+
+def test_kinds_are_bounded_and_the_rest_are_others(stub: FlaskClient) -> None:
+    for number in range(1010):
+        stub.get(f"/v1/projects?p{number}=1")
+    stub.get("/v1/projects?p7=1")
+    rows = coverage(stub)["unpromised"]
+    assert len(rows) == 1001
+    assert rows[7] == {"what": "listProjects: query parameter p7", "count": 2, "example": 8}
+    assert rows[-1] == {"what": "others", "count": 10, "example": 1001}
+
+
+def test_counts_are_exact_under_many_clients(app: Flask) -> None:
+    def ask() -> None:
+        client = unchecked_client_of(app)
+        for _ in range(50):
+            client.get("/v1/deployments/dpl_failed?a=1")
+
+    assert in_parallel(8 * [ask]) == 8 * [None]
+    told = coverage(unchecked_client_of(app))
+    assert told["operations"]["getDeployment"]["200"] == 400
+    assert told["deployment_statuses"]["failed"] == 400
+    assert told["unpromised"][0]["count"] == 400
+    numbers = [entry["number"] for entry in entries(unchecked_client_of(app))]
+    assert numbers == list(range(1, 401))
+
+
+def test_the_report_at_the_end_is_of_the_main_world() -> None:
+    app = create_app(new_id=counting_ids())
+    unchecked_client_of(app, "dev-token.w").get("/v1/projects")
+    assert app.report() == ""
+    client = unchecked_client_of(app)
+    client.head("/v1/projects")
+    client.get("/v1/dev-token")
+    first, *lines = app.report().splitlines()
+    assert first == f"coverage: 1 of {coverage(client)['of']} outcomes met"
+    assert lines[0].startswith("  listProjects   200 x1; not met: 400 401")
+    assert lines[-2:] == [
+        "unpromised: listProjects: HEAD (x1, first in request 1)",
+        "violations: no operation: GET /v1/*** (x1, first in request 2)",
+    ]

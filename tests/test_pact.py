@@ -1,0 +1,249 @@
+"""Provider states, by hand and by Pact's own verifier."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from pact import Verifier
+
+from app import create_app
+from stub.seed import read_states
+from tests.conftest import BEARER, TOKEN, assert_problem, program, unchecked_client_of
+
+
+@pytest.fixture
+def stub(app: Flask) -> FlaskClient:
+    return unchecked_client_of(app)
+
+
+def change(client: FlaskClient, state: str, **params: Any) -> Any:
+    document = {"state": state, "params": params, "action": "setup", "consumer": "c"}
+    response = client.post("/_stub/pact", json=document)
+    assert response.status_code == 200, response.text
+    return response.json
+
+
+def test_built_in_states_give_the_values_they_made(stub: FlaskClient) -> None:
+    assert change(stub, "no projects exist") == {}
+    assert stub.get("/v1/projects").json == {"projects": []}
+    made = change(stub, "a project exists", name="shop")
+    (project,) = stub.get("/v1/projects").json["projects"]
+    assert made == {
+        "id": project["id"],
+        "project_id": project["id"],
+        "name": "shop",
+        "deployment_id": project["latest_deployment_id"],
+    }
+    assert change(stub, "a project exists", name="shop") == made
+    made = change(stub, "a deployment exists", id="d", status="failed")
+    assert made == {"id": "d", "deployment_id": "d", "status": "failed"}
+    made = change(stub, "a deployment exists", id="d", status="x", project_id=project["id"])
+    assert made["project_id"] == project["id"]
+    assert stub.get("/v1/deployments/d").json["status"] == "x"
+    assert len(stub.get("/v1/projects").json["projects"]) == 1
+
+
+def test_everything_may_be_in_the_query(stub: FlaskClient) -> None:
+    query = "state=a%20deployment%20exists&action=setup&id=q&status=failed&other=1"
+    assert stub.post(f"/_stub/pact?{query}").json["id"] == "q"
+    assert stub.post("/_stub/pact?state=").json == {}
+    assert stub.post("/_stub/pact?state=nope&action=teardown").json == {}
+    response = stub.post("/_stub/pact?state=a%20project%20exists&name=")
+    assert assert_problem(response, 422, "invalid_body")["errors"][0]["pointer"] == "/params/name"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"state": ""},
+        {"state": "", "action": "setup", "params": None},
+        {"state": "no projects exist", "action": "teardown"},
+        {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
+    ],
+)
+def test_what_asks_for_nothing_does_nothing(stub: FlaskClient, document: Any) -> None:
+    response = stub.post("/_stub/pact", json=document)
+    assert (response.status_code, response.json) == (200, {})
+    assert len(stub.get("/v1/projects").json["projects"]) == 3
+
+
+def test_an_unknown_state_is_404_and_tells_the_known_ones(stub: FlaskClient) -> None:
+    response = stub.post("/_stub/pact", json={"state": "unheard of"})
+    detail = assert_problem(response, 404, "not_found")["detail"]
+    assert '"no projects exist", "a project exists", "a deployment exists"' in detail
+    assert "unheard" not in detail
+
+
+def test_a_full_store_is_507() -> None:
+    stub = unchecked_client_of(create_app(max_projects=1))
+    change(stub, "a project exists", name="a")
+    document = {"state": "a project exists", "params": {"name": "b"}}
+    assert_problem(stub.post("/_stub/pact", json=document), 507, "store_full")
+
+
+OWN = {
+    "a team's own": {
+        "projects": [{"name": "website", "id": "other"}, {"name": "mine", "id": "prj_mine"}],
+        "deployments": [
+            {"id": "dpl_failed", "status": "queued"},
+            {"id": "dpl_new", "status": "canceled", "project_id": "other"},
+        ],
+    },
+    "nothing": {},
+}
+
+
+def test_a_team_adds_states_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "states.json"
+    path.write_text(json.dumps(OWN), "utf-8")
+    stub = unchecked_client_of(create_app(states=read_states(path)))
+    change(stub, "a project exists", name="website")
+    (website,) = stub.get("/v1/projects").json["projects"]
+    change(stub, "a deployment exists", id="dpl_failed", status="failed")
+    for _ in range(2):
+        made = change(stub, "a team's own")
+        assert made == {
+            "id": "dpl_new",
+            "deployment_id": "dpl_new",
+            "status": "canceled",
+            "project_id": website["id"],
+            "name": "mine",
+        }
+        assert len(stub.get("/v1/projects").json["projects"]) == 2
+    assert stub.get("/v1/deployments/dpl_failed").json["status"] == "failed"
+    assert change(stub, "nothing") == {}
+    response = stub.post("/_stub/pact", json={"state": "nope"})
+    assert '"a team\'s own", "nothing"' in response.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[]", "the document"),
+        ('{"a": []}', "/a"),
+        ('{"a": {"projects": [{}]}}', "/a/projects/0/name"),
+    ],
+)
+def test_a_bad_states_file_is_refused_with_the_place(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "states.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(ValueError, match=f"states.json: {place}: must be|is required"):
+        read_states(path)
+
+
+def interaction(description: str, states: Any, request: Any, response: Any, **more: Any) -> Any:
+    headers = {"Authorization": [f"Bearer {TOKEN}"]}
+    request["headers"] = {**headers, **request.get("headers", {})}
+    return {
+        "type": "Synchronous/HTTP",
+        "description": description,
+        "providerStates": states,
+        "request": request,
+        "response": response,
+        **more,
+    }
+
+
+JSON = {"Content-Type": ["application/json"]}
+
+
+def pact(tmp_path: Path, *, status: str = "failed", state: str = "a deployment exists") -> Path:
+    """A pact over all three operations, with provider states and an injected value."""
+    interactions = [
+        interaction(
+            "list",
+            [
+                {"name": "no projects exist"},
+                {"name": "a project exists", "params": {"name": "shop"}},
+            ],
+            {"method": "GET", "path": "/v1/projects"},
+            {
+                "status": 200,
+                "headers": JSON,
+                "body": {
+                    "content": {"projects": [{"id": "prj_1", "name": "shop"}]},
+                    "contentType": "application/json",
+                    "encoded": False,
+                },
+                "matchingRules": {
+                    "body": {"$.projects[0].id": {"matchers": [{"match": "type"}]}}
+                },
+            },
+        ),
+        interaction(
+            "create",
+            [{"name": "no projects exist"}],
+            {
+                "method": "POST",
+                "path": "/v1/projects",
+                "headers": JSON,
+                "body": {
+                    "content": {"name": "new"}, "contentType": "application/json", "encoded": False,
+                },
+            },
+            {"status": 201, "headers": JSON},
+        ),
+        interaction(
+            "status",
+            [{"name": state, "params": {"id": "dpl_77", "status": "failed"}}],
+            {
+                "method": "GET",
+                "path": "/v1/deployments/dpl_0",
+                "generators": {
+                    "path": {
+                        "type": "ProviderState",
+                        "expression": "/v1/deployments/${deployment_id}",
+                        "dataType": "STRING",
+                    }
+                },
+            },
+            {
+                "status": 200,
+                "headers": JSON,
+                "body": {
+                    "content": {"id": "dpl_77", "status": status},
+                    "contentType": "application/json",
+                    "encoded": False,
+                },
+            },
+        ),
+    ]  # fmt: skip
+    document = {
+        "consumer": {"name": "client"},
+        "provider": {"name": "stub"},
+        "interactions": interactions,
+        "metadata": {"pactSpecification": {"version": "4.0"}},
+    }
+    path = tmp_path / "pact.json"
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("in_body", [True, False])
+@pytest.mark.parametrize(
+    ("expected", "state", "passes"),
+    [
+        ("failed", "a deployment exists", True),
+        ("succeeded", "a deployment exists", False),
+        ("failed", "an unheard of state", False),
+    ],
+)
+def test_the_real_verifier(
+    tmp_path: Path, expected: str, state: str, *, passes: bool, in_body: bool
+) -> None:
+    with program() as (_, url):
+        verifier = (
+            Verifier("stub", "127.0.0.1")
+            .add_transport(url=url)
+            .add_source(pact(tmp_path, status=expected, state=state))
+            .state_handler(f"{url}/_stub/pact", body=in_body)
+            .add_custom_headers(BEARER)
+        )
+        if passes:
+            verifier.verify()
+        else:
+            with pytest.raises(RuntimeError):
+                verifier.verify()
