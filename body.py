@@ -202,6 +202,11 @@ def is_number(value: object, least: float, most: float) -> bool:
     return least <= value <= most
 
 
+def is_integer(value: object, least: int, most: int) -> bool:
+    """Whether a JSON value is an integer in this range; 2.0 is one, as for JSON Schema."""
+    return is_number(value, least, most) and value == int(value)  # type: ignore[call-overload]
+
+
 def is_string(value: object, pattern: re.Pattern[str]) -> bool:
     """Whether a JSON value is a string that the whole pattern matches."""
     return isinstance(value, str) and pattern.fullmatch(value) is not None

@@ -136,6 +136,10 @@ class ChunkedBody(ChunkedReceiver):
     Stock takes a bare LF after a size and an empty line before one, and reads a line of any length.
     """
 
+    def __init__(self, buffer: OverflowableBuffer, limit: int) -> None:
+        super().__init__(buffer)
+        self.limit = limit  # bytes
+
     def received(self, data: bytes) -> int:
         """Take what belongs to this body; return how many bytes of `data` that was."""
         held = len(self.control_line)
@@ -175,7 +179,7 @@ class ChunkedBody(ChunkedReceiver):
                 malformed("Send well-formed trailer fields, or none.")
         elif chunk := CHUNK.fullmatch(line):
             self.chunk_remainder = int(chunk[1], 16)
-            if self.chunk_remainder > MAX_CONTROL_BODY:
+            if self.chunk_remainder > self.limit:
                 raise Refused(BODY_TOO_LARGE)
             self.validate_chunk_end = self.chunk_remainder > 0
             self.all_chunks_received = self.chunk_remainder == 0
@@ -338,7 +342,7 @@ class Parser(HTTPRequestParser):
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         if length is None:
             self.chunked = True
-            self.body_rcv = ChunkedBody(buffer)
+            self.body_rcv = ChunkedBody(buffer, self.max_body)
         elif length > self.max_body:
             raise Refused(BODY_TOO_LARGE)
         else:

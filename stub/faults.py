@@ -13,7 +13,10 @@ from flask import Response
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_list_header
 
-from body import FieldError, is_number, is_string, unknown_members
+from body import FieldError, is_integer, is_number, is_string, unknown_members
+
+METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
+RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**31)}
 
 
 class Forced(HTTPException):
@@ -86,11 +89,19 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """A fault of a document without faults of its own."""
-        names = ("method", "path", "status", "retry_after", "delay", "cut")
-        given = {name: document.get(name) for name in names}
-        times = document.get("times", 1)
+        whole = {
+            name: None if document.get(name) is None else int(document[name]) for name in RANGES
+        }
+        times = whole.pop("times") if "times" in document else 1
         with self._lock:
-            fault = Fault(f"flt_{next(self._numbers)}", times=times, **given)
+            fault = Fault(
+                f"flt_{next(self._numbers)}",
+                document.get("method"),
+                document.get("path"),
+                times,
+                delay=document.get("delay"),
+                **whole,
+            )
             self._remaining[fault] = math.inf if times is None else times
         return fault.document(times)
 
@@ -127,10 +138,6 @@ class Faults:
                     break
 
 
-METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
-RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**31)}
-
-
 def check_fault(document: Any) -> Iterator[FieldError]:
     """What is wrong with a fault that somebody asks for."""
     if not isinstance(document, dict):
@@ -148,7 +155,7 @@ def check_fault(document: Any) -> Iterator[FieldError]:
     for name, (least, most) in RANGES.items():
         if name not in document or (name == "times" and document[name] is None):
             continue
-        if not isinstance(document[name], int) or not is_number(document[name], least, most):
+        if not is_integer(document[name], least, most):
             yield FieldError(f"/{name}", f"must be an integer from {least} to {most}")
 
 

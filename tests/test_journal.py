@@ -8,13 +8,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import Clock, counting_ids, in_parallel, unchecked_client_of
-from tests.contract import CONTRACT
+from tests.conftest import Clock, control_client_of, counting_ids, in_parallel
+from tests.contract import V1
 
 
 @pytest.fixture
 def stub(app: Flask) -> FlaskClient:
-    return unchecked_client_of(app)
+    return control_client_of(app)
 
 
 def entries(client: FlaskClient, query: str = "") -> list[Any]:
@@ -143,7 +143,7 @@ SPELLED = [
 
 @pytest.mark.parametrize("spelled", SPELLED)
 def test_no_token_is_in_any_part(spelled: str) -> None:
-    client = unchecked_client_of(create_app(tokens=[SECRET], strict=True), SECRET)
+    client = control_client_of(create_app(tokens=[SECRET], strict=True), SECRET)
     padding = 2040 * "p"
     for path in (f"/v1/deployments/{spelled}", f"/v1/{spelled}?{spelled}={spelled}&x"):
         client.get(path, headers={"X-Token": spelled, "Cookie": f"a={spelled}"})
@@ -194,14 +194,12 @@ def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
     stub.head("/v1/deployments/dpl_failed")
     stub.post("/v1/projects", json={"name": "a", "team": 1})
     stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=503"})
-    unchecked_client_of(stub.application, "wrong").get("/v1/projects")
-    unchecked_client_of(stub.application, "wrong.w").get("/v1/projects")
+    control_client_of(stub.application, "wrong").get("/v1/projects")
+    control_client_of(stub.application, "wrong.w").get("/v1/projects")
     told = coverage(stub)
     declared = {
         operation["operationId"]: {*operation["responses"], "other"}
-        for item in CONTRACT["paths"].values()
-        for operation in item.values()
-        if "operationId" in operation
+        for _, _, operation in V1.operations()
     }
     assert {name: {*counts} for name, counts in told["operations"].items()} == declared
     seen = {
@@ -241,24 +239,24 @@ def test_kinds_are_bounded_and_the_rest_are_others(stub: FlaskClient) -> None:
 
 def test_counts_are_exact_under_many_clients(app: Flask) -> None:
     def ask() -> None:
-        client = unchecked_client_of(app)
+        client = control_client_of(app)
         for _ in range(50):
             client.get("/v1/deployments/dpl_failed?a=1")
 
     assert in_parallel(8 * [ask]) == 8 * [None]
-    told = coverage(unchecked_client_of(app))
+    told = coverage(control_client_of(app))
     assert told["operations"]["getDeployment"]["200"] == 400
     assert told["deployment_statuses"]["failed"] == 400
     assert told["unpromised"][0]["count"] == 400
-    numbers = [entry["number"] for entry in entries(unchecked_client_of(app))]
+    numbers = [entry["number"] for entry in entries(control_client_of(app))]
     assert numbers == list(range(1, 401))
 
 
 def test_the_report_at_the_end_is_of_the_main_world() -> None:
     app = create_app(new_id=counting_ids())
-    unchecked_client_of(app, "dev-token.w").get("/v1/projects")
+    control_client_of(app, "dev-token.w").get("/v1/projects")
     assert app.report() == ""
-    client = unchecked_client_of(app)
+    client = control_client_of(app)
     client.head("/v1/projects")
     client.get("/v1/dev-token")
     first, *lines = app.report().splitlines()

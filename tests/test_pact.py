@@ -11,12 +11,12 @@ from pact import Verifier
 
 from app import create_app
 from stub.seed import read_states
-from tests.conftest import BEARER, TOKEN, assert_problem, program, unchecked_client_of
+from tests.conftest import BEARER, TOKEN, assert_problem, control_client_of, program
 
 
 @pytest.fixture
 def stub(app: Flask) -> FlaskClient:
-    return unchecked_client_of(app)
+    return control_client_of(app)
 
 
 def change(client: FlaskClient, state: str, **params: Any) -> Any:
@@ -78,7 +78,7 @@ def test_an_unknown_state_is_404_and_tells_the_known_ones(stub: FlaskClient) -> 
 
 
 def test_a_full_store_is_507() -> None:
-    stub = unchecked_client_of(create_app(max_projects=1))
+    stub = control_client_of(create_app(max_projects=1))
     change(stub, "a project exists", name="a")
     document = {"state": "a project exists", "params": {"name": "b"}}
     assert_problem(stub.post("/_stub/pact", json=document), 507, "store_full")
@@ -99,7 +99,7 @@ OWN = {
 def test_a_team_adds_states_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "states.json"
     path.write_text(json.dumps(OWN), "utf-8")
-    stub = unchecked_client_of(create_app(states=read_states(path)))
+    stub = control_client_of(create_app(states=read_states(path)))
     change(stub, "a project exists", name="website")
     (website,) = stub.get("/v1/projects").json["projects"]
     change(stub, "a deployment exists", id="dpl_failed", status="failed")

@@ -11,11 +11,12 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub.seed import SAMPLE, read_seed
 from tests.conftest import (
+    BEARER,
     Clock,
     assert_problem,
     client_of,
+    control_client_of,
     in_parallel,
-    unchecked_client_of,
 )
 
 SAMPLE_NAMES = ["website", "billing", "search"]
@@ -23,12 +24,12 @@ SAMPLE_NAMES = ["website", "billing", "search"]
 
 @pytest.fixture
 def stub(app: Flask) -> FlaskClient:
-    return unchecked_client_of(app)
+    return control_client_of(app)
 
 
 @pytest.fixture
 def world(app: Flask) -> Callable[[str], FlaskClient]:
-    return lambda name: unchecked_client_of(app, f"dev-token.{name}")
+    return lambda name: control_client_of(app, f"dev-token.{name}")
 
 
 def names(client: FlaskClient) -> list[str]:
@@ -65,10 +66,10 @@ def test_a_world_begins_as_the_sample_and_is_its_own(
 
 def test_the_name_alone_names_the_world() -> None:
     app = create_app(tokens=["one", "two", "two.a"])
-    unchecked_client_of(app, "one.x").post("/v1/projects", json={"name": "mine"})
-    assert names(unchecked_client_of(app, "two.x")) == ["mine"]
-    assert names(unchecked_client_of(app, "two.a.x")) == ["mine"]
-    assert names(unchecked_client_of(app, "two.a")) == []
+    control_client_of(app, "one.x").post("/v1/projects", json={"name": "mine"})
+    assert names(control_client_of(app, "two.x")) == ["mine"]
+    assert names(control_client_of(app, "two.a.x")) == ["mine"]
+    assert names(control_client_of(app, "two.a")) == []
 
 
 @pytest.mark.parametrize(
@@ -114,8 +115,9 @@ def test_without_the_stub_there_is_the_contract_and_nothing_else() -> None:
     assert rules == {"/v1/projects", "/v1/deployments/<deployment_id>", "/openapi.json"}
     client = client_of(app)
     for path in ("/_stub/health", "/_stub/openapi.json", "/_stub/reset"):
-        assert_problem(client.get(path), 404, "not_found")
-        assert_problem(client_of(app, None).get(path), 401, "token_missing")
+        bare = app.test_client()
+        assert_problem(bare.get(path, headers=BEARER), 404, "not_found")
+        assert_problem(bare.get(path), 401, "token_missing")
     assert_problem(client_of(app, "Bearer dev-token.a").get("/v1/projects"), 401, "token_invalid")
     assert client.get("/v1/projects", headers={"Prefer": "code=503"}).status_code == 200
     assert names(client) == SAMPLE_NAMES
@@ -169,7 +171,7 @@ def test_a_large_seed_is_taken_and_one_larger_is_not(stub: FlaskClient) -> None:
 
 
 def test_a_seed_of_more_projects_than_there_is_room_for_is_refused() -> None:
-    stub = unchecked_client_of(create_app(max_projects=1))
+    stub = control_client_of(create_app(max_projects=1))
     document = {"projects": [{"name": "a"}, {"name": "b"}]}
     response = stub.post("/_stub/reset", json=document)
     assert assert_problem(response, 422, "invalid_body")["errors"][0]["pointer"] == "/projects"
@@ -185,7 +187,7 @@ def test_no_request_sees_a_mixture_of_before_and_after_a_reset(app: Flask) -> No
     done = threading.Event()
 
     def look() -> None:
-        client = unchecked_client_of(app)
+        client = control_client_of(app)
         while not done.is_set():
             seen = set(names(client)) - {"mine"}
             if seen not in (first, set(SAMPLE_NAMES)):
@@ -193,7 +195,7 @@ def test_no_request_sees_a_mixture_of_before_and_after_a_reset(app: Flask) -> No
             client.post("/v1/projects", json={"name": "mine"})
 
     def reset() -> None:
-        client = unchecked_client_of(app)
+        client = control_client_of(app)
         try:
             for number in range(100):
                 if number % 2:
@@ -205,7 +207,7 @@ def test_no_request_sees_a_mixture_of_before_and_after_a_reset(app: Flask) -> No
 
     assert in_parallel([reset, *(4 * [look])]) == 5 * [None]
     assert mixed == []
-    client = unchecked_client_of(app)
+    client = control_client_of(app)
     entries = client.get("/_stub/requests?operation=createProject&status=201").json["requests"]
     assert len(entries) == names(client).count("mine")
 
@@ -316,7 +318,7 @@ def test_faults_are_tried_in_order_and_only_under_v1(stub: FlaskClient) -> None:
 
 def test_a_fault_comes_after_the_token_and_before_all_else(stub: FlaskClient) -> None:
     stub.post("/_stub/faults", json={"status": 409, "times": None})
-    wrong = unchecked_client_of(stub.application, "wrong")
+    wrong = control_client_of(stub.application, "wrong")
     assert_problem(wrong.get("/v1/projects"), 401, "token_invalid")
     assert_problem(stub.post("/v1/projects", data=b"{"), 409, "injected_fault")
     assert_problem(stub.delete("/v1/projects"), 409, "injected_fault")
@@ -348,11 +350,11 @@ def test_a_delay_is_waited_for_after_the_request_is_carried_out(clock: Clock) ->
     waits: list[tuple[float, list[str]]] = []
 
     def sleep(seconds: float) -> None:
-        (meanwhile,) = in_parallel([lambda: names(unchecked_client_of(app))])
+        (meanwhile,) = in_parallel([lambda: names(control_client_of(app))])
         waits.append((seconds, meanwhile))
 
     app = create_app(clock=clock, sleep=sleep)
-    stub = unchecked_client_of(app)
+    stub = control_client_of(app)
     stub.post("/_stub/faults", json={"delay": 0.5, "method": "POST"})
     stub.post("/_stub/faults", json={"delay": 30, "method": "POST", "status": 504})
     assert stub.post("/v1/projects", json={"name": "a"}).status_code == 201
@@ -361,10 +363,10 @@ def test_a_delay_is_waited_for_after_the_request_is_carried_out(clock: Clock) ->
 
 
 def test_a_fault_is_met_exactly_so_often_under_many_clients(app: Flask) -> None:
-    unchecked_client_of(app).post("/_stub/faults", json={"status": 503, "times": 3})
+    control_client_of(app).post("/_stub/faults", json={"status": 503, "times": 3})
 
     def ask() -> list[int]:
-        client = unchecked_client_of(app)
+        client = control_client_of(app)
         return [client.get("/v1/projects").status_code for _ in range(5)]
 
     statuses = [status for each in in_parallel(16 * [ask]) for status in each]
@@ -524,7 +526,7 @@ def test_a_control_body_is_read_as_strictly_as_any(
     if path != "/_stub/reset":
         assert_problem(send(70_000 * b" "), 413, "body_too_large")
     assert_problem(stub.open(path, method="PATCH"), 405, "method_not_allowed")
-    assert_problem(unchecked_client_of(stub.application, "x").open(path), 401, "token_invalid")
+    assert_problem(control_client_of(stub.application, "x").open(path), 401, "token_invalid")
 
 
 @pytest.mark.parametrize("query", ["x=1", "status=abc", "status=", "status=20", "status=-1"])
