@@ -92,7 +92,9 @@ class Faults:
         whole = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
-        times = whole.pop("times") if "times" in document else 1
+        times = whole.pop("times")
+        if "times" not in document:
+            times = 1
         with self._lock:
             fault = Fault(
                 f"flt_{next(self._numbers)}",
