@@ -150,7 +150,9 @@ def interaction(description: str, states: Any, request: Any, response: Any, **mo
 JSON = {"Content-Type": ["application/json"]}
 
 
-def pact(tmp_path: Path, *, status: str = "failed", state: str = "a deployment exists") -> Path:
+def write_pact(
+    tmp_path: Path, *, status: str = "failed", state: str = "a deployment exists"
+) -> Path:
     """A pact over all three operations, with provider states and an injected value."""
     interactions = [
         interaction(
@@ -238,7 +240,7 @@ def test_the_real_verifier(
         verifier = (
             Verifier("stub", "127.0.0.1")
             .add_transport(url=url)
-            .add_source(pact(tmp_path, status=expected, state=state))
+            .add_source(write_pact(tmp_path, status=expected, state=state))
             .state_handler(f"{url}/_stub/pact", body=in_body)
             .add_custom_headers(BEARER)
         )

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -12,59 +13,88 @@ import pytest
 from app import create_app
 from stub.seed import parse_seed
 from tests.conftest import ROOT, client_of, program
+from tests.test_pact import write_pact
 
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)\n```", README, re.DOTALL)
-START, *CURLS, TEST = [text for language, text in BLOCKS if language == "sh"]
-ANSWERS = [text for language, text in BLOCKS if language == "json"]
 SETUP = "python3 -m venv .venv && .venv/bin/pip install -q -r "
+PYTHON = [text for language, text in BLOCKS if language == "python"]
 
 
 def curl(command: str, url: str) -> str:
     """What curl would print: so that the tests need none."""
     arguments = iter(shlex.split(command.replace("http://127.0.0.1:8080", url))[1:])
-    headers, data, target = {}, None, ""
+    headers: dict[str, str] = {}
+    data, method, target = None, None, ""
     for argument in arguments:
         if argument == "-H":
             name, _, value = next(arguments).partition(": ")
             headers[name] = value
         elif argument == "-d":
             data = next(arguments).encode()
+        elif argument == "-X":
+            method = next(arguments)
         else:
             target = argument
     try:
-        with urlopen(Request(target, data, headers)) as response:
+        with urlopen(Request(target, data, headers, method=method)) as response:
             return str(response.read().decode())
     except HTTPError as error:
         with error:
             return error.read().decode()
 
 
-def test_every_curl_answers_as_printed() -> None:
-    def without_the_given(answer: str) -> str:
-        answer = re.sub(r'(_[0-9a-f]{16}", "created_at": ")[^"]*', r"\1…", answer)
-        return re.sub(r"_[0-9a-f]{16}", "_…", answer)
+def without_the_given(answer: str) -> str:
+    """An answer but for the ids and the times that are given anew each time."""
+    answer = re.sub(r'((_[0-9a-f]{16}|null)", "created_at": ")[^"]*', r"\1…", answer)
+    answer = re.sub(r'("id": "dpl_slow".*"created_at": "|"now": ")[^"]*', r"\1…", answer)
+    return re.sub(r"_[0-9a-f]{16}", "_…", answer)
 
-    assert START.startswith(SETUP + "requirements.txt && .venv/bin/python ")
+
+def test_every_curl_answers_as_printed() -> None:
+    asked = 0
     with program() as (_, url):
-        for command, answer in zip(CURLS, ANSWERS, strict=False):
-            assert without_the_given(curl(command, url)) == without_the_given(answer) + "\n"
-    assert len(CURLS) == 5
+        for (language, text), (following, answer) in pairwise(BLOCKS):
+            if language == "sh" and text.startswith("curl "):
+                asked += 1
+                printed = f"{answer}\n" if following == "json" else ""
+                assert without_the_given(curl(text, url)) == without_the_given(printed)
+    assert asked == 13
 
 
 def test_the_commands_need_no_more_than_the_requirements() -> None:
-    assert START == SETUP + "requirements.txt && .venv/bin/python app.py"
-    assert TEST == SETUP + "tests/requirements.txt && .venv/bin/python -m pytest"
+    start, with_origin, test = (
+        text for language, text in BLOCKS if language == "sh" and not text.startswith("curl ")
+    )
+    assert start == SETUP + "requirements.txt && .venv/bin/python app.py"
+    assert test == SETUP + "tests/requirements.txt && .venv/bin/python -m pytest"
+    assert with_origin.startswith(".venv/bin/python app.py ")
+    origin = "http://localhost:5173"
+    asked = {"Origin": origin, "Access-Control-Request-Method": "GET"}
+    with program(*with_origin.split()[2:]) as (_, url):
+        preflight = Request(f"{url}/v1/projects", headers=asked, method="OPTIONS")
+        with urlopen(preflight) as response:
+            assert response.status == 204
+            assert response.headers["Access-Control-Allow-Origin"] == origin
+            assert "Authorization" in response.headers["Access-Control-Allow-Headers"]
 
 
-@pytest.mark.parametrize("code", [text for language, text in BLOCKS if language == "python"])
-def test_the_python_shown_runs(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", PYTHON)
+def test_the_python_shown_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    exec(compile(code, "README.md", "exec"), {})
+    code = code.replace("pacts/client.json", str(write_pact(tmp_path)))
+    with program("--pace", "0") as (_, url):
+        code = code.replace("http://127.0.0.1:8080", url)
+        exec(compile(code, "README.md", "exec"), {})
 
 
 def test_the_seed_document_shown_is_one() -> None:
-    client = client_of(create_app(seed=parse_seed(ANSWERS[-1])))
+    (text,) = [
+        text
+        for language, text in BLOCKS
+        if language == "json" and '"dpl_slow", "project_id": "' in text
+    ]
+    client = client_of(create_app(seed=parse_seed(text)))
     assert client.get("/v1/deployments/dpl_slow").json["status"] == "queued"
 
 
