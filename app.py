@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import sys
 import time
 import traceback
@@ -31,6 +32,8 @@ from store import (
     Deployment,
     MemoryStore,
     NameTaken,
+    NewId,
+    NewStore,
     Project,
     Store,
     StoreFull,
@@ -193,29 +196,31 @@ def create_app(
     *,
     tokens: Iterable[str] = (DEFAULT_TOKEN,),
     clock: Clock = utc_now,
-    new_id: Callable[[str], str] = random_id,
+    new_id: NewId = random_id,
     pace: float = PACE,
     max_projects: int = MAX_PROJECTS,
-    new_store: Callable[[Clock], Store] | None = None,
+    new_store: NewStore | None = None,
     seed: Seed = EMPTY,
     strict: bool = False,
     log: Callable[[str], None] | None = None,
     with_stub: bool = True,
     states: Mapping[str, Seed] = MappingProxyType({}),
     cors_origins: Collection[str] = (),
+    grease: tuple[str, ...] = (),
+    grease_seed: int = 0,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Service:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
     gives the time in UTC, `new_id` an id for a prefix, `pace` is in seconds. `new_store` makes an
-    empty store that goes by a clock, by default a `MemoryStore`. `strict` refuses query parameters
-    and unknown members. `log` is called with a line per request. `with_stub` adds all of `/_stub`,
-    and with it `states`, Pact's provider states by name, the origins of browser clients, and the
-    `sleep` of delayed answers.
+    empty store of a clock and a source of ids, by default a `MemoryStore`. `strict` refuses query
+    parameters and unknown members. `log` is called with a line per request. `with_stub` adds all of
+    `/_stub`, and with it `states`, Pact's provider states by name, the origins of browser clients,
+    the axes and the seed of `grease`, and the `sleep` of delayed answers.
     """
     if new_store is None:
-        new_store = partial(MemoryStore, new_id=new_id, pace=pace, max_projects=max_projects)
+        new_store = partial(MemoryStore, pace=pace, max_projects=max_projects)
     auth = BearerAuth(tokens, worlds=with_stub)
     app = Service(auth)
     contract = CONTRACT.read_bytes().rstrip()
@@ -235,10 +240,13 @@ def create_app(
             redact=auth.redact,
             clock=clock,
             new_store=new_store,
+            new_id=new_id,
             records=records,
             seed=seed,
             states=states,
             cors_origins=cors_origins,
+            grease=grease,
+            grease_seed=grease_seed,
             max_projects=max_projects,
             sleep=sleep,
         )
@@ -246,7 +254,7 @@ def create_app(
         current_store = installed.store
     else:
         require_token(app, auth, OPEN_PATHS)
-        store = new_store(clock)
+        store = new_store(clock, new_id)
         store.reset(*records(seed, clock()))
 
         def current_store() -> Store:
@@ -287,6 +295,13 @@ def checked_by(check: Callable[[Any], object]) -> Callable[..., Any]:
         return value
 
     return callback
+
+
+def axes_of(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    try:
+        return stub.parse_axes(value) if value is not None else ()
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.", context, option) from None
 
 
 def check_finite(seconds: float) -> None:
@@ -389,6 +404,19 @@ def check_finite(seconds: float) -> None:
     callback=checked_by(stub.check_origins),
     help="An origin whose pages may call, or *; repeatable.",
 )
+@click.option(
+    "--grease",
+    is_flag=False,
+    flag_value="tier1",
+    metavar="[AXES]",
+    callback=axes_of,
+    help="Vary what nobody promised: tier1 if left out, all, or axes with commas between.",
+)
+@click.option(
+    "--grease-seed",
+    type=click.IntRange(0, stub.MAX_SEED),
+    help="What the variations are made from; random if left out.",
+)
 @click.option("--quiet", is_flag=True, help="Write no line per request.")
 @click.version_option(VERSION, message="%(version)s", allow_from_autoenv=False)
 def cli(
@@ -407,6 +435,8 @@ def cli(
     with_stub: bool,
     states_file: Path | None,
     cors_origins: tuple[str, ...],
+    grease: tuple[str, ...],
+    grease_seed: int | None,
     quiet: bool,
 ) -> None:
     """A local stand-in for the Project and Deployment Service, for development and tests.
@@ -430,6 +460,8 @@ def cli(
         states = read_states(states_file, max_projects=max_projects) if states_file else {}
     except ValueError as error:
         raise Refusal(str(error)) from None
+    if grease_seed is None:
+        grease_seed = random.randrange(2**32)
     app = create_app(
         tokens=tokens,
         pace=pace,
@@ -440,6 +472,8 @@ def cli(
         with_stub=with_stub,
         states=states,
         cors_origins=cors_origins,
+        grease=grease,
+        grease_seed=grease_seed,
     )
 
     def announce(port: int) -> None:
@@ -447,6 +481,9 @@ def cli(
         print(f"listening on {url}", flush=True)
         token = DEFAULT_TOKEN if tokens == (DEFAULT_TOKEN,) else "$STUB_TOKEN"
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+        if grease:
+            axes = ",".join(grease)
+            say(f"answers vary on purpose: --grease {axes} --grease-seed {grease_seed}\n")
 
     try:
         serve(

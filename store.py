@@ -21,6 +21,9 @@ MAX_PROJECTS = 100_000
 Clock = Callable[[], datetime]
 """Gives the time, UTC."""
 
+NewId = Callable[[str], str]
+"""Makes an id that begins with a prefix, `prj` or `dpl`."""
+
 
 class NameTaken(Exception):
     """A project of that name exists."""
@@ -44,7 +47,7 @@ def random_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(8)}"
 
 
-def unused_id(new_id: Callable[[str], str], prefix: str, taken: Container[str]) -> str:
+def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
     """An id of `new_id` that is not `taken`."""
     while (new := new_id(prefix)) in taken:
         pass
@@ -169,17 +172,18 @@ class Store(Protocol):
         """
 
 
-class MemoryStore:
-    """A `Store` in dictionaries under one lock; the clock and the source of ids are arguments.
+NewStore = Callable[[Clock, NewId], Store]
+"""Makes an empty store."""
 
-    `new_id` is called with a prefix, `prj` or `dpl`.
-    """
+
+class MemoryStore:
+    """A `Store` in dictionaries under one lock; the clock and the source of ids are arguments."""
 
     def __init__(
         self,
         clock: Clock = utc_now,
+        new_id: NewId = random_id,
         *,
-        new_id: Callable[[str], str] = random_id,
         pace: float = PACE,
         max_projects: int = MAX_PROJECTS,
     ) -> None:

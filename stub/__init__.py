@@ -10,19 +10,20 @@ from flask import Blueprint, Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from body import FieldError
-from store import Clock, Store
+from store import Clock, NewId, NewStore, Store
 
 from .contract import Contract
 from .control import control_routes
 from .cors import allow_origins, check_origins
 from .coverage import Coverage
 from .faults import Fault, Forced, preferred_status
+from .grease import MAX_SEED, Greasing, parse_axes, vary
 from .journal import describe
 from .pact import Records, States
 from .seed import Seed
 from .world import TooManyWorlds, World, WorldClock, Worlds
 
-__all__ = ["OPEN_PATHS", "check_origins", "install"]
+__all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "install", "parse_axes"]
 
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
 CONTRACT = Path(__file__).with_name("openapi.json")
@@ -50,11 +51,14 @@ def install(
     answer: Callable[[bytes, int], Response],
     redact: Callable[[str, Iterable[str]], str],
     clock: Clock,
-    new_store: Callable[[Clock], Store],
+    new_store: NewStore,
+    new_id: NewId,
     records: Records,
     seed: Seed,
     states: Mapping[str, Seed],
     cors_origins: Collection[str],
+    grease: tuple[str, ...],
+    grease_seed: int,
     max_projects: int,
     sleep: Callable[[float], None],
 ) -> Stub:
@@ -66,10 +70,15 @@ def install(
     v1 = Contract(json.loads(contract))
 
     def make(of: Seed | None) -> World:
-        world_clock = WorldClock(clock)
-        store = new_store(world_clock)
+        world_clock, greasing = WorldClock(clock), Greasing(grease, grease_seed)
+
+        def id_of_world(prefix: str) -> str:
+            given = new_id(prefix)
+            return greasing.on.new_id(given) if greasing.on else given
+
+        store = new_store(world_clock, id_of_world)
         store.reset(*records(seed if of is None else of, world_clock()))
-        return World(world_clock, store, Coverage(v1))
+        return World(world_clock, store, Coverage(v1), greasing)
 
     worlds = Worlds(make)
 
@@ -134,6 +143,10 @@ def install(
         is_problem = response.mimetype == "application/problem+json"
         is_deployment = operation is not None and operation.id == "getDeployment" and not is_problem
         document = json.loads(body) if is_problem or is_deployment else {}
+        outcome = response.status_code
+        applied: tuple[str, ...] = ()
+        if entered.greasing.on:
+            applied = vary(entered.greasing.on, response, v1, request)
         fault: Fault | None = g.get("fault")
         if fault is not None:
             fault.spoil(response, sleep)
@@ -146,8 +159,10 @@ def install(
                 operation=operation,
                 fault=fault.id if fault else None,
                 ms=(time.perf_counter() - request.environ["app.started"]) * 1000,
+                grease=applied,
                 redact=redact,
             ),
+            outcome,
             document["status"] if is_deployment else None,
         )
         return response

@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import Request
 
+ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
@@ -20,6 +21,15 @@ class Operation:
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     query: frozenset[str]
     members: frozenset[str]  # of the object in its body
+
+    @property
+    def promised(self) -> list[str]:
+        """The statuses that are answered without grease."""
+        return [
+            status
+            for status, response in self.responses.items()
+            if "success-code" not in response["x-grease"]
+        ]
 
 
 class Contract:
@@ -35,9 +45,10 @@ class Contract:
                     operation = self._read(item[method])
                     self.operations.append(operation)
                     self._by_route[method.upper(), shape(path)] = operation
+        status = self._components["schemas"]["Deployment"]["properties"]["status"]
+        self.statuses: list[str] = status["examples"]
+        self.running: list[str] = status["x-running"]
         self.challenge: str = self._components["headers"]["WWW-Authenticate"]["example"]
-        deployment = self._components["schemas"]["Deployment"]
-        self.statuses: list[str] = deployment["properties"]["status"]["examples"]
 
     def operation(self, request: Request) -> Operation | None:
         """What the request asks for, whatever becomes of it; HEAD asks as GET."""
@@ -46,11 +57,17 @@ class Contract:
         method = "GET" if request.method == "HEAD" else request.method
         return self._by_route.get((method, shape(request.url_rule.rule)))
 
+    def response(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
+        """What is declared for that status, be it of no operation, or None."""
+        if operation and str(status) in operation.responses:
+            return operation.responses[str(status)]
+        name = {405: "MethodNotAllowed"} if operation else ELSEWHERE
+        found: dict[str, Any] | None = self._components["responses"].get(name.get(status))
+        return found
+
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
         """The problem that the operation really answers with that status, or None."""
-        response = operation.responses.get(str(status)) if operation else None
-        if status == 405:
-            response = self._components["responses"]["MethodNotAllowed"]
+        response = self.response(operation, status) if operation else None
         problems = (response or {"content": {}})["content"].get("application/problem+json")
         if problems is None:
             return None
@@ -60,16 +77,17 @@ class Contract:
     def _read(self, operation: dict[str, Any]) -> Operation:
         members: set[str] = set()
         for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self._resolve(content["schema"])["properties"].keys()
+            members |= self.resolve(content["schema"])["properties"].keys()
         parameters = operation.get("parameters", ())
         return Operation(
             operation["operationId"],
-            {status: self._resolve(each) for status, each in operation["responses"].items()},
+            {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(each["name"] for each in parameters if each["in"] == "query"),
             frozenset(members),
         )
 
-    def _resolve(self, part: dict[str, Any]) -> dict[str, Any]:
+    def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
+        """The part itself, or what its `$ref` names."""
         if "$ref" not in part:
             return part
         kind, name = part["$ref"].removeprefix("#/components/").split("/")

@@ -12,6 +12,7 @@ from body import FieldError, InvalidBody, is_number, read_json, unknown_members
 from store import UnknownProject, timestamp
 
 from .faults import check_fault
+from .grease import check_grease, in_order
 from .pact import Records, States
 from .seed import (
     ID_RULE,
@@ -102,6 +103,19 @@ def control_routes(
     def remove_fault(fault_id: str) -> Response:
         world().faults.remove(fault_id)
         return no_content()
+
+    @routes.get("/grease")
+    def tell_grease() -> Response:
+        return tell(world().greasing.document())
+
+    @routes.put("/grease")
+    def switch_grease() -> Response:
+        _, document = read_json()
+        refuse(check_grease(document))
+        greasing = world().greasing
+        seed = int(document.get("seed", greasing.seed))
+        greasing.switch(in_order(document["axes"]), seed)
+        return tell(greasing.document())
 
     @routes.get("/requests")
     def list_requests() -> Response:

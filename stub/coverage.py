@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Any
 
 from .contract import Contract
+from .grease import AXES
 from .journal import Entry
 
 MAX_KINDS = 1000
@@ -37,24 +38,29 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self._outcomes = {
-            operation.id: dict.fromkeys([*operation.responses, "other"], 0)
+            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
             for operation in contract.operations
         }
         self._statuses = Counter(dict.fromkeys(contract.statuses, 0))
+        self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
         self._asked = 0
 
-    def count(self, number: int, entry: Entry, deployment_status: str | None) -> None:
-        """Count one request, which the journal gave this number."""
+    def count(self, number: int, entry: Entry, outcome: int, shown: str | None) -> None:
+        """Count one request, which the journal gave this number.
+
+        `outcome` is the status before grease, `shown` that of the deployment in the answer.
+        """
         with self._lock:
             self._asked += 1
             if entry.operation:
                 outcomes = self._outcomes[entry.operation]
-                status = str(entry.status)
+                status = str(outcome)
                 outcomes[status if status in outcomes else "other"] += 1
-            if deployment_status is not None:
-                self._statuses[deployment_status] += 1
+            if shown is not None:
+                self._statuses[shown] += 1
+            self._grease.update(entry.grease)
             self._unpromised.add(entry.unpromised, number)
             self._violations.add(entry.violations, number)
 
@@ -75,6 +81,7 @@ class Coverage:
                 "of": len(declared),
                 "unpromised": self._unpromised.document(),
                 "violations": self._violations.document(),
+                "grease": dict(self._grease),
             }
 
     def table(self) -> str:

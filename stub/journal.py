@@ -42,6 +42,7 @@ class Entry:
     ms: float
     unpromised: list[str]
     violations: list[str]
+    grease: tuple[str, ...]
 
     def document(self, number: int) -> dict[str, Any]:
         return {"number": number, **asdict(self), "time": timestamp(self.time)}
@@ -92,6 +93,7 @@ def describe(
     operation: Operation | None,
     fault: str | None,
     ms: float,
+    grease: tuple[str, ...],
     redact: Callable[[str, Iterable[str]], str],
 ) -> Entry:
     """The entry of a request: tokens are taken out of each part before it is cut to its size."""
@@ -120,6 +122,7 @@ def describe(
         ms=round(ms, 3),
         unpromised=[told(clean(what)) for what in find_unpromised(operation, request, body)],
         violations=[told(clean(what)) for what in find_violations(operation, request)],
+        grease=grease,
     )
 
 

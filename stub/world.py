@@ -9,6 +9,7 @@ from store import Clock, Store
 
 from .coverage import Coverage
 from .faults import Faults
+from .grease import Greasing
 from .journal import Entry, Journal
 from .seed import Seed
 
@@ -47,12 +48,13 @@ class World:
     clock: WorldClock
     store: Store
     coverage: Coverage
+    greasing: Greasing
     faults: Faults = field(default_factory=Faults)
     journal: Journal = field(default_factory=Journal)
 
-    def record(self, entry: Entry, deployment_status: str | None) -> None:
+    def record(self, entry: Entry, outcome: int, shown: str | None) -> None:
         """Journal a request and count it."""
-        self.coverage.count(self.journal.append(entry), entry, deployment_status)
+        self.coverage.count(self.journal.append(entry), entry, outcome, shown)
 
 
 class Worlds:

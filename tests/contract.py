@@ -63,7 +63,7 @@ class Contract:
         if method == "HEAD" or "content" not in response:
             assert body == b""
             return
-        media_type = headers["Content-Type"]
+        media_type = headers["Content-Type"].partition(";")[0].strip().lower()
         assert media_type in response["content"], media_type
         document = json.loads(body)
         self.validator(json.dumps(response["content"][media_type]["schema"])).validate(document)

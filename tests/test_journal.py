@@ -47,6 +47,7 @@ def test_an_entry_tells_the_whole_request_and_its_answer(stub: FlaskClient, cloc
         "fault": None,
         "unpromised": ["createProject: query parameter a", "createProject: body member team"],
         "violations": [],
+        "grease": [],
     }
 
 
@@ -201,6 +202,7 @@ def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
         operation["operationId"]: {*operation["responses"], "other"}
         for _, _, operation in V1.operations()
     }
+    declared["createProject"] -= {"200"}  # of grease alone
     assert {name: {*counts} for name, counts in told["operations"].items()} == declared
     seen = {
         (name, status): count

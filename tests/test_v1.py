@@ -296,7 +296,7 @@ class Broken:
 def test_a_fault_of_our_own_is_500_and_shown_without_the_token(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    client = client_of(create_app(new_store=lambda _: Broken()))
+    client = client_of(create_app(new_store=lambda *_: Broken()))
     response = client.get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text
