@@ -87,7 +87,15 @@ class UnknownQuery(BadRequest):
 
 def answer(body: bytes, status: int = 200, headers: Mapping[str, str] = HEADERS) -> Response:
     """The one way out: JSON that ends in a newline, for whoever reads it in a terminal."""
-    return Response(body + b"\n", status, headers)
+    return Answer(body + b"\n", status, headers)
+
+
+class Answer(Response):
+    """A response that is complete: Werkzeug need not look once more for what to correct in it."""
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        start_response(self.status, self.headers.to_wsgi_list())
+        return () if environ["REQUEST_METHOD"] == "HEAD" else self.iter_encoded()
 
 
 def answer_problem(error: HTTPException, auth: BearerAuth) -> Response:
@@ -139,6 +147,10 @@ class Service(Flask):
         self.register_error_handler(HTTPException, lambda error: answer_problem(error, auth))
         self.register_error_handler(NameTaken, lambda _: answer_problem(NameInUse(), auth))
         self.register_error_handler(StoreFull, lambda _: answer_problem(NoRoom(), auth))
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """All of the service is synchronous, which Flask would look for at each call."""
+        return func
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Match the path and the method, and nothing else that a client says of itself.

@@ -74,7 +74,7 @@ class BearerAuth:
 
         A token is found however a URL or JSON spells it.
         """
-        is_plain = not {"%", "\\", "~"} & {*text}
+        is_plain = "%" not in text and "\\" not in text and "~" not in text
         for token in (*tried, *self._tokens):
             text = text.replace(token, "***") if is_plain else spelled(token).sub("***", text)
         return text

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from flask import Blueprint, Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
@@ -28,6 +29,16 @@ __all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "install", "parse_axes"]
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
 CONTRACT = Path(__file__).with_name("openapi.json")
 INJECTED = "This outcome was asked for: see `Prefer` and `/_stub/faults` in the README."
+
+
+def own(proxy: Any) -> Any:
+    """What one of Flask's proxies stands for: a proxy looks it up anew each time it is touched."""
+    return proxy._get_current_object()
+
+
+def is_recorded(path: str) -> bool:
+    """Whether a request to this path is of the interface, or tries to be."""
+    return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
 
 
 class NoWorld(HTTPException):
@@ -83,12 +94,13 @@ def install(
     worlds = Worlds(make)
 
     def world() -> World:
-        if "entered" not in g:
+        held = own(g)
+        if "entered" not in held:
             try:
-                g.entered = worlds.open(g.get("world", ""))
+                held.entered = worlds.open(held.get("world", ""))
             except TooManyWorlds:
                 raise NoWorld from None
-        entered: World = g.entered
+        entered: World = held.entered
         return entered
 
     def reset(of: Seed | None) -> None:
@@ -97,24 +109,20 @@ def install(
         except TooManyWorlds:
             raise NoWorld from None
 
-    def is_recorded() -> bool:
-        path = request.environ["PATH_INFO"]
-        return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
-
     @app.before_request
     def force_outcome() -> None:
-        if not is_recorded():
+        environ = own(request).environ
+        if not is_recorded(environ["PATH_INFO"]):
             return
         faults = world().faults
-        if not request.environ["PATH_INFO"].startswith("/v1/"):
+        if not environ["PATH_INFO"].startswith("/v1/"):
             return
-        fault = faults.take(request.method, request.path)
+        fault = faults.take(request.method, request.path) if faults else None
         if fault is not None:
             g.fault = fault
             if fault.status is not None:
                 raise forced(fault.status, "injected_fault", INJECTED)
-        prefer = request.environ.get("HTTP_PREFER")
-        status = prefer and preferred_status(prefer)
+        status = preferred_status(environ["HTTP_PREFER"]) if "HTTP_PREFER" in environ else None
         if status:
             problem = v1.problem(v1.operation(request), status) or {}
             preferred = forced(
@@ -135,35 +143,35 @@ def install(
 
     @app.after_request
     def record(response: Response) -> Response:
-        if not is_recorded() or "preflight" in g:
+        asked, held = own(request), own(g)
+        if not is_recorded(asked.environ["PATH_INFO"]) or "preflight" in held:
             return response
-        entered = g.get("entered") or worlds.open("")
-        operation = v1.operation(request)
-        body = response.get_data()
-        is_problem = response.mimetype == "application/problem+json"
-        is_deployment = operation is not None and operation.id == "getDeployment" and not is_problem
-        document = json.loads(body) if is_problem or is_deployment else {}
+        entered: World = held.get("entered") or worlds.open("")
+        operation = v1.operation(asked)
         outcome = response.status_code
+        is_deployment = operation is not None and operation.id == "getDeployment" and outcome == 200
+        document = json.loads(response.get_data()) if outcome >= 400 or is_deployment else {}
         applied: tuple[str, ...] = ()
         if entered.greasing.on:
-            applied = vary(entered.greasing.on, response, v1, request)
-        fault: Fault | None = g.get("fault")
+            applied = vary(entered.greasing.on, response, v1, asked)
+        fault: Fault | None = held.get("fault")
         if fault is not None:
             fault.spoil(response, sleep)
         entered.record(
             describe(
-                request,
+                asked,
+                is_let_in="world" in held,
                 time=entered.clock(),
                 status=response.status_code,
-                code=document.get("code") if is_problem else None,
+                code=document.get("code"),
                 operation=operation,
                 fault=fault.id if fault else None,
-                ms=(time.perf_counter() - request.environ["app.started"]) * 1000,
+                ms=(time.perf_counter() - asked.environ["app.started"]) * 1000,
                 grease=applied,
                 redact=redact,
             ),
             outcome,
-            document["status"] if is_deployment else None,
+            document.get("status") if is_deployment else None,
         )
         return response
 

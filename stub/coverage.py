@@ -60,7 +60,8 @@ class Coverage:
                 outcomes[status if status in outcomes else "other"] += 1
             if shown is not None:
                 self._statuses[shown] += 1
-            self._grease.update(entry.grease)
+            for axis in entry.grease:
+                self._grease[axis] += 1
             self._unpromised.add(entry.unpromised, number)
             self._violations.add(entry.violations, number)
 

@@ -107,10 +107,11 @@ class Faults:
             self._remaining[fault] = math.inf if times is None else times
         return fault.document(times)
 
+    def __bool__(self) -> bool:
+        return bool(self._remaining)
+
     def take(self, method: str, path: str) -> Fault | None:
         """The first fault that matches, counted down; a spent one is gone."""
-        if not self._remaining:
-            return None
         with self._lock:
             for fault in self._remaining:
                 if fault.matches(method, path):

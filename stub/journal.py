@@ -4,10 +4,10 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from flask import Request
@@ -25,8 +25,7 @@ MAX_SENTENCE = 160
 _PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A request and its answer. `ms` is milliseconds, `time` that of the world, UTC."""
 
     time: datetime
@@ -45,7 +44,7 @@ class Entry:
     grease: tuple[str, ...]
 
     def document(self, number: int) -> dict[str, Any]:
-        return {"number": number, **asdict(self), "time": timestamp(self.time)}
+        return {"number": number, **self._asdict(), "time": timestamp(self.time)}
 
 
 class Journal:
@@ -87,6 +86,7 @@ class Journal:
 def describe(
     request: Request,
     *,
+    is_let_in: bool,
     time: datetime,
     status: int,
     code: str | None,
@@ -97,13 +97,14 @@ def describe(
     redact: Callable[[str, Iterable[str]], str],
 ) -> Entry:
     """The entry of a request: tokens are taken out of each part before it is cut to its size."""
-    environ = request.environ
+    environ: dict[str, Any] = request.environ
     body = ""
     if environ.get("CONTENT_LENGTH", "0") not in ("", "0"):
         with suppress(ClientDisconnected):
             body = request.get_data().decode(errors="replace")
     query = environ["QUERY_STRING"]
-    tried = tried_tokens(environ.get("HTTP_AUTHORIZATION", ""), query, body)
+    authorization = "" if is_let_in else environ.get("HTTP_AUTHORIZATION", "")
+    tried = tried_tokens(authorization, query, body)
 
     def clean(text: str) -> str:
         return redact(text, tried) if text else text
@@ -113,7 +114,7 @@ def describe(
         method=clean(request.method),
         path=cut(clean(request.path), MAX_TARGET),
         query=cut(clean(query), MAX_TARGET),
-        headers=told_headers(dict(request.headers.items()), clean),
+        headers=told_headers(environ, clean),
         body=cut(clean(body), MAX_BODY),
         status=status,
         code=code,
@@ -121,23 +122,38 @@ def describe(
         fault=fault,
         ms=round(ms, 3),
         unpromised=[told(clean(what)) for what in find_unpromised(operation, request, body)],
-        violations=[told(clean(what)) for what in find_violations(operation, request)],
+        violations=[]
+        if is_let_in and operation
+        else [told(clean(what)) for what in find_violations(operation, request)],
         grease=grease,
     )
 
 
 def tried_tokens(authorization: str, *texts: str) -> list[str]:
     """What a request tried as a token, in any of the three ways of RFC 6750 §2, longest first."""
-    scheme, *rest = re.split(r"[\s,]+", authorization)
-    tried = {word for word in rest or [scheme] if word.lower() != "bearer"}
+    tried = set()
+    if authorization:
+        scheme, *rest = re.split(r"[\s,]+", authorization)
+        tried = {word for word in rest or [scheme] if word.lower() != "bearer"}
     for text in texts:
         if "access_token" in text:
             tried |= {unquote(value) for value in _PASSED.findall(text)}
     return sorted(tried - {""}, key=len, reverse=True)
 
 
-def told_headers(fields: dict[str, str], clean: Callable[[str], str]) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def field_name(key: str) -> str:
+    """The name of a header field from its key in the WSGI environment."""
+    return key.removeprefix("HTTP_").replace("_", "-").title()
+
+
+def told_headers(environ: dict[str, Any], clean: Callable[[str], str]) -> dict[str, str]:
     """The header fields by name, in at most `MAX_HEADERS` bytes, the credentials left out."""
+    fields = {
+        field_name(key): value
+        for key, value in environ.items()
+        if key[:5] == "HTTP_" or (value and key in ("CONTENT_TYPE", "CONTENT_LENGTH"))
+    }
     if "Authorization" in fields:
         first_word = fields["Authorization"].partition(" ")[0]
         fields["Authorization"] = "Bearer ***" if first_word.lower() == "bearer" else "***"
