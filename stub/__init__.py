@@ -1,6 +1,7 @@
 """What makes the service a good stub, all of it under `/_stub`: the service runs without."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from .world import TooManyWorlds, World, WorldClock, Worlds
 __all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "install", "parse_axes"]
 
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
+SHOWN = re.compile(rb'"status": "([a-z0-9_-]+)"')  # before grease, in our own spelling
 CONTRACT = Path(__file__).with_name("openapi.json")
 INJECTED = "This outcome was asked for: see `Prefer` and `/_stub/faults` in the README."
 
@@ -149,8 +151,10 @@ def install(
         entered: World = held.get("entered") or worlds.open("")
         operation = v1.operation(asked)
         outcome = response.status_code
-        is_deployment = operation is not None and operation.id == "getDeployment" and outcome == 200
-        document = json.loads(response.get_data()) if outcome >= 400 or is_deployment else {}
+        code = json.loads(response.get_data())["code"] if outcome >= 400 else None
+        shown = None
+        if outcome == 200 and operation and operation.id == "getDeployment":
+            shown = SHOWN.search(response.get_data())
         applied: tuple[str, ...] = ()
         if entered.greasing.on:
             applied = vary(entered.greasing.on, response, v1, asked)
@@ -163,7 +167,7 @@ def install(
                 is_let_in="world" in held,
                 time=entered.clock(),
                 status=response.status_code,
-                code=document.get("code"),
+                code=code,
                 operation=operation,
                 fault=fault.id if fault else None,
                 ms=(time.perf_counter() - asked.environ["app.started"]) * 1000,
@@ -171,7 +175,7 @@ def install(
                 redact=redact,
             ),
             outcome,
-            document.get("status") if is_deployment else None,
+            shown and shown[1].decode(),
         )
         return response
 

@@ -22,6 +22,7 @@ MAX_TARGET = 2048  # bytes of the path, and of the query
 MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
+HEADER_KEYS = ("HTTP_", "CONTE")  # CONTENT_TYPE and CONTENT_LENGTH, too
 _PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
 
 
@@ -149,15 +150,11 @@ def field_name(key: str) -> str:
 
 def told_headers(environ: dict[str, Any], clean: Callable[[str], str]) -> dict[str, str]:
     """The header fields by name, in at most `MAX_HEADERS` bytes, the credentials left out."""
-    fields = {
-        field_name(key): value
-        for key, value in environ.items()
-        if key[:5] == "HTTP_" or (value and key in ("CONTENT_TYPE", "CONTENT_LENGTH"))
-    }
+    fields = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
     if "Authorization" in fields:
-        first_word = fields["Authorization"].partition(" ")[0]
-        fields["Authorization"] = "Bearer ***" if first_word.lower() == "bearer" else "***"
-    text = "".join([name + value for name, value in fields.items()])
+        is_bearer = fields["Authorization"][:7].lower() == "bearer "
+        fields["Authorization"] = "Bearer ***" if is_bearer else "***"
+    text = "".join([*fields, *fields.values()])
     if len(text) <= MAX_HEADERS and clean(text) == text:
         return fields
     room = MAX_HEADERS
