@@ -4,6 +4,7 @@ It knows nothing of the app. Beside each rule stands why it is there and what st
 does instead; a bare § is one of RFC 9112, HTTP/1.1.
 """
 
+import ctypes
 import ipaddress
 import json
 import logging
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
 MAX_HEAD = 16 * 1024  # bytes of a request line and its fields
 MAX_FIELDS = 100
 MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; stock: 1 GiB, on the disk
+MAX_JOINED = 64 * 1024  # bytes of a body that leaves in one send with its head
 MAX_CONTROL_BODY = 17 * 1024 * 1024
 CONTROL_THREADS = 2
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # stock: 100, and the 101st hangs without a word
 SPARE_FILES = 128  # descriptors kept for everything but connections
+M_ARENA_MAX = -8  # <malloc.h>
 IDLE = 120.0  # seconds without a byte on a connection that owes nothing, or that takes no answer
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LINGER = 2.0  # seconds a closed connection's input is still read
@@ -72,8 +75,6 @@ QUOTED = r'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
 CHUNK = re.compile(rf"([0-9A-Fa-f]{{1,16}})(?:;{TOKEN}(?:=(?:{TOKEN}|{QUOTED}))?)*")
 # What can never become part of a head or a chunk's line, however it goes on.
 STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n|\Z)|(?<!\r)\n")
-# Joined by a comma, as stock does it, two of these would reach the app as one.
-ONCE = frozenset({"AUTHORIZATION", "CONTENT_LENGTH", "HOST", "TRANSFER_ENCODING"})
 
 log = logging.getLogger(__name__)
 
@@ -205,9 +206,6 @@ class Parser(HTTPRequestParser):
             self.error = refused.problem
             self.completed = True
             used = len(data)
-        # Stock offers "100 Continue" to a request that has no body or is refused, and by that
-        # marks it as unfinished: the next request on the connection then runs with its headers.
-        self.expect_continue = self.expect_continue and not self.completed
         return used
 
     def read_head(self, data: bytes) -> int:
@@ -265,8 +263,11 @@ class Parser(HTTPRequestParser):
         self.path = unquote_to_bytes(path).decode("latin-1")
 
     def read_fields(self, block: str) -> None:
-        """Read the fields (§5), each ended by CRLF. Stock unfolds folded ones, and joins any two
-        of a name; it drops a name with an underscore, as we do, since `A_B` would pose as `A-B`.
+        """Read the fields (§5), each ended by CRLF.
+
+        Stock unfolds folded ones. It joins any two of a name by a comma, as we do but for two
+        tokens: two hosts, lengths or codings make a list that is refused as it is. It drops a name
+        with an underscore, as we do, since `A_B` would reach the app as `A-B`.
         """
         if not FIELDS.fullmatch(block):
             malformed(
@@ -284,8 +285,8 @@ class Parser(HTTPRequestParser):
             value = value.strip(" \t")
             if key not in self.headers:
                 self.headers[key] = value
-            elif key in ONCE:
-                malformed("Send Host, Authorization and the framing fields once only.")
+            elif key == "AUTHORIZATION":
+                malformed("Send one Authorization field.")
             else:
                 self.headers[key] += ", " + value
 
@@ -348,6 +349,8 @@ class Parser(HTTPRequestParser):
         else:
             self.content_length = length
             self.body_rcv = FixedStreamReceiver(length, buffer)
+        # Stock offers "100 Continue" to a refused request too, and to one without a body, which it
+        # thereby marks as unfinished: it hangs, and the next on the connection gets its headers.
         expected = self.headers.get("EXPECT", "").lower()
         self.expect_continue = expected == "100-continue" and self.version == "1.1"
 
@@ -399,12 +402,13 @@ class Answer(Task):
         return super().build_response_header()
 
     def write(self, data: bytes) -> None:
-        # Stock sends the head by itself: a second system call, and a second packet, each time.
+        # Stock sends the head by itself: a second system call, and a second packet, each time. A
+        # long body is worth that more than a copy.
         if self.complete and not self.wrote_header:
             self.channel.last_activity = time.time()  # the app may have taken its time
             head = self.build_response_header()
             self.wrote_header = True
-            if self.has_body and len(data) == self.content_length:
+            if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
                 self.content_bytes_written = len(data)
                 self.channel.write_soon(head + data)
                 return
@@ -458,6 +462,7 @@ class Channel(HTTPChannel):
     linger_until: float | None = None
 
     def received(self, data: bytes) -> bool:
+        self.server.stirred = True
         before = self.request
         taken = super().received(data)
         if self.request is None:
@@ -562,6 +567,7 @@ class Server(TcpWSGIServer):
     _map: dict[int, object]
     stopping = False
     draining = False
+    stirred = False  # whether anything was received or answered since the last look at the clock
 
     def __init__(
         self,
@@ -578,6 +584,7 @@ class Server(TcpWSGIServer):
         self.running = threading.RLock()
         self.waking = threading.RLock()
         self.next_look = 0.0
+        self.glibc = glibc()
         sockinfo = (sock.family, sock.type, sock.proto, sock.getsockname())
         super().__init__(
             app,
@@ -603,14 +610,20 @@ class Server(TcpWSGIServer):
         now = time.monotonic()
         if now >= self.next_look:
             self.next_look = now + TICK
-            for channel in list(self.active_channels.values()):
+            channels = list(self.active_channels.values())
+            for channel in channels:
                 channel.close_if_overdue(now)
+            at_work = any(channel.requests for channel in channels)
+            if self.glibc and self.stirred and not at_work:
+                self.stirred = False
+                self.glibc.malloc_trim(0)
 
     def stop(self) -> None:
         self.stopping = True
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
+        self.stirred = True
         with self.waking:
             if not self.trigger._closed:  # stock would write to what has its descriptor by now
                 super().pull_trigger()
@@ -656,6 +669,19 @@ class Server(TcpWSGIServer):
     def handle_error(self) -> None:
         # Stock closes the listening socket, and the process lives on deaf.
         log_failure("a connection could not be accepted", sys.exc_info()[1])
+
+
+def glibc() -> Any:
+    """The C library where it is glibc, which keeps what it frees: None elsewhere.
+
+    It does so in an arena for each thread. After a few long bodies or answers at once the process
+    would stay several times its size: hence one arena, and malloc_trim() when there is leisure.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        if library.malloc_trim and library.mallopt(M_ARENA_MAX, 1):
+            return library
+    return None
 
 
 def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:

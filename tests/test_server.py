@@ -5,17 +5,14 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from flask import Flask, Response, jsonify, request
-from hypothesis import given
-from hypothesis import strategies as st
 
-from server import LINGER, MAX_BODY, Channel, Parser, Server, Settings, create_server
+from server import LINGER, MAX_BODY, TICK, Channel, Parser, Server, Settings, create_server
 from tests.wire import SECRET, Connection, assert_problem
 
 KIB = 1024
@@ -52,6 +49,18 @@ def make_app(gate: Gate) -> Flask:
         gate.entered.release()
         gate.open.wait(60)
         return "late"
+
+    @app.get("/until-gone/<name>")
+    def until_gone(name: str) -> Response:
+        gone = request.environ["waitress.client_disconnected"]
+
+        def pieces() -> Iterator[str]:
+            yield "first"
+            while not gone():
+                gate.open.wait()
+                yield name
+
+        return Response(pieces())
 
     @app.get("/boom")
     def boom() -> str:
@@ -222,6 +231,7 @@ MALFORMED = {
     "a chunk size after a space": chunked(b" 5\r\nhello\r\n0\r\n\r\n"),
     "a chunk size of 17 digits": chunked(b"00000000000000005\r\nhello\r\n0\r\n\r\n"),
     "a chunk size that ends in LF": chunked(b"5\nhello\r\n0\r\n\r\n"),
+    "a chunk size that ends in LF so far": chunked(b"5\n"),
     "a chunk size that ends in LF CRLF": chunked(b"5\n\r\nhello\r\n0\r\n\r\n"),
     "a chunk extension without a name": chunked(b"5;=1\r\nhello\r\n0\r\n\r\n"),
     "a chunk extension with LF": chunked(b"5;a\n\r\nhello\r\n0\r\n\r\n"),
@@ -238,17 +248,19 @@ MALFORMED = {
 }
 
 
+@pytest.mark.parametrize("more", [b"", get("/", "Host: localhost", TOKEN)], ids=["alone", "more"])
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
 def test_what_is_malformed_is_refused_once_and_the_connection_closed(
     port: int,
     raw: bytes,
+    more: bytes,
     refusals: list[tuple[int, str]],
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with Connection(port) as client:
-        client.send(raw + get("/", "Host: localhost", TOKEN))
+        client.send(raw + more)
         assert_problem(client.reply(), 400, "malformed_request")
         assert client.closed()
     assert refusals == [(400, "malformed_request")]
@@ -589,19 +601,16 @@ def test_slow_requests_do_not_stop_the_next(port: int, gate: Gate) -> None:
 
 
 def test_a_client_that_goes_away_leaves_no_word(
-    port: int, gate: Gate, caplog: pytest.LogCaptureFixture
+    gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with Connection(port) as client:
-        client.send(get(f"/gate/{SECRET}", "Host: localhost", TOKEN))
-        assert gate.entered.acquire(timeout=10)
-        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-    gate.open.set()
-    with Connection(port) as client:
-        client.send(get())
-        assert client.reply().status == 401
-    assert SECRET not in caplog.text
-    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    with running(make_app(gate)) as it:
+        with Connection(it.effective_port) as client:
+            client.send(get(f"/until-gone/{SECRET}", "Host: localhost", TOKEN))
+            client.until(b"first")
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        gate.open.set()
+    assert not caplog.records
 
 
 def test_urgent_data_is_not_a_busy_loop(port: int, caplog: pytest.LogCaptureFixture) -> None:
@@ -661,14 +670,17 @@ def test_an_idle_connection_outlives_the_deadline(serve: Callable[..., int]) -> 
 def test_the_deadline_is_for_arriving_not_for_being_answered(
     serve: Callable[..., int], gate: Gate
 ) -> None:
-    port = serve(deadline=0.3)
+    port = serve(deadline=2)
     with Connection(port) as slow, Connection(port) as trickler:
         slow.send(get("/gate") + get("/next") + b"GET /las")
         assert gate.entered.acquire(timeout=10)
-        assert trickle(trickler, b"GET /" + b"x" * 100) > 0.2
+        assert trickle(trickler, b"GET /" + b"x" * 100) > 1.9
         gate.open.set()
         assert slow.reply().body == b"late"
         assert json.loads(slow.reply().body)["path"] == "/next"
+        slow.sock.settimeout(2 * TICK)
+        with pytest.raises(TimeoutError):
+            slow.more()
         slow.send(b"t HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert json.loads(slow.reply().body)["path"] == "/last"
 
@@ -687,6 +699,15 @@ def test_1100_idle_connections_stop_nobody_and_leave_nothing() -> None:
                 assert client.reply().status == 401
 
 
+def test_closing_does_not_wait_for_the_clock() -> None:
+    started = time.monotonic()
+    for _ in range(8):
+        with running(make_app(Gate())) as it, Connection(it.effective_port) as client:
+            client.send(get("/", "Host: localhost", "Connection: close"))
+            client.reply()
+    assert time.monotonic() - started < 4 * TICK
+
+
 def test_the_server_can_be_closed_before_and_after_it_ran() -> None:
     it = create_server(make_app(Gate()), "127.0.0.1", 0)
     it.close()
@@ -696,26 +717,55 @@ def test_the_server_can_be_closed_before_and_after_it_ran() -> None:
         Connection(it.effective_port)
 
 
-@given(
-    raw=st.sampled_from(
-        [*MALFORMED.values(), chunked(b"5\r\nhello\r\n0\r\nA: b\r\n\r\n"), get("/a")]
-    ),
-    cuts=st.lists(st.integers(1, 200), max_size=5),
+@pytest.mark.parametrize(
+    "raw",
+    [*MALFORMED.values(), chunked(b"5\r\nhello\r\n0\r\nA: b\r\n\r\n"), b"\r\n" + get("/a?b")],
+    ids=[*MALFORMED, "well-formed chunks", "well-formed"],
 )
-def test_however_a_request_is_cut_into_pieces_it_is_read_alike(raw: bytes, cuts: list[int]) -> None:
-    settings = Settings()
-    settings.max_request_body_size = MAX_BODY
-
-    def read(pieces: list[bytes]) -> tuple[object, ...]:
-        parser = Parser(settings)
+def test_a_request_that_arrives_byte_by_byte_is_read_alike(raw: bytes) -> None:
+    def read(pieces: Iterable[bytes]) -> tuple[object, ...]:
+        parser = Parser(Settings())
         for piece in pieces:
             while piece and not parser.completed:
                 piece = piece[parser.received(piece) :]
+        if parser.error:
+            return parser.completed, parser.error.code
         with parser.get_body_stream() as body:
-            if parser.error:
-                return parser.completed, parser.error.code
             return parser.completed, parser.request_uri, parser.headers, body.read()
 
-    edges = sorted({0, len(raw), *(cut for cut in cuts if cut < len(raw))})
-    pieces = [raw[a:b] for a, b in pairwise(edges)]
-    assert read(pieces) == read([raw])
+    assert read(bytes([byte]) for byte in raw) == read([raw])
+
+
+def test_slow_requests_leave_the_control_lane_free(serve: Callable[..., int], gate: Gate) -> None:
+    port = serve(threads=2, control_prefix="/control/")
+    with ExitStack() as stack:
+        for _ in range(4):
+            client = stack.enter_context(Connection(port))
+            client.send(get("/gate", "Host: localhost", TOKEN))
+        for _ in range(2):
+            assert gate.entered.acquire(timeout=10)
+        with Connection(port) as control:
+            control.send(get("/control/x", "Host: localhost", TOKEN))
+            assert json.loads(control.reply().body)["path"] == "/control/x"
+        with Connection(port) as both:
+            both.send(
+                get("/control/1", "Host: localhost", TOKEN)
+                + get("/gate", "Host: localhost", TOKEN)
+                + get("/control/2", "Host: localhost", TOKEN)
+            )
+            assert json.loads(both.reply().body)["path"] == "/control/1"
+            gate.open.set()
+            assert both.reply().body == b"late"
+            assert json.loads(both.reply().body)["path"] == "/control/2"
+
+
+@pytest.mark.parametrize(("prefix", "status"), [(None, 413), ("/", 200)])
+def test_a_control_route_may_be_sent_more(
+    serve: Callable[..., int], prefix: str | None, status: int
+) -> None:
+    length = 2 * MAX_BODY
+    with Connection(serve(control_prefix=prefix)) as client:
+        client.send(post(TOKEN, f"Content-Length: {length}"))
+        with suppress(ConnectionError):
+            client.send(length * b"x")
+        assert client.reply().status == status
