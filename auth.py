@@ -4,8 +4,9 @@ import hmac
 import re
 from collections.abc import Container, Iterable
 from functools import lru_cache
+from typing import Any
 
-from flask import Flask, g, request
+from flask import Flask, request
 from werkzeug.exceptions import Unauthorized
 
 DEFAULT_TOKEN = "dev-token"
@@ -104,12 +105,12 @@ def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> N
 
     A `before_request` function of the app runs ahead of what routing found, so an unknown path or
     a wrong method without a token is 401, too. The path is compared with all its slashes. The
-    world of the token is left in `g.world`.
+    world of the token is left in the environment.
     """
 
     @app.before_request
     def check_token() -> None:
-        environ = request.environ
+        environ: dict[str, Any] = request.environ
         if request.method in ("GET", "HEAD") and environ["PATH_INFO"] in open_paths:
             return
-        g.world = auth.check(environ.get("HTTP_AUTHORIZATION", ""))
+        environ["app.world"] = auth.check(environ.get("HTTP_AUTHORIZATION", ""))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flask import Blueprint, Flask, Response, g, request
+from flask import Blueprint, Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from body import FieldError
@@ -96,18 +96,18 @@ def install(
     worlds = Worlds(make)
 
     def world() -> World:
-        held = own(g)
-        if "entered" not in held:
+        environ = own(request).environ
+        entered: World | None = environ.get("stub.world")
+        if entered is None:
             try:
-                held.entered = worlds.open(held.get("world", ""))
+                entered = environ["stub.world"] = worlds.open(environ.get("app.world", ""))
             except TooManyWorlds:
                 raise NoWorld from None
-        entered: World = held.entered
         return entered
 
     def reset(of: Seed | None) -> None:
         try:
-            worlds.reset(g.world, of)
+            worlds.reset(request.environ["app.world"], of)
         except TooManyWorlds:
             raise NoWorld from None
 
@@ -121,7 +121,7 @@ def install(
             return
         fault = faults.take(request.method, request.path) if faults else None
         if fault is not None:
-            g.fault = fault
+            environ["stub.fault"] = fault
             if fault.status is not None:
                 raise forced(fault.status, "injected_fault", INJECTED)
         status = preferred_status(environ["HTTP_PREFER"]) if "HTTP_PREFER" in environ else None
@@ -145,10 +145,11 @@ def install(
 
     @app.after_request
     def record(response: Response) -> Response:
-        asked, held = own(request), own(g)
-        if not is_recorded(asked.environ["PATH_INFO"]) or "preflight" in held:
+        asked = own(request)
+        environ = asked.environ
+        if not is_recorded(environ["PATH_INFO"]) or "stub.preflight" in environ:
             return response
-        entered: World = held.get("entered") or worlds.open("")
+        entered: World = environ.get("stub.world") or worlds.open("")
         operation = v1.operation(asked)
         outcome = response.status_code
         code = json.loads(response.get_data())["code"] if outcome >= 400 else None
@@ -158,19 +159,19 @@ def install(
         applied: tuple[str, ...] = ()
         if entered.greasing.on:
             applied = vary(entered.greasing.on, response, v1, asked)
-        fault: Fault | None = held.get("fault")
+        fault: Fault | None = environ.get("stub.fault")
         if fault is not None:
             fault.spoil(response, sleep)
         entered.record(
             describe(
                 asked,
-                is_let_in="world" in held,
+                is_let_in="app.world" in environ,
                 time=entered.clock(),
                 status=response.status_code,
                 code=code,
                 operation=operation,
                 fault=fault.id if fault else None,
-                ms=(time.perf_counter() - asked.environ["app.started"]) * 1000,
+                ms=(time.perf_counter() - environ["app.started"]) * 1000,
                 grease=applied,
                 redact=redact,
             ),

@@ -106,26 +106,35 @@ def describe(
     query = environ["QUERY_STRING"]
     authorization = "" if is_let_in else environ.get("HTTP_AUTHORIZATION", "")
     tried = tried_tokens(authorization, query, body)
+    headers = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
+    if "Authorization" in headers:
+        is_bearer = headers["Authorization"][:7].lower() == "bearer "
+        headers["Authorization"] = "Bearer ***" if is_bearer else "***"
+    # One look at the whole tells of nearly every request that it is short and holds no token.
+    whole = "\n".join([request.method, request.path, query, body, *headers, *headers.values()])
+    is_plain = len(whole) <= MAX_TARGET // 4 and redact(whole, tried) == whole
 
-    def clean(text: str) -> str:
-        return redact(text, tried) if text else text
+    def clean(text: str, size: int) -> str:
+        return text if is_plain else cut(redact(text, tried), size)
 
     return Entry(
         time=time,
-        method=clean(request.method),
-        path=cut(clean(request.path), MAX_TARGET),
-        query=cut(clean(query), MAX_TARGET),
-        headers=told_headers(environ, clean),
-        body=cut(clean(body), MAX_BODY),
+        method=clean(request.method, MAX_TARGET),
+        path=clean(request.path, MAX_TARGET),
+        query=clean(query, MAX_TARGET),
+        headers=headers if is_plain else fit(headers, clean),
+        body=clean(body, MAX_BODY),
         status=status,
         code=code,
         operation=operation.id if operation else None,
         fault=fault,
         ms=round(ms, 3),
-        unpromised=[told(clean(what)) for what in find_unpromised(operation, request, body)],
-        violations=[]
-        if is_let_in and operation
-        else [told(clean(what)) for what in find_violations(operation, request)],
+        unpromised=[
+            told(redact(what, tried)) for what in find_unpromised(operation, request, body)
+        ],
+        violations=[
+            told(redact(what, tried)) for what in find_violations(operation, request, is_let_in)
+        ],
         grease=grease,
     )
 
@@ -148,22 +157,15 @@ def field_name(key: str) -> str:
     return key.removeprefix("HTTP_").replace("_", "-").title()
 
 
-def told_headers(environ: dict[str, Any], clean: Callable[[str], str]) -> dict[str, str]:
-    """The header fields by name, in at most `MAX_HEADERS` bytes, the credentials left out."""
-    fields = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
-    if "Authorization" in fields:
-        is_bearer = fields["Authorization"][:7].lower() == "bearer "
-        fields["Authorization"] = "Bearer ***" if is_bearer else "***"
-    text = "".join([*fields, *fields.values()])
-    if len(text) <= MAX_HEADERS and clean(text) == text:
-        return fields
+def fit(headers: dict[str, str], clean: Callable[[str, int], str]) -> dict[str, str]:
+    """As many of the headers as `MAX_HEADERS` bytes hold."""
     room = MAX_HEADERS
-    told = {}
-    for name, value in fields.items():
-        name = cut(clean(name), room)
-        told[name] = cut(clean(value), room - len(name))
-        room -= len(name) + len(told[name])
-    return told
+    kept = {}
+    for name, value in headers.items():
+        name = clean(name, room)
+        kept[name] = clean(value, room - len(name))
+        room -= len(name) + len(kept[name])
+    return kept
 
 
 def told(what: str) -> str:
