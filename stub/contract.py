@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -101,36 +100,36 @@ def shape(path: str) -> str:
     return re.sub(r"[{<]\w+[>}]", "{}", path)
 
 
-def find_unpromised(operation: Operation | None, request: Request, body: str) -> Iterator[str]:
+def find_unpromised(operation: Operation | None, request: Request, body: str) -> list[str]:
     """What the request leans on that the contract does not show."""
+    found: list[str] = []
     if operation is None:
-        return
+        return found
     if request.method == "HEAD":
-        yield f"{operation.id}: HEAD"
+        found.append(f"{operation.id}: HEAD")
     if request.environ["QUERY_STRING"]:
-        for name in request.args:
-            if name not in operation.query:
-                yield f"{operation.id}: query parameter {name}"
+        names = [name for name in request.args if name not in operation.query]
+        found += [f"{operation.id}: query parameter {name}" for name in names]
     if body and operation.members:
-        for name in members_of(body):
-            if name not in operation.members:
-                yield f"{operation.id}: body member {name}"
+        names = [name for name in members_of(body) if name not in operation.members]
+        found += [f"{operation.id}: body member {name}" for name in names]
+    return found
 
 
-def find_violations(
-    operation: Operation | None, request: Request, is_let_in: bool
-) -> Iterator[str]:
+def find_violations(operation: Operation | None, request: Request, is_let_in: bool) -> list[str]:
     """Which rules of the interface (§4, §5, §9) the request breaks."""
+    found: list[str] = []
     if is_let_in and operation:
-        return
+        return found
     what = operation.id if operation else "no operation"
     header = request.environ.get("HTTP_AUTHORIZATION", "")
     if not header:
-        yield f"{what}: no Authorization header"
+        found.append(f"{what}: no Authorization header")
     elif not WELL_FORMED.fullmatch(header):
-        yield f"{what}: an Authorization header of another form"
+        found.append(f"{what}: an Authorization header of another form")
     if operation is None:
-        yield f"no operation: {request.method} {request.path}"
+        found.append(f"no operation: {request.method} {request.path}")
+    return found
 
 
 def members_of(body: str) -> list[str]:
