@@ -114,10 +114,13 @@ def install(
     @app.before_request
     def force_outcome() -> None:
         environ = own(request).environ
-        if not is_recorded(environ["PATH_INFO"]):
+        path = environ["PATH_INFO"]
+        if not path.startswith("/v1/"):
+            if is_recorded(path):
+                world()
             return
         faults = world().faults
-        if not environ["PATH_INFO"].startswith("/v1/"):
+        if not faults and "HTTP_PREFER" not in environ:
             return
         fault = faults.take(request.method, request.path) if faults else None
         if fault is not None:

@@ -44,6 +44,8 @@ class Contract:
                     operation = self._read(item[method])
                     self.operations.append(operation)
                     self._by_route[method.upper(), shape(path)] = operation
+            if "get" in item:
+                self._by_route["HEAD", shape(path)] = self._by_route["GET", shape(path)]
         status = self._components["schemas"]["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
         self.running: list[str] = status["x-running"]
@@ -51,10 +53,8 @@ class Contract:
 
     def operation(self, request: Request) -> Operation | None:
         """What the request asks for, whatever becomes of it; HEAD asks as GET."""
-        if request.url_rule is None:
-            return None
-        method = "GET" if request.method == "HEAD" else request.method
-        return self._by_route.get((method, shape(request.url_rule.rule)))
+        rule = request.url_rule
+        return self._by_route.get((request.method, shape(rule.rule))) if rule else None
 
     def response(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
         """What is declared for that status, be it of no operation, or None."""

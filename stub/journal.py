@@ -22,7 +22,7 @@ MAX_TARGET = 2048  # bytes of the path, and of the query
 MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
-HEADER_KEYS = ("HTTP_", "CONTE")  # CONTENT_TYPE and CONTENT_LENGTH, too
+HEADER_KEYS = frozenset({"HTTP_", "CONTE"})  # CONTENT_TYPE and CONTENT_LENGTH, too
 _PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
 
 
@@ -107,7 +107,9 @@ def describe(
     authorization = "" if is_let_in else environ.get("HTTP_AUTHORIZATION", "")
     tried = tried_tokens(authorization, query, body)
     headers = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
-    if "Authorization" in headers:
+    if is_let_in:
+        headers["Authorization"] = "Bearer ***"
+    elif "Authorization" in headers:
         is_bearer = headers["Authorization"][:7].lower() == "bearer "
         headers["Authorization"] = "Bearer ***" if is_bearer else "***"
     # One look at the whole tells of nearly every request that it is short and holds no token.
