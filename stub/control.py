@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from flask import Blueprint, Response, request
-from werkzeug.exceptions import BadRequest
+from werkzeug.exceptions import BadRequest, HTTPException
 
 from body import FieldError, InvalidBody, is_number, read_json, unknown_members
-from store import UnknownProject, timestamp
+from store import StoreFull, UnknownProject, timestamp
 
 from .faults import check_fault
 from .grease import check_grease, in_order
@@ -140,7 +140,15 @@ def control_routes(
         state, params, action = read_change()
         if action == "teardown" or not state:
             return tell({})
-        return tell(states.set_up(state, params, world().store, records))
+        # Never 5xx here: the verifier would ask again for two minutes.
+        try:
+            return tell(states.set_up(state, params, world().store, records))
+        except StoreFull:
+            raise InvalidBody([FieldError("/params", "asks for more than there is room")]) from None
+        except HTTPException as error:
+            if error.code == 507:
+                raise InvalidBody([FieldError("", str(error.description))]) from None
+            raise
 
     return routes
 

@@ -77,11 +77,15 @@ def test_an_unknown_state_is_404_and_tells_the_known_ones(stub: FlaskClient) -> 
     assert "unheard" not in detail
 
 
-def test_a_full_store_is_507() -> None:
+def test_what_there_is_no_room_for_is_never_5xx(app: Flask) -> None:
     stub = control_client_of(create_app(max_projects=1))
     change(stub, "a project exists", name="a")
     document = {"state": "a project exists", "params": {"name": "b"}}
-    assert_problem(stub.post("/_stub/pact", json=document), 507, "store_full")
+    assert_problem(stub.post("/_stub/pact", json=document), 422, "invalid_body")
+    for number in range(1000):
+        control_client_of(app, f"dev-token.{number}").get("/v1/projects")
+    full = control_client_of(app, "dev-token.more").post("/_stub/pact", json=document)
+    assert_problem(full, 422, "invalid_body")
 
 
 OWN = {
