@@ -22,6 +22,9 @@ MAX_TARGET = 2048  # bytes of the path, and of the query
 MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
+MAX_SENTENCES = 20
+MAX_TRIED = 8
+MAX_TRIED_LENGTH = 256
 HEADER_KEYS = frozenset({"HTTP_", "CONTE"})  # CONTENT_TYPE and CONTENT_LENGTH, too
 _PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
 
@@ -106,6 +109,9 @@ def describe(
     query = environ["QUERY_STRING"]
     authorization = "" if is_let_in else environ.get("HTTP_AUTHORIZATION", "")
     tried = tried_tokens(authorization, query, body)
+    if len(tried) > MAX_TRIED or any(len(token) > MAX_TRIED_LENGTH for token in tried):
+        # To look for so much would cost more than what is told is worth.
+        tried, redact = [], hide
     headers = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
     if is_let_in:
         headers["Authorization"] = "Bearer ***"
@@ -132,13 +138,19 @@ def describe(
         fault=fault,
         ms=round(ms, 3),
         unpromised=[
-            told(redact(what, tried)) for what in find_unpromised(operation, request, body)
+            told(redact(what, tried))
+            for what in find_unpromised(operation, request, body)[:MAX_SENTENCES]
         ],
         violations=[
             told(redact(what, tried)) for what in find_violations(operation, request, is_let_in)
         ],
         grease=grease,
     )
+
+
+def hide(text: str, tried: Iterable[str]) -> str:
+    """Nothing of a text."""
+    return "***" if text else text
 
 
 def tried_tokens(authorization: str, *texts: str) -> list[str]:

@@ -268,3 +268,19 @@ def test_the_report_at_the_end_is_of_the_main_world() -> None:
         "unpromised: listProjects: HEAD (x1, first in request 1)",
         "violations: no operation: GET /v1/*** (x1, first in request 2)",
     ]
+
+
+def test_much_that_was_tried_is_hidden_and_not_looked_for(stub: FlaskClient) -> None:
+    for header, body in (
+        ("Bearer " + 15_000 * "a", "x"),
+        ("", "&".join(f"access_token=a{number}" for number in range(10_000))),
+    ):
+        environ = {"HTTP_AUTHORIZATION": header}
+        stub.post("/v1/projects?%41", data=body, environ_overrides=environ)
+    for entry in entries(stub):
+        assert (entry["path"], entry["query"], entry["body"]) == ("***", "***", "***")
+
+
+def test_what_a_request_leans_on_is_told_within_bounds(stub: FlaskClient) -> None:
+    stub.post("/v1/projects", json={"name": "a", **{f"m{number}": 1 for number in range(3000)}})
+    assert len(entries(stub)[0]["unpromised"]) == 20
