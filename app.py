@@ -17,6 +17,8 @@ from urllib.parse import quote
 
 import click
 from flask import Blueprint, Flask, Request, Response, request
+from flask.sessions import NullSession, SessionInterface
+from werkzeug.datastructures import Headers
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound
 from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.routing import MapAdapter
@@ -93,9 +95,22 @@ def answer(body: bytes, status: int = 200, headers: Mapping[str, str] = HEADERS)
 class Answer(Response):
     """A response that is complete: Werkzeug need not look once more for what to correct in it."""
 
+    def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
+        whole = Headers([*headers.items(), ("Content-Length", str(len(body)))])
+        super().__init__([body], status, whole)
+
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         start_response(self.status, self.headers.to_wsgi_list())
         return () if environ["REQUEST_METHOD"] == "HEAD" else self.iter_encoded()
+
+
+class NoSessions(SessionInterface):
+    """Nothing is kept of a client between two requests."""
+
+    session = NullSession()
+
+    def open_session(self, app: Flask, request: Request) -> NullSession:
+        return self.session
 
 
 def answer_problem(error: HTTPException, auth: BearerAuth) -> Response:
@@ -136,6 +151,7 @@ def say(text: str) -> None:
 class Service(Flask):
     """Flask for an API alone: no OPTIONS, no redirects and no debugging of its own."""
 
+    session_interface = NoSessions()
     report: Callable[[], str] = staticmethod(lambda: "")
 
     def __init__(self, auth: BearerAuth) -> None:
@@ -143,7 +159,7 @@ class Service(Flask):
         self.auth = auth
         self.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
         self.config["PROPAGATE_EXCEPTIONS"] = False  # whatever FLASK_DEBUG says
-        self.url_map.merge_slashes = False
+        self.url_map.merge_slashes = self.url_map.redirect_defaults = False
         self.register_error_handler(HTTPException, lambda error: answer_problem(error, auth))
         self.register_error_handler(NameTaken, lambda _: answer_problem(NameInUse(), auth))
         self.register_error_handler(StoreFull, lambda _: answer_problem(NoRoom(), auth))
@@ -176,10 +192,12 @@ def v1(store: Callable[[], Store], *, strict: bool) -> Blueprint:
     """The interface's three operations (§4), and nothing else; `store` gives that of a request."""
     routes = Blueprint("v1", __name__, url_prefix="/v1")
 
-    @routes.before_request
-    def check_query() -> None:
-        if strict and request.args:
-            raise UnknownQuery
+    if strict:
+
+        @routes.before_request
+        def check_query() -> None:
+            if request.args:
+                raise UnknownQuery
 
     @routes.get("/projects")
     def list_projects() -> Response:

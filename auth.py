@@ -73,11 +73,13 @@ class BearerAuth:
     def redact(self, text: str, tried: Iterable[str] = ()) -> str:
         """`text` with each valid token, and each of those `tried`, replaced by `***`.
 
-        A token is found however a URL or JSON spells it.
+        A token is found however a URL, JSON or the name of a header field spells it.
         """
-        is_plain = "%" not in text and "\\" not in text and "~" not in text
+        is_spelled = "%" in text or "\\" in text or "~" in text
+        lower = text.lower()
         for token in (*tried, *self._tokens):
-            text = text.replace(token, "***") if is_plain else spelled(token).sub("***", text)
+            if is_spelled or token.lower() in lower:
+                text = spelled(token).sub("***", text)
         return text
 
     def _knows(self, sent: str) -> bool:
@@ -89,14 +91,15 @@ class BearerAuth:
 
 @lru_cache(maxsize=256)
 def spelled(token: str) -> re.Pattern[str]:
-    """A token as it is, percent-encoded (also twice), or with the escapes of JSON or a pointer."""
+    """A token in any case, percent-encoded (also twice), or as JSON or a pointer escapes it."""
     pointer = {"~": "~0|", "/": "~1|"}
     return re.compile(
         "".join(
             rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
-            rf"|%(?:25)*(?i:{ord(char):02x})|\\u(?i:{ord(char):04x}))"
+            rf"|%(?:25)*{ord(char):02x}|\\u{ord(char):04x})"
             for char in token
-        )
+        ),
+        re.IGNORECASE,
     )
 
 
@@ -111,6 +114,6 @@ def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> N
     @app.before_request
     def check_token() -> None:
         environ: dict[str, Any] = request.environ
-        if request.method in ("GET", "HEAD") and environ["PATH_INFO"] in open_paths:
+        if environ["PATH_INFO"] in open_paths and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
             return
         environ["app.world"] = auth.check(environ.get("HTTP_AUTHORIZATION", ""))

@@ -64,16 +64,17 @@ class InvalidBody(UnprocessableEntity):
 
 def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
     """The text of the request's body and its value, or 415, 413 or 400, in this order."""
-    media_type, *parameters = request.environ.get("CONTENT_TYPE", "").lower().split(";")
+    environ: dict[str, Any] = request.environ
+    media_type, *parameters = environ.get("CONTENT_TYPE", "").lower().split(";")
     charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
     if media_type.strip() != "application/json" or not {*charsets} <= UTF_8:
         raise WrongMediaType("Send `Content-Type: application/json`, in UTF-8.")
-    if request.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
+    if environ.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
         raise WrongMediaType("Send the body as it is, without a Content-Encoding.")
-    if (request.content_length or 0) > max_bytes or len(request.get_data()) > max_bytes:
+    if (request.content_length or 0) > max_bytes or len(data := request.get_data()) > max_bytes:
         raise BodyTooLarge(f"Send a body of at most {max_bytes} bytes.")
     try:
-        text = request.get_data().decode()
+        text = data.decode()
         return text, parse_json(text, max_depth)
     except UnicodeDecodeError as error:
         detail = f"byte {error.start + 1}: not UTF-8"
@@ -111,21 +112,22 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
             case "constant":
                 reason = "NaN and Infinity are no JSON numbers"
             case kind:
-                try:
-                    string = json.loads(token["string"])
-                    string.encode()
-                except json.JSONDecodeError:
-                    break
-                except UnicodeEncodeError:
-                    reason = "A surrogate without its partner"
-                else:
-                    if kind == "colon" and levels:
-                        if string in levels[-1]:
-                            reason = "A member name that this object has already"
-                        levels[-1].add(string)
+                string = token["string"][1:-1]
+                if "\\" in string:
+                    try:
+                        string = json.loads(token["string"])
+                        string.encode()
+                    except json.JSONDecodeError:
+                        break
+                    except UnicodeEncodeError:
+                        reason = "A surrogate without its partner"
+                if kind == "colon" and levels:
+                    if string in levels[-1]:
+                        reason = reason or "A member name that this object has already"
+                    levels[-1].add(string)
         if reason:
             raise json.JSONDecodeError(reason, text, token.start())
-    return json.loads(text, parse_int=_integer)
+    return _DECODER.decode(text)
 
 
 def _integer(text: str) -> int | float:
@@ -134,6 +136,9 @@ def _integer(text: str) -> int | float:
         return int(text) if text != "-0" else -0.0
     except ValueError:
         return float(text)
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
 
 
 def _number_error(text: str) -> str | None:

@@ -17,6 +17,7 @@ PACE = 2.0
 
 MAX_PROJECTS = 100_000
 
+quoted = json.JSONEncoder().encode
 
 Clock = Callable[[], datetime]
 """Gives the time, UTC."""
@@ -61,7 +62,7 @@ def timestamp(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A status and how many seconds it lasts; the last stage of a timeline has no end (`None`)."""
+    """A status, of `a-z0-9_-`, and the seconds it lasts; the last of a timeline has no end."""
 
     status: str
     seconds: float | None = None
@@ -92,12 +93,10 @@ class Project:
         The text is a JSON object that holds `name` and none of the service's members, so putting
         these behind its brace is JSON again, and no digit or escape of the client's is touched.
         """
-        given = {
-            "id": self.id,
-            "created_at": timestamp(self.created_at),
-            "latest_deployment_id": self.latest_deployment_id,
-        }
-        text = f"{json.dumps(given)[:-1]}, {self.sent[1:].lstrip()}"
+        text = (
+            f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
+            f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, {self.sent[1:].lstrip()}'
+        )
         object.__setattr__(self, "representation", text.encode())
 
 
@@ -117,6 +116,13 @@ class Deployment:
     project_id: str | None
     created_at: datetime
     timeline: Timeline
+    _text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Write the wire form once, but for the status, which alone moves."""
+        head = f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}'
+        tail = f'"created_at": "{timestamp(self.created_at)}"}}'
+        object.__setattr__(self, "_text", f'{head.replace("%", "%%")}, "status": "%s", {tail}')
 
     def status(self, now: datetime) -> str:
         """The stage that its age has reached: a pure function of `now` and the record."""
@@ -129,14 +135,7 @@ class Deployment:
 
     def representation(self, now: datetime) -> bytes:
         """The wire form at the time `now`."""
-        return json.dumps(
-            {
-                "id": self.id,
-                "project_id": self.project_id,
-                "status": self.status(now),
-                "created_at": timestamp(self.created_at),
-            }
-        ).encode()
+        return (self._text % self.status(now)).encode()
 
 
 class Store(Protocol):

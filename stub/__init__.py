@@ -1,9 +1,8 @@
 """What makes the service a good stub, all of it under `/_stub`: the service runs without."""
 
 import json
-import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from .cors import allow_origins, check_origins
 from .coverage import Coverage
 from .faults import Fault, Forced, preferred_status
 from .grease import MAX_SEED, Greasing, parse_axes, vary
-from .journal import describe
+from .journal import Describer, Entry, Redact
 from .pact import Records, States
 from .seed import Seed
 from .world import TooManyWorlds, World, WorldClock, Worlds
@@ -28,7 +27,6 @@ from .world import TooManyWorlds, World, WorldClock, Worlds
 __all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "install", "parse_axes"]
 
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
-SHOWN = re.compile(rb'"status": "([a-z0-9_-]+)"')  # before grease, in our own spelling
 CONTRACT = Path(__file__).with_name("openapi.json")
 INJECTED = "This outcome was asked for: see `Prefer` and `/_stub/faults` in the README."
 
@@ -41,6 +39,13 @@ def own(proxy: Any) -> Any:
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is of the interface, or tries to be."""
     return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
+
+
+def status_told(response: Response) -> str:
+    """The status in the representation of a deployment, in the service's own spelling."""
+    body: bytes = b"".join(response.response)  # type: ignore[arg-type]
+    _, _, rest = body.partition(b'"status": "')
+    return rest[: rest.index(b'"')].decode()
 
 
 class NoWorld(HTTPException):
@@ -62,7 +67,7 @@ def install(
     *,
     contract: bytes,
     answer: Callable[[bytes, int], Response],
-    redact: Callable[[str, Iterable[str]], str],
+    redact: Redact,
     clock: Clock,
     new_store: NewStore,
     new_id: NewId,
@@ -94,6 +99,7 @@ def install(
         return World(world_clock, store, Coverage(v1), greasing)
 
     worlds = Worlds(make)
+    describer = Describer(redact)
 
     def world() -> World:
         environ = own(request).environ
@@ -158,29 +164,24 @@ def install(
         code = json.loads(response.get_data())["code"] if outcome >= 400 else None
         shown = None
         if outcome == 200 and operation and operation.id == "getDeployment":
-            shown = SHOWN.search(response.get_data())
+            shown = status_told(response)
         applied: tuple[str, ...] = ()
         if entered.greasing.on:
             applied = vary(entered.greasing.on, response, v1, asked)
         fault: Fault | None = environ.get("stub.fault")
         if fault is not None:
             fault.spoil(response, sleep)
-        entered.record(
-            describe(
-                asked,
-                is_let_in="app.world" in environ,
-                time=entered.clock(),
-                status=response.status_code,
-                code=code,
-                operation=operation,
-                fault=fault.id if fault else None,
-                ms=(time.perf_counter() - environ["app.started"]) * 1000,
-                grease=applied,
-                redact=redact,
-            ),
-            outcome,
-            shown and shown[1].decode(),
+        entry = Entry(
+            entered.clock(),
+            describer.describe(asked, operation, "app.world" in environ),
+            response.status_code,
+            code,
+            operation.id if operation else None,
+            fault.id if fault else None,
+            (time.perf_counter() - environ["app.started"]) * 1000,
+            applied,
         )
+        entered.coverage.count(entered.journal.append(entry), entry, outcome, shown)
         return response
 
     routes = Blueprint("stub", __name__, url_prefix="/_stub")

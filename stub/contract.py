@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +11,12 @@ from flask import Request
 
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
+
+MAX_NAMES = 20  # of each kind that are told of one request
+MAX_NAME = 160  # bytes
+
+Clean = Callable[[str, int], str]
+"""Takes the tokens out of a text, and cuts it to so many bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +107,28 @@ def shape(path: str) -> str:
     return re.sub(r"[{<]\w+[>}]", "{}", path)
 
 
-def find_unpromised(operation: Operation | None, request: Request, body: str) -> list[str]:
-    """What the request leans on that the contract does not show."""
+def find_unpromised(
+    operation: Operation | None, request: Request, body: str, clean: Clean
+) -> list[str]:
+    """What the request leans on that the contract does not show, with clean names."""
     found: list[str] = []
     if operation is None:
         return found
     if request.method == "HEAD":
         found.append(f"{operation.id}: HEAD")
     if request.environ["QUERY_STRING"]:
-        names = [name for name in request.args if name not in operation.query]
-        found += [f"{operation.id}: query parameter {name}" for name in names]
+        names = [name for name in request.args if name not in operation.query][:MAX_NAMES]
+        found += [f"{operation.id}: query parameter {clean(name, MAX_NAME)}" for name in names]
     if body and operation.members:
-        names = [name for name in members_of(body) if name not in operation.members]
-        found += [f"{operation.id}: body member {name}" for name in names]
+        names = [name for name in members_of(body) if name not in operation.members][:MAX_NAMES]
+        found += [f"{operation.id}: body member {clean(name, MAX_NAME)}" for name in names]
     return found
 
 
-def find_violations(operation: Operation | None, request: Request, is_let_in: bool) -> list[str]:
-    """Which rules of the interface (§4, §5, §9) the request breaks."""
+def find_violations(
+    operation: Operation | None, request: Request, is_let_in: bool, target: str
+) -> list[str]:
+    """Which rules of the interface (§4, §5, §9) the request breaks; `target` is told of it."""
     found: list[str] = []
     if is_let_in and operation:
         return found
@@ -128,7 +139,7 @@ def find_violations(operation: Operation | None, request: Request, is_let_in: bo
     elif not WELL_FORMED.fullmatch(header):
         found.append(f"{what}: an Authorization header of another form")
     if operation is None:
-        found.append(f"no operation: {request.method} {request.path}")
+        found.append(f"no operation: {target}")
     return found
 
 

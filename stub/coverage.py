@@ -62,10 +62,8 @@ class Coverage:
                 self._statuses[shown] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
-            if entry.unpromised:
-                self._unpromised.add(entry.unpromised, number)
-            if entry.violations:
-                self._violations.add(entry.violations, number)
+            self._unpromised.add(entry.asked.unpromised, number)
+            self._violations.add(entry.asked.violations, number)
 
     def document(self) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status were seen."""

@@ -15,40 +15,74 @@ from werkzeug.exceptions import ClientDisconnected
 
 from store import timestamp
 
-from .contract import Operation, find_unpromised, find_violations
+from .contract import Clean, Operation, find_unpromised, find_violations
 
 MAX_ENTRIES = 1000
 MAX_TARGET = 2048  # bytes of the path, and of the query
 MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
-MAX_SENTENCES = 20
 MAX_TRIED = 8
 MAX_TRIED_LENGTH = 256
-HEADER_KEYS = frozenset({"HTTP_", "CONTE"})  # CONTENT_TYPE and CONTENT_LENGTH, too
-_PASSED = re.compile(r"""access_token["\\]*\s*[=:]\s*["\\]*([^&\s"\\]+)""")
+MAX_PLAIN = 1000
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+SCHEMES = frozenset({"", "bearer", "basic", "digest", "token"})
+_SECRET_FIELD = re.compile("authorization|token|api-?key|cookie|secret", re.IGNORECASE)
+_PASSED = re.compile(
+    r"""(?:access_token|bearer)["'\\]*[\s=:+"'\\]+([^&\s"'\\,;]+)""", re.IGNORECASE
+)
+
+Redact = Callable[[str, Iterable[str]], str]
+"""Takes out of a text each valid token, and each of those that were tried, longest first."""
+
+
+class Asked(NamedTuple):
+    """A request, without a token, each part cut to its size, and what it leans on or breaks."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: str
+    unpromised: tuple[str, ...]
+    violations: tuple[str, ...]
+
+
+class Fields(NamedTuple):
+    """Header fields but Authorization: keys and names of what is shown, and names of secrets."""
+
+    keys: tuple[str, ...]
+    names: tuple[str, ...]
+    secret: tuple[str, ...]
 
 
 class Entry(NamedTuple):
     """A request and its answer. `ms` is milliseconds, `time` that of the world, UTC."""
 
     time: datetime
-    method: str
-    path: str
-    query: str
-    headers: dict[str, str]
-    body: str
+    asked: Asked
     status: int
     code: str | None
     operation: str | None
     fault: str | None
     ms: float
-    unpromised: list[str]
-    violations: list[str]
     grease: tuple[str, ...]
 
     def document(self, number: int) -> dict[str, Any]:
-        return {"number": number, **self._asdict(), "time": timestamp(self.time)}
+        *request, unpromised, violations = self.asked
+        return {
+            "number": number,
+            "time": timestamp(self.time),
+            **dict(zip(Asked._fields, request, strict=False)),
+            "status": self.status,
+            "code": self.code,
+            "operation": self.operation,
+            "fault": self.fault,
+            "ms": round(self.ms, 3),
+            "unpromised": unpromised,
+            "violations": violations,
+            "grease": self.grease,
+        }
 
 
 class Journal:
@@ -87,104 +121,136 @@ class Journal:
             self._dropped = 0
 
 
-def describe(
-    request: Request,
-    *,
-    is_let_in: bool,
-    time: datetime,
-    status: int,
-    code: str | None,
-    operation: Operation | None,
-    fault: str | None,
-    ms: float,
-    grease: tuple[str, ...],
-    redact: Callable[[str, Iterable[str]], str],
-) -> Entry:
-    """The entry of a request: tokens are taken out of each part before it is cut to its size."""
-    environ: dict[str, Any] = request.environ
-    body = ""
-    if environ.get("CONTENT_LENGTH", "0") not in ("", "0"):
+class Describer:
+    """Tells what was asked; tokens are taken out of each part before it is cut to its size."""
+
+    def __init__(self, redact: Redact) -> None:
+        self._redact = redact
+        # A client sends one head again and again: here are those with nothing to redact.
+        self._plain: dict[tuple[Any, ...], Asked] = {}
+
+    def describe(self, request: Request, operation: Operation | None, is_let_in: bool) -> Asked:
+        environ: dict[str, Any] = request.environ
+        target = (request.method, request.path, environ["QUERY_STRING"])
+        fields = header_fields(tuple(environ))
+        values = [environ[key] for key in fields.keys]
+        said = (target, fields, *values)
+        body = text_of_body(request)
+        known = self._plain.get(said) if is_let_in else None
+        if known is not None and not body:
+            return known
+        if known is not None and self._is_plain(body):
+            leaned_on = find_unpromised(operation, request, body, unchanged)
+            return known._replace(body=body, unpromised=told(leaned_on))
+        tried = tried_tokens("\n".join((*target, *values, body)))
+        authorization = environ.get("HTTP_AUTHORIZATION", "")
+        if not is_let_in:
+            tried |= tried_words(authorization)
+        clean = self._cleaner(tried)
+        method, path, query = [clean(part, MAX_TARGET) for part in target]
+        if target[0] in METHODS:
+            method = target[0]  # our own word, whatever was tried
+        headers = fit(zip(fields.names, values, strict=True), clean)
+        is_plain = is_let_in and not tried and (method, path, query) == target
+        is_plain = is_plain and [*headers.values()] == values and (*headers,) == fields.names
+        for name in fields.secret:
+            headers[clean(name, MAX_TARGET)] = "***"
+        if authorization:
+            is_bearer = authorization[:7].lower() == "bearer "
+            headers["Authorization"] = "Bearer ***" if is_bearer else "***"
+        asked = Asked(
+            method,
+            path,
+            query,
+            headers,
+            "",
+            told(find_unpromised(operation, request, "", clean)),
+            told(find_violations(operation, request, is_let_in, f"{method} {path}")),
+        )
+        if is_plain:
+            if len(self._plain) >= MAX_PLAIN:
+                self._plain.clear()
+            self._plain[said] = asked
+        leaned_on = find_unpromised(operation, request, body, clean)
+        return asked._replace(body=clean(body, MAX_BODY), unpromised=told(leaned_on))
+
+    def _is_plain(self, body: str) -> bool:
+        """Whether there is nothing to redact, and nothing to cut in UTF-8 either."""
+        return (
+            len(body) <= MAX_BODY // 4 and not tried_tokens(body) and self._redact(body, ()) == body
+        )
+
+    def _cleaner(self, tried: set[str]) -> Clean:
+        if len(tried) > MAX_TRIED or any(len(each) > MAX_TRIED_LENGTH for each in tried):
+            # To look for so much would cost more than what is told is worth.
+            return lambda text, size: "***" if text else text
+        longest_first = sorted(tried, key=len, reverse=True)
+        return lambda text, size: cut(self._redact(text, longest_first), size)
+
+
+def unchanged(text: str, size: int) -> str:
+    """A text in which there is nothing to clean."""
+    return text
+
+
+def text_of_body(request: Request) -> str:
+    """The body as text; without zeros, so that a token in UTF-16 is found, too."""
+    if request.environ.get("CONTENT_LENGTH", "0") not in ("", "0"):
         with suppress(ClientDisconnected):
-            body = request.get_data().decode(errors="replace")
-    query = environ["QUERY_STRING"]
-    authorization = "" if is_let_in else environ.get("HTTP_AUTHORIZATION", "")
-    tried = tried_tokens(authorization, query, body)
-    if len(tried) > MAX_TRIED or any(len(token) > MAX_TRIED_LENGTH for token in tried):
-        # To look for so much would cost more than what is told is worth.
-        tried, redact = [], hide
-    headers = {field_name(key): environ[key] for key in environ if key[:5] in HEADER_KEYS}
-    if is_let_in:
-        headers["Authorization"] = "Bearer ***"
-    elif "Authorization" in headers:
-        is_bearer = headers["Authorization"][:7].lower() == "bearer "
-        headers["Authorization"] = "Bearer ***" if is_bearer else "***"
-    # One look at the whole tells of nearly every request that it is short and holds no token.
-    whole = "\n".join([request.method, request.path, query, body, *headers, *headers.values()])
-    is_plain = len(whole) <= MAX_TARGET // 4 and redact(whole, tried) == whole
-
-    def clean(text: str, size: int) -> str:
-        return text if is_plain else cut(redact(text, tried), size)
-
-    return Entry(
-        time=time,
-        method=clean(request.method, MAX_TARGET),
-        path=clean(request.path, MAX_TARGET),
-        query=clean(query, MAX_TARGET),
-        headers=headers if is_plain else fit(headers, clean),
-        body=clean(body, MAX_BODY),
-        status=status,
-        code=code,
-        operation=operation.id if operation else None,
-        fault=fault,
-        ms=round(ms, 3),
-        unpromised=[
-            told(redact(what, tried))
-            for what in find_unpromised(operation, request, body)[:MAX_SENTENCES]
-        ],
-        violations=[
-            told(redact(what, tried)) for what in find_violations(operation, request, is_let_in)
-        ],
-        grease=grease,
-    )
+            return request.get_data().decode(errors="replace").replace("\0", "")
+    return ""
 
 
-def hide(text: str, tried: Iterable[str]) -> str:
-    """Nothing of a text."""
-    return "***" if text else text
+def tried_tokens(text: str) -> set[str]:
+    """What a text passes as a token, in a way of RFC 6750 §2 or much like one, however spelled."""
+    if "%" in text or "\\" in text:
+        text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), text)
+        text = unquote(unquote(text))
+    lower = text.lower()
+    if "access_token" not in lower and "bearer" not in lower:
+        return set()
+    return {value for value in _PASSED.findall(text) if value != "***"}
 
 
-def tried_tokens(authorization: str, *texts: str) -> list[str]:
-    """What a request tried as a token, in any of the three ways of RFC 6750 §2, longest first."""
-    tried = set()
-    if authorization:
-        scheme, *rest = re.split(r"[\s,]+", authorization)
-        tried = {word for word in rest or [scheme] if word.lower() != "bearer"}
-    for text in texts:
-        if "access_token" in text:
-            tried |= {unquote(value) for value in _PASSED.findall(text)}
-    return sorted(tried - {""}, key=len, reverse=True)
+def tried_words(header: str) -> set[str]:
+    """What an Authorization header tries as a token, in whatever form."""
+    words = re.split(r"""[\s,;:="']+""", unquote(header))
+    return {word for word in words if word.lower() not in SCHEMES}
 
 
 @lru_cache(maxsize=1024)
-def field_name(key: str) -> str:
-    """The name of a header field from its key in the WSGI environment."""
-    return key.removeprefix("HTTP_").replace("_", "-").title()
+def header_fields(environ: tuple[str, ...]) -> Fields:
+    """What header fields there are among the keys of a WSGI environment."""
+    names = {
+        key: key.removeprefix("HTTP_").replace("_", "-").title()
+        for key in environ
+        if (key.startswith("HTTP_") and key != "HTTP_AUTHORIZATION")
+        or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
+    }
+    secret = tuple(name for name in names.values() if _SECRET_FIELD.search(name))
+    keys = tuple(key for key, name in names.items() if name not in secret)
+    return Fields(keys, tuple(names[key] for key in keys), secret)
 
 
-def fit(headers: dict[str, str], clean: Callable[[str, int], str]) -> dict[str, str]:
+def fit(headers: Iterable[tuple[str, str]], clean: Clean) -> dict[str, str]:
     """As many of the headers as `MAX_HEADERS` bytes hold."""
     room = MAX_HEADERS
     kept = {}
-    for name, value in headers.items():
+    for name, value in headers:
         name = clean(name, room)
         kept[name] = clean(value, room - len(name))
         room -= len(name) + len(kept[name])
     return kept
 
 
-def told(what: str) -> str:
-    """A sentence that names what a client sent: short, and on one line."""
-    return cut("".join(char if char.isprintable() else "?" for char in what), MAX_SENTENCE)
+def told(sentences: Iterable[str]) -> tuple[str, ...]:
+    """Sentences that name what a client sent: short, and on one line."""
+    return tuple(
+        [
+            cut("".join(char if char.isprintable() else "?" for char in each), MAX_SENTENCE)
+            for each in sentences
+        ]
+    )
 
 
 def cut(text: str, size: int) -> str:

@@ -10,7 +10,7 @@ from store import Clock, Store
 from .coverage import Coverage
 from .faults import Faults
 from .grease import Greasing
-from .journal import Entry, Journal
+from .journal import Journal
 from .seed import Seed
 
 MAX_WORLDS = 1000
@@ -51,10 +51,6 @@ class World:
     greasing: Greasing
     faults: Faults = field(default_factory=Faults)
     journal: Journal = field(default_factory=Journal)
-
-    def record(self, entry: Entry, outcome: int, shown: str | None) -> None:
-        """Journal a request and count it."""
-        self.coverage.count(self.journal.append(entry), entry, outcome, shown)
 
 
 class Worlds:

@@ -169,6 +169,16 @@ def test_no_token_is_in_any_part(spelled: str) -> None:
         ("tr1ed", "", ""),
         ("Token tr1ed", "", ""),
         ("Bearer a, Bearer tr1ed", "", ""),
+        ("Bearer:tr1ed", "", ""),
+        ("Bearer tr1ed;x", "", ""),
+        ('Bearer="tr1ed"', "", ""),
+        ('Bearer token="tr1ed"', "", ""),
+        ("Bearer tr%31ed", "", ""),
+        ("Bearer dev-token", "access%5Ftoken=tr1ed", ""),
+        ("Bearer dev-token", "a=Bearer%20tr1ed", ""),
+        ("Bearer dev-token", "a=Bearer%2520tr%2531ed", ""),
+        ("Bearer dev-token", "", '{"access\\u005ftoken": "tr\\u0031ed"}'),
+        ("Bearer dev-token", "", '{"curl": "-H \\"Authorization: Bearer tr1ed\\""}'),
         ("Bearer dev-token", "access_token=tr1ed", ""),
         ("", "a=b&access_token=tr%31ed", ""),
         ("", "", "access_token=tr1ed&a=b"),
@@ -187,6 +197,63 @@ def test_a_token_that_was_only_tried_is_in_no_part_either(
     shown = stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
     assert "tr1ed" not in shown
     assert "tr%31ed" not in shown
+    assert "u0031ed" not in shown
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Referer": "http://localhost/?access_token=tr1ed"},
+        {"Proxy-Authorization": "Basic tr1ed"},
+        {"X-Api-Key": "tr1ed"},
+        {"X-Auth-Token": "tr1ed"},
+        {"Cookie": "session=tr1ed"},
+        {"X-Note": "Bearer tr1ed"},
+        {"Dev-Token": "x"},
+        {"X-Dev-Token-2": "x"},
+    ],
+)
+def test_no_header_shows_a_secret(stub: FlaskClient, headers: dict[str, str]) -> None:
+    for _ in range(2):
+        stub.get("/v1/projects", headers=headers)
+        shown = stub.get("/_stub/requests").text
+        assert "tr1ed" not in shown
+        assert "dev-token" not in shown.lower()
+        assert "***" in shown
+
+
+def test_a_token_in_another_encoding_is_in_no_part(stub: FlaskClient) -> None:
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
+        stub.post("/v1/projects", data="name=dev-token".encode(encoding))
+    assert [entry["body"] for entry in entries(stub)] == 3 * ["name=***"]
+
+
+def test_a_short_token_that_was_tried_leaves_our_own_words_alone(stub: FlaskClient) -> None:
+    stub.post("/v1/projects?e=1", headers={"Authorization": "Bearer e"})
+    stub.get("/v1/e", headers={"Authorization": "bearer:e"})
+    first, second = entries(stub)
+    assert (first["method"], first["operation"]) == ("POST", "createProject")
+    assert (first["query"], first["headers"]["Authorization"]) == ("***=1", "Bearer ***")
+    assert first["unpromised"] == ["createProject: query parameter ***"]
+    assert second["violations"] == [
+        "no operation: an Authorization header of another form",
+        "no operation: GET /v1/***",
+    ]
+
+
+def test_a_request_told_before_is_told_again_with_its_own_body(stub: FlaskClient) -> None:
+    for body in ('{"a": 1}', '{"b": 1}', '{"dev-token": 1}', "", '{"a": 1}'):
+        stub.post("/v1/projects?q", data=body.ljust(20) if body else "")
+    assert [entry["body"].strip() for entry in entries(stub)] == [
+        '{"a": 1}', '{"b": 1}', '{"***": 1}', "", '{"a": 1}'
+    ]  # fmt: skip
+    assert [entry["unpromised"][1:] for entry in entries(stub)] == [
+        ["createProject: body member a"],
+        ["createProject: body member b"],
+        ["createProject: body member ***"],
+        [],
+        ["createProject: body member a"],
+    ]
 
 
 def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
