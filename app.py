@@ -25,7 +25,7 @@ from werkzeug.routing import MapAdapter
 
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth, require_token
-from body import InvalidBody, check_project, read_json
+from body import check_project, read_json, refuse
 from server import check_hosts, in_brackets, is_loopback, serve
 from store import (
     MAX_PROJECTS,
@@ -206,8 +206,7 @@ def v1(store: Callable[[], Store], *, strict: bool) -> Blueprint:
     @routes.post("/projects")
     def create_project() -> Response:
         text, document = read_json()
-        if errors := check_project(document, strict=strict):
-            raise InvalidBody(errors)
+        refuse(check_project(document, strict=strict))
         project = store().create_project(document["name"], text.strip())
         return answer(project.representation, 201)
 

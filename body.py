@@ -19,6 +19,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 MAX_DIGITS = 4300
 MAX_NAME = 100
+RULE = "Send JSON that any reader takes alike (RFC 8259, RFC 7493)."
 UTF_8 = {"charset=utf-8", 'charset="utf-8"'}
 SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
 
@@ -38,6 +39,9 @@ class FieldError:
 
     pointer: str
     detail: str
+
+
+NO_OBJECT = FieldError("", "must be a JSON object")
 
 
 class WrongMediaType(UnsupportedMediaType):
@@ -62,8 +66,14 @@ class InvalidBody(UnprocessableEntity):
         self.errors = list(errors)
 
 
-def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
-    """The text of the request's body and its value, or 415, 413 or 400, in this order."""
+def refuse(errors: Iterable[FieldError]) -> None:
+    """422, if there are any."""
+    if found := list(errors):
+        raise InvalidBody(found)
+
+
+def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
+    """The text of the request's body and its object, or 415, 413, 400 or 422, in this order."""
     environ: dict[str, Any] = request.environ
     media_type, *parameters = environ.get("CONTENT_TYPE", "").lower().split(";")
     charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
@@ -75,12 +85,14 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
         raise BodyTooLarge(f"Send a body of at most {max_bytes} bytes.")
     try:
         text = data.decode()
-        return text, parse_json(text, max_depth)
+        document = parse_json(text, max_depth)
     except UnicodeDecodeError as error:
-        detail = f"byte {error.start + 1}: not UTF-8"
+        raise MalformedJSON(f"{RULE} At byte {error.start + 1}: not UTF-8.") from None
     except json.JSONDecodeError as error:
-        detail = place(error)
-    raise MalformedJSON(f"Send JSON that any reader takes alike (RFC 8259, RFC 7493). At {detail}.")
+        raise MalformedJSON(f"{RULE} At {place(error)}.") from None
+    if not isinstance(document, dict):
+        raise InvalidBody([NO_OBJECT])
+    return text, document
 
 
 def place(error: json.JSONDecodeError) -> str:
@@ -167,7 +179,7 @@ def check_project(
 ) -> list[FieldError]:
     """All errors of a project as a client sends it; `strict` refuses what the contract lacks."""
     if not isinstance(document, dict):
-        return [FieldError("", "must be a JSON object")]
+        return [NO_OBJECT]
     errors = [
         FieldError(pointer(member), "is given by the service: leave it out")
         for member in reserved
@@ -194,7 +206,7 @@ def check_project(
 
 
 def unknown_members(document: Iterable[str], known: Iterable[str]) -> Iterator[FieldError]:
-    """A error for each member that is not `known`."""
+    """An error for each member that is not `known`."""
     for member in document:
         if member not in known:
             yield FieldError(pointer(member), "is unknown here")

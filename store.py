@@ -160,7 +160,10 @@ class Store(Protocol):
         """Hold these records, in this order, in place of all others."""
 
     def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        """Hold these records, too, but for those whose id or name is in use."""
+        """Hold these records, too, but for those whose id or name is in use; or `StoreFull`."""
+
+    def remove_projects(self) -> None:
+        """Forget all projects, and the deployments that are of one."""
 
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
@@ -232,12 +235,25 @@ class MemoryStore:
 
     def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
         with self._lock:
+            by_id, names = dict(self._projects), set(self._names)
             for project in projects:
-                if project.id not in self._projects and project.name not in self._names:
-                    self._projects[project.id] = project
-                    self._names.add(project.name)
-            for deployment in deployments:
-                self._deployments.setdefault(deployment.id, deployment)
+                if project.id not in by_id and project.name not in names:
+                    by_id[project.id] = project
+                    names.add(project.name)
+            if len(by_id) > max(self._max_projects, len(self._projects)):
+                raise StoreFull
+            oldest_first = sorted(by_id.values(), key=lambda project: project.created_at)
+            self._projects = {project.id: project for project in oldest_first}
+            self._names = names
+            self._deployments = {each.id: each for each in deployments} | self._deployments
+            self._snapshot = None
+
+    def remove_projects(self) -> None:
+        with self._lock:
+            self._projects, self._names = {}, set()
+            self._deployments = {
+                each.id: each for each in self._deployments.values() if each.project_id is None
+            }
             self._snapshot = None
 
     def put_deployment(

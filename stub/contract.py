@@ -72,8 +72,8 @@ class Contract:
         return found
 
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
-        """The problem that the operation really answers with that status, or None."""
-        response = self.response(operation, status) if operation else None
+        """The problem that is really answered with that status, or None."""
+        response = self.response(operation, status)
         problems = (response or {"content": {}})["content"].get("application/problem+json")
         if problems is None:
             return None

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any
+from urllib.request import parse_http_list
 
 from flask import Response
 from werkzeug.exceptions import HTTPException
-from werkzeug.http import parse_list_header
 
 from body import FieldError, is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
+MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**31)}
 
 
@@ -87,8 +88,8 @@ class Faults:
         self._remaining: dict[Fault, float] = {}
         self._numbers = itertools.count(1)
 
-    def add(self, document: dict[str, Any]) -> dict[str, Any]:
-        """A fault of a document without faults of its own."""
+    def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
+        """A fault of a document without faults of its own; None if there are too many."""
         whole = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
@@ -96,6 +97,8 @@ class Faults:
         if "times" not in document:
             times = 1
         with self._lock:
+            if len(self._remaining) >= MAX_FAULTS:
+                return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
                 document.get("method"),
@@ -141,11 +144,8 @@ class Faults:
                     break
 
 
-def check_fault(document: Any) -> Iterator[FieldError]:
+def check_fault(document: dict[str, Any]) -> Iterator[FieldError]:
     """What is wrong with a fault that somebody asks for."""
-    if not isinstance(document, dict):
-        yield FieldError("", "must be a JSON object")
-        return
     yield from unknown_members(document, ("method", "path", "delay", *RANGES))
     if not document.keys() & {"status", "delay", "cut"}:
         yield FieldError("", "must have a status, a delay or a cut")
@@ -164,11 +164,9 @@ def check_fault(document: Any) -> Iterator[FieldError]:
 
 def preferred_status(prefer: str) -> int | None:
     """The status that `Prefer: code=…` asks for (RFC 7240 §2): the first `code` counts."""
-    for preference in parse_list_header(prefer):
+    for preference in parse_http_list(prefer):
         name, _, value = preference.partition(";")[0].partition("=")
         if name.strip().lower() == "code":
-            value = value.strip()
-            if value[:1] == value[-1:] == '"':
-                value = value[1:-1]
-            return int(value) if re.fullmatch("[45][0-9][0-9]", value) else None
+            asked = re.fullmatch(r"""("?)([45][0-9][0-9])\1""", value.strip())
+            return int(asked[2]) if asked else None
     return None

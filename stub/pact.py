@@ -1,14 +1,15 @@
 """Pact's provider states: what a verifier has set up before it replays an interaction."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from werkzeug.exceptions import NotFound
 
-from body import FieldError, InvalidBody, check_project, under
+from body import FieldError, check_project, refuse, under
 from store import Deployment, NameTaken, Project, Stage, Store, UnknownProject
 
 from .seed import ID_RULE, STATUS_RULE, Seed, is_id, is_status
@@ -43,38 +44,45 @@ class States:
 
 
 def no_projects(params: dict[str, Any], store: Store) -> Values:
-    store.reset((), ())
+    store.remove_projects()
     return {}
 
 
 def a_project(params: dict[str, Any], store: Store) -> Values:
     """`name`; the project of that name, if there is one."""
     wanted = {"name": params["name"]} if "name" in params else {}
-    refuse(check_project(wanted))
-    try:
-        return project_values(store.create_project(wanted["name"], json.dumps(wanted)))
-    except NameTaken:
-        (existing,) = [each for each in store.list_projects() if each.name == wanted["name"]]
-        return project_values(existing)
+    refuse(under(("params",), check_project(wanted)))
+    while True:
+        with suppress(NameTaken):
+            return project_values(store.create_project(wanted["name"], json.dumps(wanted)))
+        for project in store.list_projects():  # if it is gone by now, it can be made
+            if project.name == wanted["name"]:
+                return project_values(project)
 
 
 def a_deployment(params: dict[str, Any], store: Store) -> Values:
     """`id`, `status` and perhaps `project_id`; it replaces one of that id."""
     project_id = params.get("project_id")
-    errors = []
+    while True:
+        refuse(under(("params",), check_deployment(params, store)))
+        with suppress(UnknownProject):  # if it was there a moment ago, look again
+            timeline = (Stage(params["status"]),)
+            deployment, _ = store.put_deployment(params["id"], timeline, project_id)
+            return deployment_values(deployment, store)
+
+
+def check_deployment(params: dict[str, Any], store: Store) -> Iterator[FieldError]:
     if not is_id(params.get("id")):
-        errors.append(FieldError("/id", ID_RULE))
+        yield FieldError("/id", ID_RULE)
     if not is_status(params.get("status")):
-        errors.append(FieldError("/status", STATUS_RULE))
-    if project_id is not None and not isinstance(project_id, str):
-        errors.append(FieldError("/project_id", "must be a string"))
-    refuse(errors)
-    timeline = (Stage(params["status"]),)
-    try:
-        deployment, _ = store.put_deployment(params["id"], timeline, project_id)
-    except UnknownProject:
-        refuse([FieldError("/project_id", "must be the id of a project that exists")])
-    return deployment_values(deployment, store)
+        yield FieldError("/status", STATUS_RULE)
+    yield from check_project_id(params.get("project_id"), store)
+
+
+def check_project_id(project_id: Any, store: Store) -> Iterator[FieldError]:
+    """An error unless there is such a project, or none is asked for."""
+    if project_id is not None and all(each.id != project_id for each in store.list_projects()):
+        yield FieldError("/project_id", "must be the id of a project that exists")
 
 
 def add(seed: Seed, store: Store, records: Records) -> Values:
@@ -98,12 +106,6 @@ def add(seed: Seed, store: Store, records: Records) -> Values:
         if deployment is not None:
             values |= deployment_values(deployment, store)
     return values
-
-
-def refuse(errors: Iterable[FieldError]) -> None:
-    """422 for parameters with errors."""
-    if found := list(under(("params",), errors)):
-        raise InvalidBody(found)
 
 
 def project_values(project: Project) -> Values:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from body import (
     MAX_BYTES,
     MAX_DEPTH,
+    NO_OBJECT,
     FieldError,
     check_project,
     is_number,
@@ -178,7 +179,7 @@ def read_file(path: Path, make: Callable[[Any], Made]) -> Made:
 def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
     """All errors of a seed document."""
     if not isinstance(document, dict):
-        yield FieldError("", "must be a JSON object")
+        yield NO_OBJECT
         return
     yield from unknown_members(document, ("projects", "deployments"))
     projects = document.get("projects", [])
@@ -214,7 +215,7 @@ def _check_seed_project(project: Any) -> Iterator[FieldError]:
 
 def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[FieldError]:
     if not isinstance(deployment, dict):
-        yield FieldError("", "must be a JSON object")
+        yield NO_OBJECT
         return
     known = ("id", "project_id", "created_at", "status", "timeline")
     yield from unknown_members(deployment, known)
@@ -247,7 +248,7 @@ def check_timeline(document: dict[str, Any]) -> Iterator[FieldError]:
 
 def _check_stage(stage: Any, *, last: bool) -> Iterator[FieldError]:
     if not isinstance(stage, dict):
-        yield FieldError("", "must be a JSON object")
+        yield NO_OBJECT
         return
     yield from unknown_members(stage, ("status", "seconds"))
     yield from _check_status(stage)

@@ -60,6 +60,8 @@ def test_everything_may_be_in_the_query(stub: FlaskClient) -> None:
     [
         {"state": ""},
         {"state": "", "action": "setup", "params": None},
+        {"state": "", "action": None},
+        {"state": "", "action": ""},
         {"state": "no projects exist", "action": "teardown"},
         {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
     ],

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import FrozenInstanceError, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -81,13 +81,20 @@ class PlainStore:
 
     def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
         with self._lock:
+            together = list(self._projects)
             for project in projects:
-                if not any(
-                    each.id == project.id or each.name == project.name for each in self._projects
-                ):
-                    self._projects.append(project)
+                if not any(each.id == project.id or each.name == project.name for each in together):
+                    together.append(project)
+            if len(self._projects) < len(together) > self._max_projects:
+                raise StoreFull
+            self._projects = sorted(together, key=lambda each: each.created_at)
             held = [each.id for each in self._deployments]
             self._deployments += [each for each in deployments if each.id not in held]
+
+    def remove_projects(self) -> None:
+        with self._lock:
+            self._projects = []
+            self._deployments = [each for each in self._deployments if not each.project_id]
 
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
@@ -118,7 +125,8 @@ def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:
     deployment = Deployment(f"d{number}", f"p{number}", START, (Stage("failed"),))
     sent = f'{{"name": "n{number}"}}'
-    return Project(f"p{number}", f"n{number}", START, deployment.id, sent), deployment
+    created_at = START - timedelta(days=number // 3)
+    return Project(f"p{number}", f"n{number}", created_at, deployment.id, sent), deployment
 
 
 def test_it_begins_empty(store: Store) -> None:
@@ -192,6 +200,37 @@ def test_what_is_added_leaves_what_is_there(store: Store) -> None:
     assert store.list_projects() == (one, two)
     assert store.get_deployment("d1") == one_d
     assert store.get_deployment("d2") == two_d
+
+
+def test_what_is_added_stands_where_its_age_says(store: Store) -> None:
+    for number in (0, 3, 1):
+        project, deployment = project_and_deployment(number)
+        store.add([project], [deployment])
+    assert [project.id for project in store.list_projects()] == ["p3", "p0", "p1"]
+
+
+def test_what_there_is_no_room_for_is_not_added_in_part(store: Store) -> None:
+    store.create_project("a", '{"name": "a"}')
+    records = [project_and_deployment(number) for number in range(3)]
+    with pytest.raises(StoreFull):
+        store.add(*zip(*records, strict=True))
+    assert [project.name for project in store.list_projects()] == ["a"]
+    assert store.get_deployment("d0") is None
+    store.add(*zip(*records[:2], strict=True))
+    store.add(*zip(*records[:2], strict=True))
+    assert len(store.list_projects()) == 3
+
+
+def test_without_projects_only_deployments_of_none_are_left(store: Store) -> None:
+    made = store.create_project("a", '{"name": "a"}')
+    store.put_deployment("of_none", (Stage("failed"),))
+    store.put_deployment("of_a", (Stage("failed"),), made.id)
+    store.remove_projects()
+    assert store.list_projects() == ()
+    assert store.get_deployment("of_none") is not None
+    for gone in ("of_a", made.latest_deployment_id):
+        assert store.get_deployment(gone) is None
+    assert store.create_project("a", '{"name": "a"}').name == "a"
 
 
 def test_a_name_is_taken_once_and_a_failure_leaves_nothing(store: Store) -> None:
@@ -375,6 +414,10 @@ class AgainstTheModel(RuleBasedStateMachine):
         records = [project_and_deployment(number) for number in numbers]
         self.ids += [deployment.id for _, deployment in records]
         self.both(lambda store: store.add(*(zip(*records, strict=True) if records else ((), ()))))
+
+    @rule()
+    def remove_projects(self) -> None:
+        self.both(lambda store: store.remove_projects())
 
     @rule(number=st.integers(0, 3), project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]))
     def put(self, number: int, project_id: str | None) -> None:

@@ -316,6 +316,19 @@ def test_faults_are_tried_in_order_and_only_under_v1(stub: FlaskClient) -> None:
     assert names(stub) == SAMPLE_NAMES
 
 
+def test_a_path_is_matched_in_its_case_and_by_the_whole(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"status": 503, "path": "/v1/PROJECTS", "times": None})
+    stub.post("/_stub/faults", json={"status": 503, "path": "/v1/project", "times": None})
+    assert stub.get("/v1/projects").status_code == 200
+
+
+def test_so_many_faults_and_no_more(stub: FlaskClient) -> None:
+    for _ in range(1000):
+        assert stub.post("/_stub/faults", json={"status": 503}).status_code == 201
+    assert_problem(stub.post("/_stub/faults", json={"status": 503}), 422, "invalid_body")
+    assert len(stub.get("/_stub/faults").json["faults"]) == 1000
+
+
 def test_a_fault_comes_after_the_token_and_before_all_else(stub: FlaskClient) -> None:
     stub.post("/_stub/faults", json={"status": 409, "times": None})
     wrong = control_client_of(stub.application, "wrong")
@@ -380,7 +393,7 @@ def test_a_fault_is_met_exactly_so_often_under_many_clients(app: Flask) -> None:
     ("prefer", "status", "code"),
     [
         ("code=409", 409, "name_taken"),
-        ("code=401", 401, "token_missing"),
+        ("code=401", 401, "token_invalid"),
         ("code=405", 405, "method_not_allowed"),
         ("code=422", 422, "invalid_body"),
         ("code=500", 500, "internal_error"),
@@ -402,6 +415,9 @@ def test_a_fault_is_met_exactly_so_often_under_many_clients(app: Flask) -> None:
         ("code=٥٠٣", 201, None),
         ("xcode=503", 201, None),
         ('x="code=503"', 201, None),
+        ('"code=503"', 201, None),
+        ('"code"=503', 201, None),
+        ('code="503', 201, None),
         ("handling=strict", 201, None),
         ("", 201, None),
     ],
@@ -418,14 +434,22 @@ def test_one_request_may_prefer_an_outcome(
     assert_problem(response, status, code)
     assert response.headers["Preference-Applied"] == f"code={status}"
     assert ("Allow" in response.headers) == (status == 405)
-    assert ("WWW-Authenticate" in response.headers) == (status == 401)
+    challenge = response.headers.get("WWW-Authenticate", "")
+    assert ('error="invalid_token"' in challenge) == (status == 401)
     assert names(stub) == SAMPLE_NAMES
 
 
 def test_a_preferred_404_of_a_deployment_is_its_own(stub: FlaskClient) -> None:
     path, prefer = "/v1/deployments/dpl_failed", {"Prefer": "code=404"}
     assert_problem(stub.get(path, headers=prefer), 404, "deployment_not_found")
-    assert_problem(stub.get("/v1/nowhere", headers=prefer), 404, "injected_fault")
+    assert_problem(stub.get("/v1/nowhere", headers=prefer), 404, "not_found")
+    prefer = {"Prefer": "code=405"}
+    refused = stub.delete("/v1/projects", headers=prefer)
+    assert_problem(refused, 405, "method_not_allowed")
+    assert (refused.headers["Allow"], "Preference-Applied" in refused.headers) == (
+        "GET, HEAD, POST",
+        True,
+    )
 
 
 def test_a_fault_wins_over_a_preference(stub: FlaskClient) -> None:
@@ -448,6 +472,7 @@ def bad_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("PUT", deployment, {"status": "failed", "id": "x"}, ["/id"]),
         ("PUT", deployment, {"status": "failed", "project_id": 1}, ["/project_id"]),
         ("PUT", deployment, {"status": "failed", "project_id": "nope"}, ["/project_id"]),
+        ("PUT", deployment, {"project_id": "nope", "x": 1}, ["/x", "/project_id", ""]),
         ("PUT", deployment, {"timeline": []}, ["/timeline"]),
         ("PUT", deployment, {"timeline": [{"status": "a", "seconds": True}, {"status": "b"}]},
          ["/timeline/0/seconds"]),
@@ -471,6 +496,8 @@ def bad_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("POST", "/_stub/pact", {}, ["/state"]),
         ("POST", "/_stub/pact", {"state": 1, "params": [], "action": "x"},
          ["/state", "/params", "/action"]),
+        ("POST", "/_stub/pact", {"state": "", "action": {}}, ["/action"]),
+        ("POST", "/_stub/pact", {"state": "", "action": 0}, ["/action"]),
         ("POST", "/_stub/pact", {"state": "a project exists"}, ["/params/name"]),
         ("POST", "/_stub/pact", {"state": "a project exists", "params": {"name": 1}},
          ["/params/name"]),
@@ -478,6 +505,8 @@ def bad_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
          ["/params/id", "/params/status"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
          {"id": "a", "status": "b", "project_id": "nope"}}, ["/params/project_id"]),
+        ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
+         {"id": "a b", "status": "b", "project_id": "nope"}}, ["/params/id", "/params/project_id"]),
     ]  # fmt: skip
     for name, values in {
         "status": [399, 600, "503", None, True, 503.5],
