@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -14,6 +15,7 @@ import pytest
 
 from app import VERSION
 from tests.conftest import ROOT, environment, program
+from tests.wire import Connection
 
 
 def ask(
@@ -184,6 +186,9 @@ def test_pace_and_room_are_as_told(tmp_path: Path) -> None:
         (["--empty", "--seed", "x.json"], "exclude each other"),
         (["--seed", "no/such.json"], "no/such.json: No such file"),
         (["--seed", "."], "Is a directory"),
+        (["--states", "no/such.json"], "no/such.json: No such file"),
+        (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
+        (["--cors-origin", "http://localhost:5173/"], "an origin is a scheme and a host"),
         (["extra"], "unexpected extra argument"),
     ],
 )
@@ -221,6 +226,28 @@ def test_a_bad_seed_is_a_line_for_each_fault(tmp_path: Path) -> None:
         f"error: {seed}: /projects/0/name: is required",
         f"error: {seed}: /projects/1: must be a JSON object",
     ]
+
+
+def test_a_bad_states_file_names_the_place(tmp_path: Path) -> None:
+    states = tmp_path / "states.json"
+    states.write_text('{"ready": {"projects": [{}]}}', "utf-8")
+    said = refused("--states", str(states))
+    assert said == f"error: {states}: /ready/projects/0/name: is required\n"
+
+
+def test_delayed_requests_leave_the_control_routes_free() -> None:
+    with ExitStack() as stack:
+        _, url = stack.enter_context(program("--threads", "2", "--grace", "0"))
+        fault = b'{"delay": 30, "times": 9}'
+        assert ask(f"{url}/_stub/faults", data=fault)[0] == 201
+        asked = b"GET /v1/projects HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer dev-token"
+        for _ in range(8):
+            client = stack.enter_context(Connection(int(url.rpartition(":")[2])))
+            client.send(asked + b"\r\n\r\n")
+        # Every thread of the main lane is asleep once two were met by the fault.
+        while json.loads(ask(f"{url}/_stub/faults")[1])["faults"][0]["remaining"] != 7:
+            pass
+        assert ask(f"{url}/_stub/reset", data=b"{}")[0] == 204
 
 
 def test_help_and_version_are_on_stdout() -> None:

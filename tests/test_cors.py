@@ -32,6 +32,7 @@ def test_a_preflight_is_answered_before_the_token(browser: FlaskClient, path: st
     assert {"GET", "POST", "PUT", "DELETE"} <= {*told["Access-Control-Allow-Methods"].split(", ")}
     assert told["Vary"] == "Origin"
     assert "Access-Control-Allow-Credentials" not in told
+    assert response.headers["Cache-Control"] == "no-store"
     assert browser.get("/_stub/requests", headers=BEARER).json["requests"] == []
 
 

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import Clock, control_client_of, counting_ids, in_parallel
+from tests.conftest import Clock, assert_problem, control_client_of, counting_ids, in_parallel
 from tests.contract import V1
 
 
@@ -226,6 +226,20 @@ def test_a_token_in_another_encoding_is_in_no_part(stub: FlaskClient) -> None:
     for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
         stub.post("/v1/projects", data="name=dev-token".encode(encoding))
     assert [entry["body"] for entry in entries(stub)] == 3 * ["name=***"]
+
+
+def test_the_longest_token_that_was_tried_is_looked_for_first(stub: FlaskClient) -> None:
+    stub.get("/v1/projects?access_token=ab&access_token=abc&again=abc")
+    assert entries(stub)[0]["query"] == "access_token=***&access_token=***&again=***"
+
+
+def test_a_body_that_breaks_off_is_recorded_as_none(stub: FlaskClient) -> None:
+    environ = {"CONTENT_LENGTH": "10"}
+    response = stub.post(
+        "/v1/projects", data=b"abc", content_type="application/json", environ_overrides=environ
+    )
+    assert_problem(response, 400, "malformed_request")
+    assert [(entry["body"], entry["status"]) for entry in entries(stub)] == [("", 400)]
 
 
 def test_a_short_token_that_was_tried_leaves_our_own_words_alone(stub: FlaskClient) -> None:

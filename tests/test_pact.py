@@ -10,8 +10,16 @@ from flask.testing import FlaskClient
 from pact import Verifier
 
 from app import create_app
-from stub.seed import read_states
-from tests.conftest import BEARER, TOKEN, assert_problem, control_client_of, program
+from stub.seed import make_seed, read_states
+from tests.conftest import (
+    BEARER,
+    TOKEN,
+    Clock,
+    assert_problem,
+    control_client_of,
+    counting_ids,
+    program,
+)
 
 
 @pytest.fixture
@@ -138,6 +146,42 @@ def test_a_bad_states_file_is_refused_with_the_place(tmp_path: Path, text: str, 
     path.write_text(text, "utf-8")
     with pytest.raises(ValueError, match=f"states.json: {place}: must be|is required"):
         read_states(path)
+
+
+def test_a_state_has_as_many_projects_as_there_is_room_for(tmp_path: Path) -> None:
+    path = tmp_path / "states.json"
+    path.write_text('{"a": {"projects": [{"name": "b"}, {"name": "c"}]}}', "utf-8")
+    with pytest.raises(ValueError, match=r"/a/projects: must have at most 1 item"):
+        read_states(path, max_projects=1)
+
+
+def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
+    seed = make_seed({"projects": [{"name": "a", "id": "taken"}]})
+    states = {"s": make_seed({"projects": [{"name": "b", "id": "taken"}]})}
+    stub = control_client_of(create_app(seed=seed, states=states, new_id=counting_ids()))
+    assert change(stub, "s") == {}
+    assert stub.get("/v1/deployments/dpl_1").status_code == 200
+    assert stub.get("/v1/deployments/dpl_2").status_code == 404
+
+
+def test_what_a_state_adds_stands_where_its_age_says_and_needs_room(clock: Clock) -> None:
+    old = {"name": "old", "created_at": "2020-01-01T00:00:00Z"}
+    states = {
+        "one": make_seed({"projects": [old]}),
+        "two": make_seed({"projects": [{"name": "a"}, {"name": "b"}]}),
+    }
+    stub = control_client_of(create_app(clock=clock, states=states, max_projects=2))
+    stub.post("/v1/projects", json={"name": "new"})
+    assert_problem(stub.post("/_stub/pact", json={"state": "two"}), 422, "invalid_body")
+    change(stub, "one")
+    listed = stub.get("/v1/projects").json["projects"]
+    assert [project["name"] for project in listed] == ["old", "new"]
+
+
+def test_a_deployment_of_no_project_outlives_the_projects(stub: FlaskClient) -> None:
+    change(stub, "a deployment exists", id="d", status="failed")
+    change(stub, "no projects exist")
+    assert stub.get("/v1/deployments/d").status_code == 200
 
 
 def interaction(description: str, states: Any, request: Any, response: Any, **more: Any) -> Any:

@@ -1,17 +1,27 @@
 """Worlds, reset, time, faults and preferences, as a test run meets them."""
 
+import json
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
+from app import CONTRACT, create_app
+from stub.contract import Contract
+from stub.coverage import Coverage
+from stub.faults import Faults
+from stub.journal import Asked, Entry, Journal
 from stub.seed import SAMPLE, read_seed
+from stub.world import WorldClock, Worlds
 from tests.conftest import (
     BEARER,
+    START,
     Clock,
     assert_problem,
     client_of,
@@ -561,3 +571,97 @@ def test_a_control_body_is_read_as_strictly_as_any(
 @pytest.mark.parametrize("query", ["x=1", "status=abc", "status=", "status=20", "status=-1"])
 def test_a_filter_that_does_not_exist_is_400(stub: FlaskClient, query: str) -> None:
     assert_problem(stub.get(f"/_stub/requests?{query}"), 400, "unknown_query")
+
+
+# Races. Each window is widened, and each race is shown to go wrong without its lock.
+
+
+class SlowToHash(str):
+    def __hash__(self) -> int:
+        time.sleep(0.0005)
+        return super().__hash__()
+
+
+class SlowToCompare(float):
+    def __gt__(self, other: float) -> bool:
+        result = float(self) > other
+        time.sleep(0.0005)
+        return result
+
+
+class SlowToMeasure(deque[Any]):
+    def __len__(self) -> int:
+        time.sleep(0.0005)
+        return super().__len__()
+
+
+ENTRY = Entry(START, Asked("GET", "/", "", {}, "", (), ()), 200, None, None, None, 0.1, ())
+
+
+def race_for_the_last_faults(unlock: Callable[[Any], None]) -> None:
+    faults = Faults()
+    unlock(faults)
+    faults.add({"status": 503, "times": 5, "path": SlowToHash("*")})
+    taken = in_parallel(8 * [lambda: faults.take("GET", "/v1/projects")])
+    assert sum(fault is not None for fault in taken) == 5
+
+
+def race_to_be_counted(unlock: Callable[[Any], None]) -> None:
+    coverage = Coverage(Contract(json.loads(CONTRACT.read_bytes())))
+    unlock(coverage)
+    in_parallel(8 * [lambda: coverage.count(1, ENTRY, 200, SlowToHash("failed"))])
+    assert coverage.document()["deployment_statuses"]["failed"] == 8
+
+
+def race_for_a_number(unlock: Callable[[Any], None]) -> None:
+    journal = Journal()
+    unlock(journal)
+    journal._entries = SlowToMeasure(maxlen=1000)
+    assert sorted(in_parallel(8 * [lambda: journal.append(ENTRY)])) == list(range(1, 9))
+
+
+def race_to_the_end_of_time(unlock: Callable[[Any], None]) -> None:
+    clock = WorldClock(Clock())
+    unlock(clock)
+    ten_years = SlowToCompare(3652 * 86400)
+    assert sum(in_parallel(8 * [lambda: clock.advance(ten_years)])) == 1
+
+
+def race_into_a_new_world(unlock: Callable[[Any], None]) -> None:
+    made = iter(range(100))
+
+    def make(seed: Any) -> Any:
+        time.sleep(0.0005)
+        return next(made)
+
+    worlds = Worlds(make)
+    unlock(worlds)
+    assert in_parallel(8 * [lambda: worlds.open("w")]) == 8 * [1]
+
+
+RACES = [
+    race_for_the_last_faults,
+    race_to_be_counted,
+    race_for_a_number,
+    race_to_the_end_of_time,
+    race_into_a_new_world,
+]
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_what_a_world_holds_is_changed_by_one_at_a_time(race: Callable[..., None]) -> None:
+    for _ in range(3):
+        race(lambda held: None)
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_these_races_go_wrong_without_the_lock(race: Callable[..., None]) -> None:
+    def unlock(held: Any) -> None:
+        held._lock = nullcontext()
+
+    def run_without_lock() -> None:
+        for _ in range(60):
+            race(unlock)
+
+    with pytest.raises(AssertionError):
+        run_without_lock()
