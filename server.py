@@ -531,7 +531,7 @@ class Channel(HTTPChannel):
         self.handle_close()
 
 
-class Lanes(ThreadedTaskDispatcher):
+class Lanes:
     """Two pools of threads, so that requests that sleep cannot use up those of the control routes.
 
     A task is a channel, and which lane it is for the path of its next request.
@@ -593,7 +593,7 @@ class Server(TcpWSGIServer):
             adj=settings,
             sockinfo=sockinfo,
             bind_socket=False,
-            dispatcher=Lanes(settings),
+            dispatcher=Lanes(settings),  # type: ignore[arg-type]
         )
         self.effective_port = int(self.effective_port)
         self.next_channel_cleanup = math.inf  # close_if_overdue does it

@@ -1,19 +1,12 @@
 """The floors: the same bytes from an empty callable, on stock waitress or on our set-up of it.
 
-`python bench/floors.py (wsgi|flask) (stock|ours) FILE` answers every request with the bytes of
-FILE and prints its port.
+`python bench/floors.py (wsgi|flask) (stock|ours) PORT FILE` answers each of the three operations
+with the bytes of FILE.
 """
 
 import sys
 from pathlib import Path
 from typing import Any
-
-from flask import Flask, Response
-from waitress.server import create_server as stock_server
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from server import create_server
 
 
 def wsgi_app(body: bytes) -> Any:
@@ -26,28 +19,32 @@ def wsgi_app(body: bytes) -> Any:
     return app
 
 
-def flask_app(body: bytes) -> Flask:
+def flask_app(body: bytes) -> Any:
+    # Here, so that the WSGI callable is not charged for Flask.
+    from flask import Flask, Response
+
     app = Flask(__name__)
 
-    @app.route("/", defaults={"path": ""}, methods=["GET", "POST"])
-    @app.route("/<path:path>", methods=["GET", "POST"])
-    def view(path: str) -> Response:
+    @app.route("/v1/projects", methods=["GET", "POST"])
+    @app.get("/v1/deployments/<deployment_id>")
+    def view(deployment_id: str = "") -> Response:
         return Response(body, content_type="application/json")
 
     return app
 
 
 def main() -> None:
-    kind, setup, file = sys.argv[1:]
+    kind, setup, port, file = sys.argv[1:]
     app = (wsgi_app if kind == "wsgi" else flask_app)(Path(file).read_bytes())
     if setup == "ours":
-        server: Any = create_server(app, "127.0.0.1", 0)
-        port = server.effective_port
+        sys.path.insert(0, str(Path(__file__).parent.parent))
+        from server import serve
+
+        serve(app, "127.0.0.1", int(port), control_prefix="/_stub/")
     else:
-        server = stock_server(app, host="127.0.0.1", port=0)
-        port = server.effective_port
-    print(f"listening on http://127.0.0.1:{port}", flush=True)
-    server.run()
+        import waitress
+
+        waitress.serve(app, host="127.0.0.1", port=int(port), _quiet=True)
 
 
 if __name__ == "__main__":
