@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Protocol
 
@@ -116,13 +116,6 @@ class Deployment:
     project_id: str | None
     created_at: datetime
     timeline: Timeline
-    _text: str = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Write the wire form once, but for the status, which alone moves."""
-        head = f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}'
-        tail = f'"created_at": "{timestamp(self.created_at)}"}}'
-        object.__setattr__(self, "_text", f'{head.replace("%", "%%")}, "status": "%s", {tail}')
 
     def status(self, now: datetime) -> str:
         """The stage that its age has reached: a pure function of `now` and the record."""
@@ -135,7 +128,15 @@ class Deployment:
 
     def representation(self, now: datetime) -> bytes:
         """The wire form at the time `now`."""
-        return (self._text % self.status(now)).encode()
+        return (wire_form(self.id, self.project_id, self.created_at) % self.status(now)).encode()
+
+
+@lru_cache(maxsize=1024)
+def wire_form(deployment_id: str, project_id: str | None, created_at: datetime) -> str:
+    """What a deployment looks like, with a place for the status, which alone moves."""
+    head = f'{{"id": {quoted(deployment_id)}, "project_id": {quoted(project_id)}'
+    tail = f'"created_at": "{timestamp(created_at)}"}}'
+    return f'{head.replace("%", "%%")}, "status": "%s", {tail}'
 
 
 class Store(Protocol):

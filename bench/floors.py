@@ -44,7 +44,7 @@ def main() -> None:
     else:
         import waitress
 
-        waitress.serve(app, host="127.0.0.1", port=int(port), _quiet=True)
+        waitress.serve(app, host="127.0.0.1", port=int(port))
 
 
 if __name__ == "__main__":

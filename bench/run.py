@@ -25,10 +25,10 @@ from measure import (
     Server,
     Timing,
     Wrong,
+    begin,
     rates,
     ratio,
     running,
-    to_load_core,
     to_server_core,
 )
 
@@ -234,7 +234,7 @@ def used(peers: list[Peer]) -> str:
 @click.option("--peers/--no-peers", "with_peers", default=True, help="Those that are installed.")
 def main(rounds: int, seconds: int, with_peers: bool) -> None:
     """Measure the service, the floors and the peers, and write results.md and results.svg."""
-    to_load_core()
+    begin()
     timing = Timing(rounds, seconds)
     peers = [peer for peer in ALL_PEERS if with_peers and peer.version]
     left_out = [peer.name for peer in ALL_PEERS if peer not in peers]
