@@ -89,7 +89,7 @@ class UnknownQuery(BadRequest):
 
 def answer(body: bytes, status: int = 200, headers: Mapping[str, str] = HEADERS) -> Response:
     """The one way out: JSON that ends in a newline, for whoever reads it in a terminal."""
-    return Answer(body + b"\n", status, headers)
+    return Answer(body if body.endswith(b"\n") else body + b"\n", status, headers)
 
 
 class Answer(Response):

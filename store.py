@@ -105,7 +105,9 @@ class ProjectList(tuple[Project, ...]):
 
     @cached_property
     def representation(self) -> bytes:
-        return b'{"projects": [' + b", ".join([project.representation for project in self]) + b"]}"
+        """The wire form and a newline, which need not be added to megabytes once more."""
+        projects = b", ".join([project.representation for project in self])
+        return b'{"projects": [' + projects + b"]}\n"
 
 
 @dataclass(frozen=True, slots=True)
