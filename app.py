@@ -101,7 +101,8 @@ class Answer(Response):
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         start_response(self.status, self.headers.to_wsgi_list())
-        return () if environ["REQUEST_METHOD"] == "HEAD" else self.iter_encoded()
+        body: Any = self.response  # a list of bytes, as whoever changes it leaves it
+        return () if environ["REQUEST_METHOD"] == "HEAD" else body
 
 
 class NoSessions(SessionInterface):

@@ -101,8 +101,8 @@ def install(
     worlds = Worlds(make)
     describer = Describer(redact)
 
-    def world() -> World:
-        environ = own(request).environ
+    def enter(environ: dict[str, Any]) -> World:
+        """The world of a request, which holds on to it whatever becomes of that."""
         entered: World | None = environ.get("stub.world")
         if entered is None:
             try:
@@ -110,6 +110,9 @@ def install(
             except TooManyWorlds:
                 raise NoWorld from None
         return entered
+
+    def world() -> World:
+        return enter(own(request).environ)
 
     def reset(of: Seed | None) -> None:
         try:
@@ -123,9 +126,9 @@ def install(
         path = environ["PATH_INFO"]
         if not path.startswith("/v1/"):
             if is_recorded(path):
-                world()
+                enter(environ)
             return
-        faults = world().faults
+        faults = enter(environ).faults
         if not faults and "HTTP_PREFER" not in environ:
             return
         fault = faults.take(request.method, request.path) if faults else None

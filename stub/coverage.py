@@ -62,8 +62,10 @@ class Coverage:
                 self._statuses[shown] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
-            self._unpromised.add(entry.asked.unpromised, number)
-            self._violations.add(entry.asked.violations, number)
+            if entry.asked.unpromised:
+                self._unpromised.add(entry.asked.unpromised, number)
+            if entry.asked.violations:
+                self._violations.add(entry.asked.violations, number)
 
     def document(self) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status were seen."""

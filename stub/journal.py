@@ -4,8 +4,10 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -48,10 +50,14 @@ class Asked(NamedTuple):
     violations: tuple[str, ...]
 
 
-class Fields(NamedTuple):
-    """Header fields but Authorization: keys and names of what is shown, and names of secrets."""
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """What header fields there are, but for Authorization: names, those of secrets apart.
 
-    keys: tuple[str, ...]
+    `read` gives method, path and query of an environment, and the values of `names`.
+    """
+
+    read: Callable[[dict[str, Any]], tuple[str, ...]]
     names: tuple[str, ...]
     secret: tuple[str, ...]
 
@@ -131,52 +137,30 @@ class Describer:
 
     def describe(self, request: Request, operation: Operation | None, is_let_in: bool) -> Asked:
         environ: dict[str, Any] = request.environ
-        target = (request.method, request.path, environ["QUERY_STRING"])
         fields = header_fields(tuple(environ))
-        values = [environ[key] for key in fields.keys]
-        said = (target, fields, *values)
-        body = text_of_body(request)
-        known = self._plain.get(said) if is_let_in else None
-        if known is not None and not body:
-            return known
-        if known is not None and self._is_plain(body):
-            leaned_on = find_unpromised(operation, request, body, unchanged)
-            return known._replace(body=body, unpromised=told(leaned_on))
-        tried = tried_tokens("\n".join((*target, *values, body)))
-        authorization = environ.get("HTTP_AUTHORIZATION", "")
-        if not is_let_in:
-            tried |= tried_words(authorization)
-        clean = self._cleaner(tried)
-        method, path, query = [clean(part, MAX_TARGET) for part in target]
-        if target[0] in METHODS:
-            method = target[0]  # our own word, whatever was tried
-        headers = fit(zip(fields.names, values, strict=True), clean)
-        is_plain = is_let_in and not tried and (method, path, query) == target
-        is_plain = is_plain and [*headers.values()] == values and (*headers,) == fields.names
-        for name in fields.secret:
-            headers[clean(name, MAX_TARGET)] = "***"
-        if authorization:
-            is_bearer = authorization[:7].lower() == "bearer "
-            headers["Authorization"] = "Bearer ***" if is_bearer else "***"
-        asked = Asked(
-            method,
-            path,
-            query,
-            headers,
-            "",
-            told(find_unpromised(operation, request, "", clean)),
-            told(find_violations(operation, request, is_let_in, f"{method} {path}")),
-        )
-        if is_plain:
-            if len(self._plain) >= MAX_PLAIN:
-                self._plain.clear()
-            self._plain[said] = asked
+        said = fields.read(environ)
+        asked = self._plain.get((fields, said)) if is_let_in else None
+        body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
+        clean: Clean = unchanged
+        if asked is None or not self._is_plain(body):
+            tried = tried_tokens("\n".join((request.path, *said, body)))
+            if not is_let_in:
+                tried |= tried_words(environ.get("HTTP_AUTHORIZATION", ""))
+            clean = self._cleaner(tried)
+            asked = head_of(request, operation, is_let_in, fields, said, clean)
+            as_it_is = head_of(request, operation, is_let_in, fields, said, unchanged)
+            if is_let_in and not tried and asked == as_it_is:
+                if len(self._plain) >= MAX_PLAIN:
+                    self._plain.clear()
+                self._plain[fields, said] = asked
+        if not body:
+            return asked
         leaned_on = find_unpromised(operation, request, body, clean)
         return asked._replace(body=clean(body, MAX_BODY), unpromised=told(leaned_on))
 
     def _is_plain(self, body: str) -> bool:
         """Whether there is nothing to redact, and nothing to cut in UTF-8 either."""
-        return (
+        return not body or (
             len(body) <= MAX_BODY // 4 and not tried_tokens(body) and self._redact(body, ()) == body
         )
 
@@ -188,6 +172,36 @@ class Describer:
         return lambda text, size: cut(self._redact(text, longest_first), size)
 
 
+def head_of(
+    request: Request,
+    operation: Operation | None,
+    is_let_in: bool,
+    fields: Fields,
+    said: tuple[str, ...],
+    clean: Clean,
+) -> Asked:
+    """What was asked but for the body; `said` is what `fields` read."""
+    method, _, query, *values = said
+    if method not in METHODS:  # those are our own words, whatever was tried
+        method = clean(method, MAX_TARGET)
+    path = clean(request.path, MAX_TARGET)
+    headers = fit(zip(fields.names, values, strict=True), clean)
+    for name in fields.secret:
+        headers[clean(name, MAX_TARGET)] = "***"
+    if authorization := request.environ.get("HTTP_AUTHORIZATION"):
+        is_bearer = authorization[:7].lower() == "bearer "
+        headers["Authorization"] = "Bearer ***" if is_bearer else "***"
+    return Asked(
+        method,
+        path,
+        clean(query, MAX_TARGET),
+        headers,
+        "",
+        told(find_unpromised(operation, request, "", clean)),
+        told(find_violations(operation, request, is_let_in, f"{method} {path}")),
+    )
+
+
 def unchanged(text: str, size: int) -> str:
     """A text in which there is nothing to clean."""
     return text
@@ -195,9 +209,8 @@ def unchanged(text: str, size: int) -> str:
 
 def text_of_body(request: Request) -> str:
     """The body as text; without zeros, so that a token in UTF-16 is found, too."""
-    if request.environ.get("CONTENT_LENGTH", "0") not in ("", "0"):
-        with suppress(ClientDisconnected):
-            return request.get_data().decode(errors="replace").replace("\0", "")
+    with suppress(ClientDisconnected):
+        return request.get_data().decode(errors="replace").replace("\0", "")
     return ""
 
 
@@ -228,8 +241,9 @@ def header_fields(environ: tuple[str, ...]) -> Fields:
         or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
     }
     secret = tuple(name for name in names.values() if _SECRET_FIELD.search(name))
-    keys = tuple(key for key, name in names.items() if name not in secret)
-    return Fields(keys, tuple(names[key] for key in keys), secret)
+    keys = [key for key, name in names.items() if name not in secret]
+    read = itemgetter("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", *keys)
+    return Fields(read, tuple(names[key] for key in keys), secret)
 
 
 def fit(headers: Iterable[tuple[str, str]], clean: Clean) -> dict[str, str]:
