@@ -195,7 +195,7 @@ def test_schemathesis_finds_nothing(case: schemathesis.Case[Any]) -> None:
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_nothing_in_the_control_routes(case: schemathesis.Case[Any]) -> None:
     # That a schema cannot say which project exists, or which stage is the last, is told in prose.
-    excluded = [positive_data_acceptance]
+    excluded: list[Any] = [positive_data_acceptance]
     if case.path == "/_stub/pact":  # what it does not know there is ignored
         excluded.append(negative_data_rejection)
     case.call_and_validate(headers=BEARER, excluded_checks=excluded)
