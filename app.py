@@ -22,6 +22,7 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound
 from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.routing import MapAdapter
+from werkzeug.wsgi import get_path_info
 
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth, require_token
@@ -303,7 +304,8 @@ def log_requests(app: Service, write: Callable[[str], None]) -> None:
     @app.after_request
     def log(response: Response) -> Response:
         ms = (time.perf_counter() - request.environ["app.started"]) * 1000
-        asked = app.auth.redact(f"{request.method} {request.path}")
+        # Not request.path, of which Werkzeug drops leading slashes.
+        asked = app.auth.redact(f"{request.method} {get_path_info(request.environ)}")
         write(f"{quote(asked, safe=' /*:@!$&+,;=~')} {response.status_code} {ms:.1f} ms\n")
         return response
 
@@ -384,7 +386,7 @@ def check_finite(seconds: float) -> None:
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1000),
     default=16,
     show_default=True,
     help="Requests worked on at once.",
@@ -413,12 +415,7 @@ def check_finite(seconds: float) -> None:
     callback=checked_by(check_hosts),
     help="A Host to serve on loopback besides its own names; repeatable.",
 )
-@click.option(
-    "--stub/--no-stub",
-    "with_stub",
-    default=True,
-    help="Have the control routes under /_stub, or leave them out.",
-)
+@click.option("--no-stub", is_flag=True, help="Leave out the control routes under /_stub.")
 @click.option(
     "--states",
     "states_file",
@@ -462,7 +459,7 @@ def cli(
     deadline: float,
     grace: float,
     trusted_hosts: tuple[str, ...],
-    with_stub: bool,
+    no_stub: bool,
     states_file: Path | None,
     cors_origins: tuple[str, ...],
     grease: tuple[str, ...],
@@ -499,7 +496,7 @@ def cli(
         seed=EMPTY if empty else seed,
         strict=strict,
         log=None if quiet else say,
-        with_stub=with_stub,
+        with_stub=not no_stub,
         states=states,
         cors_origins=cors_origins,
         grease=grease,
@@ -508,7 +505,8 @@ def cli(
 
     def announce(port: int) -> None:
         url = f"http://{in_brackets(host)}:{port}"
-        print(f"listening on {url}", flush=True)
+        with suppress(OSError):  # somebody may have closed it
+            print(f"listening on {url}", flush=True)
         token = DEFAULT_TOKEN if tokens == (DEFAULT_TOKEN,) else "$STUB_TOKEN"
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         if grease:
@@ -524,7 +522,7 @@ def cli(
             deadline=deadline,
             grace=grace,
             trusted_hosts=trusted_hosts,
-            control_prefix="/_stub/" if with_stub else None,
+            control_prefix=None if no_stub else "/_stub/",
             on_listening=announce,
             on_refused=None if quiet else log_refusal,
         )

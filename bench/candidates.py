@@ -122,9 +122,9 @@ def json_server(answers: Answers, port: int, folder: Path) -> Command:
 
 def prism(answers: Answers, port: int, folder: Path) -> Command:
     contract = json.loads((ROOT / "openapi.json").read_text("utf-8"))
-    listed = contract["paths"][PATHS["list"]]["get"]["responses"]["200"]
-    examples = {"all": {"value": json.loads(answers["list"])}}
-    listed["content"]["application/json"]["examples"] = examples
+    for operation, path in (("list", PATHS["list"]), ("deployment", "/v1/deployments/{id}")):
+        answer = contract["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+        answer["examples"] = {"only": {"value": json.loads(answers[operation])}}
     document = write(folder / "openapi.json", contract)
     options = ["--verboseLevel", "silent", "--port", str(port)]
     return [MODULES / ".bin" / "prism", "mock", *options, document]

@@ -17,14 +17,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.request import Request, urlopen
 
 import click
 
 BENCH = Path(__file__).parent
 CORES = sorted(os.sched_getaffinity(0))  # the server has the first, the load the last
-PATIENCE = 120.0  # seconds in which a candidate has to start
+PATIENCE = 30.0  # seconds in which a candidate has to start
+ATTEMPTS = 3
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
 PATHS = {
     "deployment": "/v1/deployments/dpl_succeeded",
@@ -82,7 +83,7 @@ class Server(NamedTuple):
 
     candidate: Candidate
     url: str
-    pid: int
+    process: subprocess.Popen[bytes]
     seconds: float
 
     def ask(self, operation: str) -> bytes:
@@ -103,7 +104,7 @@ class Server(NamedTuple):
         for status in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):  # it has ended meanwhile
                 session = status.read_text("utf-8", "replace").rpartition(")")[2].split()[3]
-                if int(session) == self.pid:
+                if int(session) == self.process.pid:
                     rollup = status.with_name("smaps_rollup").read_text("ascii")
                     total += int(re.findall(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[0])
         return total
@@ -147,30 +148,46 @@ def begin() -> None:
 @contextmanager
 def running(candidate: Candidate) -> Iterator[Server]:
     """The candidate on a free port and on the first core, from its first right answer on."""
+    with tempfile.TemporaryDirectory() as name, Path(name, "log").open("w+b") as log:
+        for _ in range(ATTEMPTS):
+            server = start(candidate, Path(name), log)
+            if server is not None:
+                break
+        else:
+            log.seek(0)
+            said = log.read().decode(errors="replace")[-2000:]
+            raise Wrong(f"{candidate.name} gave no right answer: {said}")
+        try:
+            yield server
+        finally:
+            end(server.process)
+
+
+def start(candidate: Candidate, folder: Path, log: BinaryIO) -> Server | None:
+    """The candidate at its first right answer; None if it ends or hangs before that."""
     port = free_port()
     url = f"http://127.0.0.1:{port}{candidate.base}"
-    with tempfile.TemporaryDirectory() as name, Path(name, "log").open("w+b") as log:
-        command = candidate.start(port, Path(name))
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            command,
-            cwd=name,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # so that it is ended with all the processes it started
-            preexec_fn=to_server_core,
-        )
-        try:
-            while not answers(candidate, url):
-                if process.poll() is not None or time.perf_counter() - began > PATIENCE:
-                    log.seek(0)
-                    said = log.read().decode(errors="replace")[-2000:]
-                    raise Wrong(f"{candidate.name} gave no right answer: {said}")
-                time.sleep(0.001)
-            yield Server(candidate, url, process.pid, time.perf_counter() - began)
-        finally:
-            end(process)
+    command = candidate.start(port, folder)
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,  # so that it is ended with all the processes it started
+        preexec_fn=to_server_core,
+    )
+    try:
+        while process.poll() is None and time.perf_counter() - began < PATIENCE:
+            if answers(candidate, url):
+                return Server(candidate, url, process, time.perf_counter() - began)
+            time.sleep(0.001)
+    except BaseException:
+        end(process)
+        raise
+    end(process)
+    return None
 
 
 def answers(candidate: Candidate, url: str) -> bool:

@@ -11,10 +11,17 @@ EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Raise `ValueError` for what is neither an origin (RFC 6454 §6.2) nor `*`."""
+    """Raise `ValueError` for what is neither `*` nor an origin as a browser sends it.
+
+    That is in lower case and without the scheme's own port (RFC 6454 §6.2).
+    """
     for origin in origins:
-        if origin != "*" and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
-            raise ValueError("an origin is a scheme and a host, such as http://localhost:5173")
+        is_origin = re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\sA-Z]+", origin)
+        if origin != "*" and (not is_origin or re.match("http:.*:80$|https:.*:443$", origin)):
+            raise ValueError(
+                "an origin is a scheme and a host in lower case, and a port unless it is the "
+                "scheme's own, such as http://localhost:5173"
+            )
 
 
 def allow_origins(app: Flask, origins: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from .grease import AXES
 from .journal import Entry
 
 MAX_KINDS = 1000
+MAX_PRINTED = 20  # of a kind, at the end
 OTHERS = "others"
 
 
@@ -101,8 +102,11 @@ class Coverage:
                 f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
             )
         for kind in ("unpromised", "violations"):
+            rows = document[kind]
             lines += [
                 f"{kind}: {row['what']} (x{row['count']}, first in request {row['example']})"
-                for row in document[kind]
+                for row in rows[:MAX_PRINTED]
             ]
+            if len(rows) > MAX_PRINTED:
+                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more in /_stub/coverage")
         return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from flask import Request
 from werkzeug.exceptions import ClientDisconnected
+from werkzeug.wsgi import get_path_info
 
 from store import timestamp
 
@@ -143,7 +144,7 @@ class Describer:
         body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
         clean: Clean = unchanged
         if asked is None or not self._is_plain(body):
-            tried = tried_tokens("\n".join((request.path, *said, body)))
+            tried = tried_tokens("\n".join((get_path_info(environ), *said, body)))
             if not is_let_in:
                 tried |= tried_words(environ.get("HTTP_AUTHORIZATION", ""))
             clean = self._cleaner(tried)
@@ -184,7 +185,8 @@ def head_of(
     method, _, query, *values = said
     if method not in METHODS:  # those are our own words, whatever was tried
         method = clean(method, MAX_TARGET)
-    path = clean(request.path, MAX_TARGET)
+    # Not request.path, of which Werkzeug drops leading slashes.
+    path = clean(get_path_info(request.environ), MAX_TARGET)
     headers = fit(zip(fields.names, values, strict=True), clean)
     for name in fields.secret:
         headers[clean(name, MAX_TARGET)] = "***"
@@ -227,7 +229,7 @@ def tried_tokens(text: str) -> set[str]:
 
 def tried_words(header: str) -> set[str]:
     """What an Authorization header tries as a token, in whatever form."""
-    words = re.split(r"""[\s,;:="']+""", unquote(header))
+    words = re.split(r"""[\s,;:="']+""", f"{header} {unquote(header)}")
     return {word for word in words if word.lower() not in SCHEMES}
 
 

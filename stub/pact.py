@@ -39,7 +39,7 @@ class States:
             return add(self._own[state], store, records)
         if state in self._built_in:
             return self._built_in[state](params, store)
-        known = ", ".join(f'"{name}"' for name in [*self._built_in, *self._own])
+        known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
         raise UnknownState(f"No provider state has this name. Known are {known}.")
 
 

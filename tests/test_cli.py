@@ -68,6 +68,7 @@ def test_every_request_gets_one_line_without_secrets_or_control_characters() -> 
             "/v1/s3cret%2Dtoken",
             f"/v1/deployments/x?token={secret}",
             "/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae",
+            "//v1/projects",
             "/v1/deployments/%ff",
         ):
             assert ask(url + path, token=secret)[0] == 404
@@ -83,6 +84,7 @@ def test_every_request_gets_one_line_without_secrets_or_control_characters() -> 
         "GET /v1/*** 404",
         "GET /v1/deployments/x 404",
         "GET /v1/a%0Ab%1B%5B31m%00%C2%85%E2%80%AE 404",
+        "GET //v1/projects 404",
         "GET /v1/deployments/%EF%BF%BD 404",
         "GET /v1/projects 401",
         "POST /v1/projects 201",
@@ -173,6 +175,7 @@ def test_pace_and_room_are_as_told(tmp_path: Path) -> None:
         (["--pace", "-1"], "'--pace': -1"),
         (["--max-projects", "0"], "'--max-projects': 0"),
         (["--threads", "0"], "'--threads': 0"),
+        (["--threads", "1001"], "'--threads': 1001"),
         (["--token", "a b"], "a token is made of A-Z"),
         (["--token", ""], "a token is made of A-Z"),
         (["--token", "good", "--token", "ü"], "a token is made of A-Z"),
@@ -233,6 +236,12 @@ def test_a_bad_states_file_names_the_place(tmp_path: Path) -> None:
     states.write_text('{"ready": {"projects": [{}]}}', "utf-8")
     said = refused("--states", str(states))
     assert said == f"error: {states}: /ready/projects/0/name: is required\n"
+
+
+def test_the_control_routes_are_left_out_by_either_name() -> None:
+    for args, env in ((["--no-stub"], {}), ([], {"STUB_NO_STUB": "1"})):
+        with program(*args, env=env) as (_, url):
+            assert ask(f"{url}/_stub/health")[0] == 404
 
 
 def test_delayed_requests_leave_the_control_routes_free() -> None:

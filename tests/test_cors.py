@@ -79,7 +79,21 @@ def test_any_origin_is_a_star() -> None:
     assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
 
 
-@pytest.mark.parametrize("origin", ["localhost", PAGE + "/", PAGE + "/a", "", "//a", "null", "a b"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "localhost",
+        PAGE + "/",
+        PAGE + "/a",
+        "",
+        "//a",
+        "null",
+        "a b",
+        "http://LOCALHOST:5173",
+        "http://a:80",
+        "https://a:443",
+    ],
+)
 def test_what_is_no_origin_is_refused_at_the_start(origin: str) -> None:
     with pytest.raises(ValueError, match="origin"):
         create_app(cors_origins=[origin])

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from flask import Flask
@@ -70,6 +71,8 @@ def test_an_entry_tells_the_whole_request_and_its_answer(stub: FlaskClient, cloc
          (None, 405, "method_not_allowed", [], ["no operation: DELETE /v1/projects"])),
         ("GET", "/v2/projects", "Bearer dev-token",
          (None, 404, "not_found", [], ["no operation: GET /v2/projects"])),
+        ("GET", "//v1/projects", "Bearer dev-token",
+         (None, 404, "not_found", [], ["no operation: GET //v1/projects"])),
         ("GET", "/v1/a%0ab", "",
          (None, 401, "token_missing", [],
           ["no operation: no Authorization header", "no operation: GET /v1/a?b"])),
@@ -78,7 +81,8 @@ def test_an_entry_tells_the_whole_request_and_its_answer(stub: FlaskClient, cloc
 def test_what_is_leaned_on_and_what_is_broken_is_told(
     stub: FlaskClient, method: str, path: str, authorization: str, expected: tuple[Any, ...]
 ) -> None:
-    stub.open(path, method=method, environ_overrides={"HTTP_AUTHORIZATION": authorization})
+    environ = {"HTTP_AUTHORIZATION": authorization, "PATH_INFO": unquote(path)}
+    stub.open("/", method=method, environ_overrides=environ)
     (entry,) = entries(stub)
     names = ("operation", "status", "code", "unpromised", "violations")
     assert tuple(entry[name] for name in names) == expected
@@ -228,6 +232,11 @@ def test_a_token_in_another_encoding_is_in_no_part(stub: FlaskClient) -> None:
     assert [entry["body"] for entry in entries(stub)] == 3 * ["name=***"]
 
 
+def test_a_token_with_a_percent_sign_is_found_as_it_is(stub: FlaskClient) -> None:
+    stub.get("/v1/projects?q=p%25%34%31ss", headers={"Authorization": "Bearer p%41ss"})
+    assert entries(stub)[0]["query"] == "q=***"
+
+
 def test_the_longest_token_that_was_tried_is_looked_for_first(stub: FlaskClient) -> None:
     stub.get("/v1/projects?access_token=ab&access_token=abc&again=abc")
     assert entries(stub)[0]["query"] == "access_token=***&access_token=***&again=***"
@@ -349,6 +358,16 @@ def test_the_report_at_the_end_is_of_the_main_world() -> None:
         "unpromised: listProjects: HEAD (x1, first in request 1)",
         "violations: no operation: GET /v1/*** (x1, first in request 2)",
     ]
+
+
+def test_the_report_at_the_end_is_short() -> None:
+    app = create_app()
+    client = control_client_of(app)
+    for number in range(25):
+        client.get(f"/v1/projects?p{number}=1")
+    lines = app.report().splitlines()
+    assert len(lines) == 1 + 3 + 20 + 1
+    assert lines[-1] == "unpromised: 5 more in /_stub/coverage"
 
 
 def test_much_that_was_tried_is_hidden_and_not_looked_for(stub: FlaskClient) -> None:
