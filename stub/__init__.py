@@ -136,6 +136,7 @@ def install(
             environ["stub.fault"] = fault
             if fault.status is not None:
                 raise forced(fault.status, "injected_fault", INJECTED)
+            return
         status = preferred_status(environ["HTTP_PREFER"]) if "HTTP_PREFER" in environ else None
         if status:
             problem = v1.problem(v1.operation(request), status) or {}
@@ -166,7 +167,8 @@ def install(
         outcome = response.status_code
         code = json.loads(response.get_data())["code"] if outcome >= 400 else None
         shown = None
-        if outcome == 200 and operation and operation.id == "getDeployment":
+        is_shown = outcome == 200 and asked.method == "GET"
+        if is_shown and operation and operation.id == "getDeployment":
             shown = status_told(response)
         applied: tuple[str, ...] = ()
         if entered.greasing.on:

@@ -39,7 +39,7 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self._outcomes = {
-            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
+            operation.id: dict.fromkeys([*operation.responses, "other"], 0)
             for operation in contract.operations
         }
         self._statuses = Counter(dict.fromkeys(contract.statuses, 0))
@@ -60,7 +60,8 @@ class Coverage:
                 status = str(outcome)
                 outcomes[status if status in outcomes else "other"] += 1
             if shown is not None:
-                self._statuses[shown] += 1
+                is_room = shown in self._statuses or len(self._statuses) < MAX_KINDS
+                self._statuses[shown if is_room else OTHERS] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
             if entry.asked.unpromised:

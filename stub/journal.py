@@ -26,13 +26,17 @@ MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
 MAX_TRIED = 8
-MAX_TRIED_LENGTH = 256
+MAX_TRIED_LENGTH = 600  # characters, of all together
+MIN_TRIED_LENGTH = 3  # to look for less would leave nothing of an entry
+MARGIN = 2048  # characters that are looked at beyond those that are shown
 MAX_PLAIN = 1000
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 SCHEMES = frozenset({"", "bearer", "basic", "digest", "token"})
 _SECRET_FIELD = re.compile("authorization|token|api-?key|cookie|secret", re.IGNORECASE)
+_NAMES = ("bearer", "token", "authorization", "secret", "api_key", "api-key", "apikey")
+# No two parts of it match the same text twice over: it is linear in whatever is sent.
 _PASSED = re.compile(
-    r"""(?:access_token|bearer)["'\\]*[\s=:+"'\\]+([^&\s"'\\,;]+)""", re.IGNORECASE
+    rf"""(?:(?:{"|".join(_NAMES)})[\s=:+"'\\]+)+([^&\s"'\\,;{{}}\[\]]{{3,}})""", re.IGNORECASE
 )
 
 Redact = Callable[[str, Iterable[str]], str]
@@ -166,11 +170,18 @@ class Describer:
         )
 
     def _cleaner(self, tried: set[str]) -> Clean:
-        if len(tried) > MAX_TRIED or any(len(each) > MAX_TRIED_LENGTH for each in tried):
+        if len(tried) > MAX_TRIED or sum(map(len, tried)) > MAX_TRIED_LENGTH:
             # To look for so much would cost more than what is told is worth.
             return lambda text, size: "***" if text else text
         longest_first = sorted(tried, key=len, reverse=True)
-        return lambda text, size: cut(self._redact(text, longest_first), size)
+
+        def clean(text: str, size: int) -> str:
+            seen = self._redact(text[: size + MARGIN], longest_first)
+            if len(text) > size + MARGIN:
+                seen = seen[:-MARGIN]  # which may end within a token
+            return cut(seen, size)
+
+        return clean
 
 
 def head_of(
@@ -187,17 +198,15 @@ def head_of(
         method = clean(method, MAX_TARGET)
     # Not request.path, of which Werkzeug drops leading slashes.
     path = clean(get_path_info(request.environ), MAX_TARGET)
-    headers = fit(zip(fields.names, values, strict=True), clean)
-    for name in fields.secret:
-        headers[clean(name, MAX_TARGET)] = "***"
+    headers = [*zip(fields.names, values, strict=True), *((name, "***") for name in fields.secret)]
     if authorization := request.environ.get("HTTP_AUTHORIZATION"):
         is_bearer = authorization[:7].lower() == "bearer "
-        headers["Authorization"] = "Bearer ***" if is_bearer else "***"
+        headers.insert(0, ("Authorization", "Bearer ***" if is_bearer else "***"))
     return Asked(
         method,
         path,
         clean(query, MAX_TARGET),
-        headers,
+        fit(headers, clean),
         "",
         told(find_unpromised(operation, request, "", clean)),
         told(find_violations(operation, request, is_let_in, f"{method} {path}")),
@@ -222,15 +231,19 @@ def tried_tokens(text: str) -> set[str]:
         text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), text)
         text = unquote(unquote(text))
     lower = text.lower()
-    if "access_token" not in lower and "bearer" not in lower:
+    if not any(name in lower for name in _NAMES):
         return set()
-    return {value for value in _PASSED.findall(text) if value != "***"}
+    values: list[str] = _PASSED.findall(text)
+    return {value for value in values if value != "***" and value.lower() not in SCHEMES}
 
 
 def tried_words(header: str) -> set[str]:
     """What an Authorization header tries as a token, in whatever form."""
-    words = re.split(r"""[\s,;:="']+""", f"{header} {unquote(header)}")
-    return {word for word in words if word.lower() not in SCHEMES}
+    text = f"{header} {unquote(header)}"
+    words = {*re.split(r"""[\s,;:="']+""", text), *re.split(r"[^A-Za-z0-9._~+/-]+", text)}
+    words |= {re.sub("^bearer[-_]?", "", word, flags=re.IGNORECASE) for word in words}
+    words |= {word.rpartition(".")[0] for word in words}  # without the name of a world
+    return {word for word in words if len(word) >= MIN_TRIED_LENGTH and word.lower() not in SCHEMES}
 
 
 @lru_cache(maxsize=1024)
@@ -256,6 +269,8 @@ def fit(headers: Iterable[tuple[str, str]], clean: Clean) -> dict[str, str]:
         name = clean(name, room)
         kept[name] = clean(value, room - len(name))
         room -= len(name) + len(kept[name])
+        if room <= 0:
+            break
     return kept
 
 

@@ -14,7 +14,7 @@ from .journal import Journal
 from .seed import Seed
 
 MAX_WORLDS = 1000
-MAX_AHEAD = timedelta(days=3652)
+MAX_AHEAD = timedelta(days=3653)
 
 
 class TooManyWorlds(Exception):

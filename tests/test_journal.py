@@ -174,6 +174,11 @@ def test_no_token_is_in_any_part(spelled: str) -> None:
         ("Token tr1ed", "", ""),
         ("Bearer a, Bearer tr1ed", "", ""),
         ("Bearer:tr1ed", "", ""),
+        ("Bearer tr1ed.job-42", "", ""),
+        ("Bearertr1ed", "", ""),
+        ("Bearer (tr1ed)", "", ""),
+        ("Bearer dev-token", "token=tr1ed", ""),
+        ("Bearer dev-token", "", '{"api_key": "tr1ed"}'),
         ("Bearer tr1ed;x", "", ""),
         ('Bearer="tr1ed"', "", ""),
         ('Bearer token="tr1ed"', "", ""),
@@ -238,7 +243,7 @@ def test_a_token_with_a_percent_sign_is_found_as_it_is(stub: FlaskClient) -> Non
 
 
 def test_the_longest_token_that_was_tried_is_looked_for_first(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?access_token=ab&access_token=abc&again=abc")
+    stub.get("/v1/projects?access_token=abc&access_token=abcd&again=abcd")
     assert entries(stub)[0]["query"] == "access_token=***&access_token=***&again=***"
 
 
@@ -252,7 +257,7 @@ def test_a_body_that_breaks_off_is_recorded_as_none(stub: FlaskClient) -> None:
 
 
 def test_a_short_token_that_was_tried_leaves_our_own_words_alone(stub: FlaskClient) -> None:
-    stub.post("/v1/projects?e=1", headers={"Authorization": "Bearer e"})
+    stub.post("/v1/projects?POST=1", headers={"Authorization": "Bearer POST"})
     stub.get("/v1/e", headers={"Authorization": "bearer:e"})
     first, second = entries(stub)
     assert (first["method"], first["operation"]) == ("POST", "createProject")
@@ -260,7 +265,7 @@ def test_a_short_token_that_was_tried_leaves_our_own_words_alone(stub: FlaskClie
     assert first["unpromised"] == ["createProject: query parameter ***"]
     assert second["violations"] == [
         "no operation: an Authorization header of another form",
-        "no operation: GET /v1/***",
+        "no operation: GET /v1/e",
     ]
 
 
@@ -292,7 +297,6 @@ def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
         operation["operationId"]: {*operation["responses"], "other"}
         for _, _, operation in V1.operations()
     }
-    declared["createProject"] -= {"200"}  # of grease alone
     assert {name: {*counts} for name, counts in told["operations"].items()} == declared
     seen = {
         (name, status): count
@@ -310,7 +314,7 @@ def test_the_coverage_counts_every_declared_outcome(stub: FlaskClient) -> None:
     assert told["met"] == 4
     assert told["of"] == sum(map(len, declared.values())) - 3
     assert told["deployment_statuses"] == {
-        "queued": 1, "building": 0, "succeeded": 0, "failed": 3, "canceled": 0
+        "queued": 1, "building": 0, "succeeded": 0, "failed": 2, "canceled": 0
     }  # fmt: skip
     assert told["unpromised"] == [
         {"what": "getDeployment: HEAD", "count": 1, "example": 6},
@@ -379,6 +383,33 @@ def test_much_that_was_tried_is_hidden_and_not_looked_for(stub: FlaskClient) -> 
         stub.post("/v1/projects?%41", data=body, environ_overrides=environ)
     for entry in entries(stub):
         assert (entry["path"], entry["query"], entry["body"]) == ("***", "***", "***")
+
+
+@pytest.mark.parametrize("stray", [40_000 * '"', 40_000 * "=", 8000 * "bearer ", 40_000 * "%"])
+def test_whatever_is_sent_is_looked_through_once(stub: FlaskClient, stray: str) -> None:
+    # Quadratic in the length it would run into the time limit of a test.
+    words = " ".join(60 * "x" + str(number) for number in range(8))
+    stub.post("/v1/projects", data="bearer" + stray, headers={"Authorization": f"Bearer {words}"})
+    stub.post("/v1/projects", data=10 * ("bearer" + stray))
+    assert len(entries(stub)) == 2
+
+
+def test_text_that_only_looks_like_a_token_is_told(stub: FlaskClient) -> None:
+    body = '{"access_token": {"a": 1}, "off": "of", "name": "Bearer of news"}'
+    stub.post("/v1/projects", data=body)
+    assert entries(stub)[0]["body"] == body
+
+
+def test_headers_are_cut_whole(stub: FlaskClient) -> None:
+    headers = {
+        "X-A": 9000 * "a",
+        "X-B": "b",
+        **{f"X-Secret{n}-{1900 * 'n'}": "s" for n in "abcdefg"},
+    }
+    stub.get("/v1/projects", headers=headers)
+    kept = entries(stub)[0]["headers"]
+    assert "" not in kept
+    assert sum(len(name) + len(value) for name, value in kept.items()) <= 8192
 
 
 def test_what_a_request_leans_on_is_told_within_bounds(stub: FlaskClient) -> None:

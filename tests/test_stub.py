@@ -276,13 +276,13 @@ def test_the_clock_of_a_world_is_turned(
 
 
 def test_a_clock_goes_ten_years_ahead_and_no_further(stub: FlaskClient) -> None:
-    ten_years = 3652 * 86400
+    ten_years = 3653 * 86400
     assert stub.post("/_stub/clock", json={"advance": ten_years}).status_code == 200
     for more in (0.001, ten_years, 1e300, 10**400):
         response = stub.post("/_stub/clock", json={"advance": more})
         assert assert_problem(response, 422, "invalid_body")["errors"][0]["pointer"] == "/advance"
     response = stub.post("/_stub/clock", json={"advance": 0})
-    assert response.json == {"now": "2036-11-20T10:00:00.000Z"}
+    assert response.json == {"now": "2036-11-21T10:00:00.000Z"}
 
 
 # Faults
@@ -463,6 +463,9 @@ def test_a_preferred_404_of_a_deployment_is_its_own(stub: FlaskClient) -> None:
 
 
 def test_a_fault_wins_over_a_preference(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"delay": 0})
+    preferred = stub.post("/v1/projects", json={"name": "a"}, headers={"Prefer": "code=409"})
+    assert preferred.status_code == 201
     stub.post("/_stub/faults", json={"status": 503})
     prefer = {"Prefer": "code=409"}
     assert_problem(stub.get("/v1/projects", headers=prefer), 503, "injected_fault")
@@ -623,7 +626,7 @@ def race_for_a_number(unlock: Callable[[Any], None]) -> None:
 def race_to_the_end_of_time(unlock: Callable[[Any], None]) -> None:
     clock = WorldClock(Clock())
     unlock(clock)
-    ten_years = SlowToCompare(3652 * 86400)
+    ten_years = SlowToCompare(3653 * 86400)
     assert sum(in_parallel(8 * [lambda: clock.advance(ten_years)])) == 1
 
 
