@@ -39,7 +39,7 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self._outcomes = {
-            operation.id: dict.fromkeys([*operation.responses, "other"], 0)
+            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
             for operation in contract.operations
         }
         self._statuses = Counter(dict.fromkeys(contract.statuses, 0))
