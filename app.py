@@ -481,6 +481,8 @@ def cli(
         raise Refusal(f"{error}: give another --host.") from None
     if empty and seed_file:
         raise Refusal("--empty and --seed exclude each other: give one.")
+    if no_stub and (states_file or cors_origins or grease):
+        raise Refusal("--no-stub leaves out --states, --cors-origin and --grease: drop it or them.")
     try:
         # The sample may be more than there is room for: the store is full then.
         seed = read_seed(seed_file, max_projects=max_projects) if seed_file else read_seed(SAMPLE)

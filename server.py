@@ -421,6 +421,8 @@ class AppTask(Answer, WSGITask):
         # Stock strips leading slashes, which makes another path of the one that was asked for.
         environ = super().get_environment()
         environ["PATH_INFO"] = self.request.path
+        # For an app that wants the connection closed: PEP 3333 forbids it the header.
+        environ["server.close"] = self.set_close_on_finish
         return environ
 
 

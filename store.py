@@ -173,7 +173,8 @@ class Store(Protocol):
     ) -> tuple[Deployment, bool]:
         """Make or replace a deployment, as the latest of its project, its age starting now.
 
-        Gives it, and whether it is new. Raises `UnknownProject`.
+        A project whose latest it was keeps it as that. Gives the deployment, and whether it is
+        new. Raises `UnknownProject`.
         """
 
 

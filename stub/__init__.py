@@ -175,7 +175,7 @@ def install(
             applied = vary(entered.greasing.on, response, v1, asked)
         fault: Fault | None = environ.get("stub.fault")
         if fault is not None:
-            fault.spoil(response, sleep)
+            fault.spoil(response, sleep, environ.get("server.close", lambda: None))
         entry = Entry(
             entered.clock(),
             describer.describe(asked, operation, "app.world" in environ),

@@ -16,7 +16,8 @@ def check_origins(origins: Iterable[str]) -> None:
     That is in lower case and without the scheme's own port (RFC 6454 §6.2).
     """
     for origin in origins:
-        is_origin = re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\sA-Z]+", origin)
+        host = r"(?:\[[0-9a-f:.]+\]|[^/?#@:*\[\]\sA-Z]+)"
+        is_origin = re.fullmatch(rf"[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?", origin)
         if origin != "*" and (not is_origin or re.match("http:.*:80$|https:.*:443$", origin)):
             raise ValueError(
                 "an origin is a scheme and a host in lower case, and a port unless it is the "

@@ -56,19 +56,22 @@ class Fault:
             self.path is None or fnmatchcase(path, self.path)
         )
 
-    def spoil(self, response: Response, sleep: Callable[[float], None]) -> None:
-        """Make an answer late and broken, as asked for.
-
-        A body that is shorter than its Content-Length makes the server close the connection.
-        """
+    def spoil(
+        self,
+        response: Response,
+        sleep: Callable[[float], None],
+        close: Callable[[], None],
+    ) -> None:
+        """Make an answer late and broken, as asked for; `close` ends the connection after it."""
         body = response.get_data()
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
         if self.delay:
             sleep(self.delay)
-        if self.cut is not None and self.cut < len(body):
+        if self.cut is not None:
             response.headers["Content-Length"] = str(len(body))
             response.response = [body[: self.cut]]
+            close()
 
     def document(self, remaining: int | None) -> dict[str, Any]:
         """The wire form: what was asked for, and how often it is still to come."""

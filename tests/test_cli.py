@@ -187,6 +187,7 @@ def test_pace_and_room_are_as_told(tmp_path: Path) -> None:
         (["--host", "a..b"], "a..b"),
         (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
         (["--empty", "--seed", "x.json"], "exclude each other"),
+        (["--no-stub", "--grease"], "--no-stub leaves out"),
         (["--seed", "no/such.json"], "no/such.json: No such file"),
         (["--seed", "."], "Is a directory"),
         (["--states", "no/such.json"], "no/such.json: No such file"),
@@ -242,6 +243,21 @@ def test_the_control_routes_are_left_out_by_either_name() -> None:
     for args, env in ((["--no-stub"], {}), ([], {"STUB_NO_STUB": "1"})):
         with program(*args, env=env) as (_, url):
             assert ask(f"{url}/_stub/health")[0] == 404
+
+
+def test_a_cut_answer_ends_its_connection() -> None:
+    with program() as (_, url):
+        for method, size, sent in (("GET", 5, 5), ("GET", 9999, None), ("HEAD", 0, 0)):
+            assert ask(f"{url}/_stub/faults", data=b'{"cut": %d}' % size)[0] == 201
+            with Connection(int(url.rpartition(":")[2])) as client:
+                asked = "/v1/deployments/dpl_failed HTTP/1.1\r\nHost: localhost\r\n"
+                client.send(f"{method} {asked}Authorization: Bearer dev-token\r\n\r\n".encode())
+                head = client.until(b"\r\n\r\n")
+                while client.more():
+                    pass
+                whole = int(re.search(rb"Content-Length: ([0-9]+)", head)[1])
+                assert whole > 50
+                assert len(client.unread) == (whole if sent is None else sent)
 
 
 def test_delayed_requests_leave_the_control_routes_free() -> None:

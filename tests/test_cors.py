@@ -92,6 +92,9 @@ def test_any_origin_is_a_star() -> None:
         "http://LOCALHOST:5173",
         "http://a:80",
         "https://a:443",
+        "https://*.example",
+        "http://a:b",
+        "http://a:",
     ],
 )
 def test_what_is_no_origin_is_refused_at_the_start(origin: str) -> None:
