@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import BadRequest, Conflict, HTTPException, NotFound
 from werkzeug.http import HTTP_STATUS_CODES
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import Map, MapAdapter
 from werkzeug.wsgi import get_path_info
 
 import stub
@@ -150,6 +150,20 @@ def say(text: str) -> None:
             sys.stderr.write(text)
 
 
+class Route(MapAdapter):
+    """What there is at a path for a method. It is looked for once: clients ask again and again."""
+
+    found: Any = None
+
+    def __init__(self, rules: Map, path: str, method: str) -> None:
+        super().__init__(rules, "", "/", "", "http", path, method)
+
+    def match(self, *args: Any, **kwargs: Any) -> Any:
+        if self.found is None:
+            self.found = super().match(*args, **kwargs)
+        return self.found
+
+
 class Service(Flask):
     """Flask for an API alone: no OPTIONS, no redirects and no debugging of its own."""
 
@@ -162,6 +176,7 @@ class Service(Flask):
         self.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
         self.config["PROPAGATE_EXCEPTIONS"] = False  # whatever FLASK_DEBUG says
         self.url_map.merge_slashes = self.url_map.redirect_defaults = False
+        self.route_to = lru_cache(maxsize=256)(partial(Route, self.url_map))
         self.register_error_handler(HTTPException, lambda error: answer_problem(error, auth))
         self.register_error_handler(NameTaken, lambda _: answer_problem(NameInUse(), auth))
         self.register_error_handler(StoreFull, lambda _: answer_problem(NoRoom(), auth))
@@ -179,7 +194,7 @@ class Service(Flask):
             return None
         if request.environ["PATH_INFO"].startswith("//"):
             raise NotFound
-        return MapAdapter(self.url_map, "", "/", "", "http", request.path, request.method)
+        return self.route_to(request.path, request.method)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         environ["app.started"] = time.perf_counter()

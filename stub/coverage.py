@@ -38,15 +38,12 @@ class Coverage:
 
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
-        self._outcomes = {
-            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
-            for operation in contract.operations
-        }
-        self._statuses = Counter(dict.fromkeys(contract.statuses, 0))
+        self._contract = contract
+        # By operation, status of the answer and status of the deployment in it.
+        self._seen: Counter[tuple[str | None, int, str | None]] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
-        self._asked = 0
 
     def count(self, number: int, entry: Entry, outcome: int, shown: str | None) -> None:
         """Count one request, which the journal gave this number.
@@ -54,14 +51,10 @@ class Coverage:
         `outcome` is the status before grease, `shown` that of the deployment in the answer.
         """
         with self._lock:
-            self._asked += 1
-            if entry.operation:
-                outcomes = self._outcomes[entry.operation]
-                status = str(outcome)
-                outcomes[status if status in outcomes else "other"] += 1
-            if shown is not None:
-                is_room = shown in self._statuses or len(self._statuses) < MAX_KINDS
-                self._statuses[shown if is_room else OTHERS] += 1
+            seen = (entry.operation, outcome, shown)
+            if shown is not None and len(self._seen) >= MAX_KINDS and seen not in self._seen:
+                seen = (entry.operation, outcome, OTHERS)
+            self._seen[seen] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
             if entry.asked.unpromised:
@@ -71,8 +64,18 @@ class Coverage:
 
     def document(self) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status were seen."""
+        outcomes = {
+            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
+            for operation in self._contract.operations
+        }
+        statuses = Counter(dict.fromkeys(self._contract.statuses, 0))
         with self._lock:
-            outcomes = {name: dict(counts) for name, counts in self._outcomes.items()}
+            for (operation, outcome, shown), count in self._seen.items():
+                if operation is not None:
+                    counts = outcomes[operation]
+                    counts[str(outcome) if str(outcome) in counts else "other"] += count
+                if shown is not None:
+                    statuses[shown] += count
             declared = [
                 count
                 for counts in outcomes.values()
@@ -81,7 +84,7 @@ class Coverage:
             ]
             return {
                 "operations": outcomes,
-                "deployment_statuses": dict(self._statuses),
+                "deployment_statuses": dict(statuses),
                 "met": sum(map(bool, declared)),
                 "of": len(declared),
                 "unpromised": self._unpromised.document(),
@@ -91,7 +94,7 @@ class Coverage:
 
     def table(self) -> str:
         """The same for a terminal; empty if nothing was asked."""
-        if not self._asked:
+        if not self._seen:
             return ""
         document = self.document()
         lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]

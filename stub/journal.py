@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -32,8 +31,11 @@ MARGIN = 2048  # characters that are looked at beyond those that are shown
 MAX_PLAIN = 1000
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 SCHEMES = frozenset({"", "bearer", "basic", "digest", "token"})
-_SECRET_FIELD = re.compile("authorization|token|api-?key|cookie|secret", re.IGNORECASE)
-_NAMES = ("bearer", "token", "authorization", "secret", "api_key", "api-key", "apikey")
+_SECRET_FIELD = re.compile("authorization|token|api-?key|cookie|secret|password|jwt", re.IGNORECASE)
+_NAMES = (
+    *("bearer", "token", "authorization", "secret", "password", "jwt"),
+    *("api_key", "api-key", "apikey"),
+)
 # No two parts of it match the same text twice over: it is linear in whatever is sent.
 _PASSED = re.compile(
     rf"""(?:(?:{"|".join(_NAMES)})[\s=:+"'\\]+)+([^&\s"'\\,;{{}}\[\]]{{3,}})""", re.IGNORECASE
@@ -59,7 +61,7 @@ class Asked(NamedTuple):
 class Fields:
     """What header fields there are, but for Authorization: names, those of secrets apart.
 
-    `read` gives method, path and query of an environment, and the values of `names`.
+    `read` gives the values of `names` in an environment.
     """
 
     read: Callable[[dict[str, Any]], tuple[str, ...]]
@@ -137,36 +139,50 @@ class Describer:
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
-        # A client sends one head again and again: here are those with nothing to redact.
-        self._plain: dict[tuple[Any, ...], Asked] = {}
+        # A client sends the same fields again and again: here are those with nothing to redact.
+        self._plain: dict[tuple[Any, ...], dict[str, str]] = {}
 
     def describe(self, request: Request, operation: Operation | None, is_let_in: bool) -> Asked:
         environ: dict[str, Any] = request.environ
         fields = header_fields(tuple(environ))
-        said = fields.read(environ)
-        asked = self._plain.get((fields, said)) if is_let_in else None
+        values = fields.read(environ)
+        method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
+        path = get_path_info(environ)  # not request.path, of which Werkzeug drops leading slashes
         body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
+        rest = f"{path}\n{query}\n{body}"
+        headers = self._plain.get((fields, values)) if is_let_in else None
         clean: Clean = unchanged
-        if asked is None or not self._is_plain(body):
-            tried = tried_tokens("\n".join((get_path_info(environ), *said, body)))
+        if headers is None or not self._is_plain(rest):
+            tried = tried_tokens("\n".join((rest, *values)))
             if not is_let_in:
                 tried |= tried_words(environ.get("HTTP_AUTHORIZATION", ""))
             clean = self._cleaner(tried)
-            asked = head_of(request, operation, is_let_in, fields, said, clean)
-            as_it_is = head_of(request, operation, is_let_in, fields, said, unchanged)
-            if is_let_in and not tried and asked == as_it_is:
+            authorization = environ.get("HTTP_AUTHORIZATION", "")
+            headers = headers_of(authorization, fields, values, clean)
+            as_they_are = headers_of(authorization, fields, values, unchanged)
+            if is_let_in and not tried and headers == as_they_are:
                 if len(self._plain) >= MAX_PLAIN:
                     self._plain.clear()
-                self._plain[fields, said] = asked
-        if not body:
-            return asked
-        leaned_on = find_unpromised(operation, request, body, clean)
-        return asked._replace(body=clean(body, MAX_BODY), unpromised=told(leaned_on))
+                self._plain[fields, values] = headers
+        if method not in METHODS:  # those are our own words, whatever was tried
+            method = clean(method, MAX_TARGET)
+        path = clean(path, MAX_TARGET)
+        return Asked(
+            method,
+            path,
+            clean(query, MAX_TARGET),
+            headers,
+            clean(body, MAX_BODY),
+            told(find_unpromised(operation, request, body, clean)),
+            told(find_violations(operation, request, is_let_in, f"{method} {path}")),
+        )
 
-    def _is_plain(self, body: str) -> bool:
-        """Whether there is nothing to redact, and nothing to cut in UTF-8 either."""
-        return not body or (
-            len(body) <= MAX_BODY // 4 and not tried_tokens(body) and self._redact(body, ()) == body
+    def _is_plain(self, text: str) -> bool:
+        """Whether there is nothing to redact, and nothing to cut either."""
+        return (
+            len(text) <= MAX_TARGET // 4
+            and not tried_tokens(text)
+            and self._redact(text, ()) == text
         )
 
     def _cleaner(self, tried: set[str]) -> Clean:
@@ -184,33 +200,15 @@ class Describer:
         return clean
 
 
-def head_of(
-    request: Request,
-    operation: Operation | None,
-    is_let_in: bool,
-    fields: Fields,
-    said: tuple[str, ...],
-    clean: Clean,
-) -> Asked:
-    """What was asked but for the body; `said` is what `fields` read."""
-    method, _, query, *values = said
-    if method not in METHODS:  # those are our own words, whatever was tried
-        method = clean(method, MAX_TARGET)
-    # Not request.path, of which Werkzeug drops leading slashes.
-    path = clean(get_path_info(request.environ), MAX_TARGET)
+def headers_of(
+    authorization: str, fields: Fields, values: tuple[str, ...], clean: Clean
+) -> dict[str, str]:
+    """The header fields; `values` is what `fields` read."""
     headers = [*zip(fields.names, values, strict=True), *((name, "***") for name in fields.secret)]
-    if authorization := request.environ.get("HTTP_AUTHORIZATION"):
+    if authorization:
         is_bearer = authorization[:7].lower() == "bearer "
         headers.insert(0, ("Authorization", "Bearer ***" if is_bearer else "***"))
-    return Asked(
-        method,
-        path,
-        clean(query, MAX_TARGET),
-        fit(headers, clean),
-        "",
-        told(find_unpromised(operation, request, "", clean)),
-        told(find_violations(operation, request, is_let_in, f"{method} {path}")),
-    )
+    return fit(headers, clean)
 
 
 def unchanged(text: str, size: int) -> str:
@@ -231,7 +229,10 @@ def tried_tokens(text: str) -> set[str]:
         text = re.sub(r"\\u([0-9A-Fa-f]{4})", lambda match: chr(int(match[1], 16)), text)
         text = unquote(unquote(text))
     lower = text.lower()
-    if not any(name in lower for name in _NAMES):
+    for name in _NAMES:
+        if name in lower:
+            break
+    else:
         return set()
     values: list[str] = _PASSED.findall(text)
     return {value for value in values if value != "***" and value.lower() not in SCHEMES}
@@ -257,7 +258,10 @@ def header_fields(environ: tuple[str, ...]) -> Fields:
     }
     secret = tuple(name for name in names.values() if _SECRET_FIELD.search(name))
     keys = [key for key, name in names.items() if name not in secret]
-    read = itemgetter("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", *keys)
+
+    def read(environ: dict[str, Any]) -> tuple[str, ...]:
+        return tuple([environ[key] for key in keys])
+
     return Fields(read, tuple(names[key] for key in keys), secret)
 
 

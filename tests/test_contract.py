@@ -196,7 +196,9 @@ def test_schemathesis_finds_nothing(case: schemathesis.Case[Any]) -> None:
 def test_schemathesis_finds_nothing_in_the_control_routes(case: schemathesis.Case[Any]) -> None:
     # That a schema cannot say which project exists, or which stage is the last, is told in prose.
     excluded: list[Any] = [positive_data_acceptance]
-    if case.path == "/_stub/pact":  # what it does not know there is ignored
+    # What is unknown to the first is ignored; what is added to the query of the other may be an
+    # empty list, of which nothing is sent.
+    if case.path in ("/_stub/pact", "/_stub/requests"):
         excluded.append(negative_data_rejection)
     case.call_and_validate(headers=BEARER, excluded_checks=excluded)
 
