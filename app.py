@@ -129,7 +129,7 @@ def answer_problem(error: HTTPException, auth: BearerAuth) -> Response:
         "type": "about:blank",
         "title": HTTP_STATUS_CODES.get(status, "Unknown Error"),
         "status": status,
-        "detail": detail,
+        "detail": auth.redact(str(detail)),
         "code": code,
     }
     if errors := getattr(error, "errors", None):
@@ -542,6 +542,7 @@ def cli(
             control_prefix=None if no_stub else "/_stub/",
             on_listening=announce,
             on_refused=None if quiet else log_refusal,
+            headers_for=partial(stub.grants, cors_origins),
         )
     except OSError as error:
         raise Refusal(f"{error}. Give another --port (0 picks a free one) or --host.") from None

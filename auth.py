@@ -5,6 +5,7 @@ import re
 from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 from flask import Flask, request
 from werkzeug.exceptions import Unauthorized
@@ -77,9 +78,12 @@ class BearerAuth:
         """
         is_spelled = "%" in text or "\\" in text or "~" in text
         lower = text.lower()
-        for token in (*tried, *self._tokens):
+        tokens = sorted({*self._tokens, *tried}, key=len, reverse=True) if tried else self._tokens
+        for token in tokens:
             if is_spelled or token.lower() in lower:
                 text = spelled(token).sub("***", text)
+                if "%25" in text and token.lower() in unquote(unquote(text)).lower():
+                    return "***"
         return text
 
     def _knows(self, sent: str) -> bool:

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from flask import request
@@ -19,6 +20,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 MAX_DIGITS = 4300
 MAX_NAME = 100
+MAX_ERRORS = 1000
 RULE = "Send JSON that any reader takes alike (RFC 8259, RFC 7493)."
 UTF_8 = {"charset=utf-8", 'charset="utf-8"'}
 SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
@@ -67,8 +69,8 @@ class InvalidBody(UnprocessableEntity):
 
 
 def refuse(errors: Iterable[FieldError]) -> None:
-    """422, if there are any."""
-    if found := list(errors):
+    """422, if there are any; the first thousand are enough."""
+    if found := list(islice(errors, MAX_ERRORS)):
         raise InvalidBody(found)
 
 

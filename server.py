@@ -445,8 +445,11 @@ class ProblemTask(Answer, ErrorTask):
         ]
         self.content_length = len(body)
         self.set_close_on_finish()
-        if on_refused := self.channel.server.on_refused:
-            on_refused(problem.status, problem.code)
+        server = self.channel.server
+        if server.headers_for:
+            self.response_headers += server.headers_for(self.request.headers.get("ORIGIN")).items()
+        if server.on_refused:
+            server.on_refused(problem.status, problem.code)
         self.write(b"" if self.request.command == "HEAD" else body)
 
 
@@ -636,8 +639,10 @@ class Server(TcpWSGIServer):
         *,
         deadline: float,
         on_refused: Callable[[int, str], None] | None,
+        headers_for: Callable[[str | None], dict[str, str]] | None,
     ) -> None:
         self.deadline = deadline
+        self.headers_for = headers_for
         self.grace = 10.0
         self.on_refused = on_refused
         self.running = threading.RLock()
@@ -824,12 +829,14 @@ def create_server(
     trusted_hosts: Iterable[str] = (),
     control_prefix: str | None = None,
     on_refused: Callable[[int, str], None] | None = None,
+    headers_for: Callable[[str | None], dict[str, str]] | None = None,
 ) -> Server:
     """Listen, and return the server, whose port is `effective_port`; raises as `listen()` does.
 
     `deadline` is in seconds, for a request to arrive whole. Paths that begin with `control_prefix`
     have a lane of their own, and room for larger bodies. `on_refused` is told the status and the
-    code of each answer that is the server's own, in the thread that sends it.
+    code of each answer that is the server's own, in the thread that sends it; `headers_for` gives
+    more headers for it, by the Origin of the request.
     """
     sock = listen(host, port)
     try:
@@ -847,7 +854,14 @@ def create_server(
             settings.allowed_hosts = host_pattern(trusted_hosts)
         # waitress warns of each answer cut short on purpose.
         logging.getLogger("waitress").setLevel(logging.ERROR)
-        return Server(app, sock, settings, deadline=deadline, on_refused=on_refused)
+        return Server(
+            app,
+            sock,
+            settings,
+            deadline=deadline,
+            on_refused=on_refused,
+            headers_for=headers_for,
+        )
     except BaseException:
         sock.close()
         raise
@@ -865,6 +879,7 @@ def serve(
     control_prefix: str | None = None,
     on_listening: Callable[[int], None] | None = None,
     on_refused: Callable[[int, str], None] | None = None,
+    headers_for: Callable[[str | None], dict[str, str]] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, drain for up to `grace` seconds, and return; main thread only.
 
@@ -879,6 +894,7 @@ def serve(
         trusted_hosts=trusted_hosts,
         control_prefix=control_prefix,
         on_refused=on_refused,
+        headers_for=headers_for,
     )
     server.grace = grace
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from store import Clock, NewId, NewStore, Store
 
 from .contract import Contract
 from .control import control_routes
-from .cors import allow_origins, check_origins
+from .cors import allow_origins, check_origins, grants
 from .coverage import Coverage
 from .faults import Fault, Forced, preferred_status
 from .grease import MAX_SEED, Greasing, parse_axes, vary
@@ -24,7 +25,7 @@ from .pact import Records, States
 from .seed import Seed
 from .world import TooManyWorlds, World, WorldClock, Worlds
 
-__all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "install", "parse_axes"]
+__all__ = ["MAX_SEED", "OPEN_PATHS", "check_origins", "grants", "install", "parse_axes"]
 
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
 CONTRACT = Path(__file__).with_name("openapi.json")
@@ -41,11 +42,11 @@ def is_recorded(path: str) -> bool:
     return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
 
 
-def status_told(response: Response) -> str:
-    """The status in the representation of a deployment, in the service's own spelling."""
-    body: bytes = b"".join(response.response)  # type: ignore[arg-type]
-    _, _, rest = body.partition(b'"status": "')
-    return rest[: rest.index(b'"')].decode()
+@lru_cache(maxsize=1024)
+def status_in(deployment: bytes) -> str:
+    """The status in the representation of a deployment."""
+    status: str = json.loads(deployment)["status"]
+    return status
 
 
 class NoWorld(HTTPException):
@@ -91,8 +92,8 @@ def install(
         world_clock, greasing = WorldClock(clock), Greasing(grease, grease_seed)
 
         def id_of_world(prefix: str) -> str:
-            given = new_id(prefix)
-            return greasing.on.new_id(given) if greasing.on else given
+            given, on = new_id(prefix), greasing.on
+            return on.new_id(given) if on else given
 
         store = new_store(world_clock, id_of_world)
         store.reset(*records(seed if of is None else of, world_clock()))
@@ -169,10 +170,9 @@ def install(
         shown = None
         is_shown = outcome == 200 and asked.method == "GET"
         if is_shown and operation and operation.id == "getDeployment":
-            shown = status_told(response)
-        applied: tuple[str, ...] = ()
-        if entered.greasing.on:
-            applied = vary(entered.greasing.on, response, v1, asked)
+            shown = status_in(b"".join(response.response))  # type: ignore[arg-type]
+        greasing = entered.greasing.on
+        applied = vary(greasing, response, v1, asked) if greasing else ()
         fault: Fault | None = environ.get("stub.fault")
         if fault is not None:
             fault.spoil(response, sleep, environ.get("server.close", lambda: None))

@@ -185,7 +185,8 @@ def read_change() -> tuple[str, dict[str, Any], str]:
     if request.get_data():
         _, document = read_json()
     else:
-        query = request.args.to_dict()
+        # It has no null: what is empty there is not given.
+        query = {name: value for name, value in request.args.items() if value or name == "state"}
         document = {name: query.pop(name) for name in ("state", "action") if name in query}
         document["params"] = query
     state, action = document.get("state"), document.get("action")

@@ -16,7 +16,7 @@ def check_origins(origins: Iterable[str]) -> None:
     That is in lower case and without the scheme's own port (RFC 6454 §6.2).
     """
     for origin in origins:
-        host = r"(?:\[[0-9a-f:.]+\]|[^/?#@:*\[\]\sA-Z]+)"
+        host = r"(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)"
         is_origin = re.fullmatch(rf"[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?", origin)
         if origin != "*" and (not is_origin or re.match("http:.*:80$|https:.*:443$", origin)):
             raise ValueError(
@@ -25,19 +25,23 @@ def check_origins(origins: Iterable[str]) -> None:
             )
 
 
+def grants(origins: Collection[str], origin: str | None) -> dict[str, str]:
+    """The headers by which a page of this origin, if it is one of `origins`, may read an answer."""
+    if origin is None or ("*" not in origins and origin not in origins):
+        return {}
+    return {
+        "Access-Control-Allow-Origin": "*" if "*" in origins else origin,
+        "Access-Control-Expose-Headers": EXPOSED,
+        "Vary": "Origin",
+    }
+
+
 def allow_origins(app: Flask, origins: Collection[str]) -> None:
     """Let pages of these origins call the app; `*` is any."""
     check_origins(origins)
-    allowed = frozenset(origins)
 
     def granted() -> dict[str, str]:
-        origin = request.headers.get("Origin")
-        if origin is None or not allowed & {origin, "*"}:
-            return {}
-        return {
-            "Access-Control-Allow-Origin": "*" if "*" in allowed else origin,
-            "Vary": "Origin",
-        }
+        return grants(origins, request.headers.get("Origin"))
 
     def answer_preflight() -> Response | None:
         if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
@@ -57,8 +61,7 @@ def allow_origins(app: Flask, origins: Collection[str]) -> None:
 
     @app.after_request
     def grant(response: Response) -> Response:
-        if headers := granted():
-            response.headers.update({**headers, "Access-Control-Expose-Headers": EXPOSED})
+        response.headers.update(granted())
         return response
 
     # A browser sends no token with a preflight: it must be met before the bearer check.

@@ -59,7 +59,7 @@ def parse_axes(text: str) -> tuple[str, ...]:
         return TIER_1 if text == "tier1" else AXES
     asked = [axis.strip() for axis in text.split(",")]
     if unknown := [axis for axis in asked if axis not in AXES]:
-        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}")
+        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
     return in_order(asked)
 
 

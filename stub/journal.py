@@ -27,22 +27,30 @@ MAX_SENTENCE = 160
 MAX_TRIED = 8
 MAX_TRIED_LENGTH = 600  # characters, of all together
 MIN_TRIED_LENGTH = 3  # to look for less would leave nothing of an entry
-MARGIN = 2048  # characters that are looked at beyond those that are shown
+MARGIN = 16 * 1024  # characters that are looked at beyond those that are shown
 MAX_PLAIN = 1000
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 SCHEMES = frozenset({"", "bearer", "basic", "digest", "token"})
-_SECRET_FIELD = re.compile("authorization|token|api-?key|cookie|secret|password|jwt", re.IGNORECASE)
-_NAMES = (
-    *("bearer", "token", "authorization", "secret", "password", "jwt"),
-    *("api_key", "api-key", "apikey"),
+_SECRET_FIELD = re.compile(
+    "authorization|(?:^|-)auth(?:-|$)|token|api-?key|cookie|secret|password|jwt", re.IGNORECASE
 )
-# No two parts of it match the same text twice over: it is linear in whatever is sent.
+_NAMES = ("bearer", "token", "auth", "secret", "password", "jwt", "key")
+# `token=…`, `"api_key": "…"`, `Authorization: Bearer …`. No two parts of it match the same text
+# twice over: it is linear in whatever is sent.
 _PASSED = re.compile(
-    rf"""(?:(?:{"|".join(_NAMES)})[\s=:+"'\\]+)+([^&\s"'\\,;{{}}\[\]]{{3,}})""", re.IGNORECASE
+    r"""
+    (?: (?: bearer [\s=:+"'\\(]
+          | (?:token|auth|authorization|secret|password|jwt|api[_-]?key) ["'\\\s]* [=:/]
+        ) [\s=:+"'\\/\[{(]*
+        (?: (?:bearer|basic|digest|token) [\s=:+"'\\]+ )*
+    )+
+    ( [^&\s"'\\,;{}\[\]]{3,} )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 Redact = Callable[[str, Iterable[str]], str]
-"""Takes out of a text each valid token, and each of those that were tried, longest first."""
+"""Takes out of a text each valid token, and each of those that were tried."""
 
 
 class Asked(NamedTuple):
@@ -59,14 +67,10 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """What header fields there are, but for Authorization: names, those of secrets apart.
+    """What header fields there are, but for Authorization: key in an environment and name."""
 
-    `read` gives the values of `names` in an environment.
-    """
-
-    read: Callable[[dict[str, Any]], tuple[str, ...]]
-    names: tuple[str, ...]
-    secret: tuple[str, ...]
+    told: tuple[tuple[str, str], ...]
+    secret: tuple[tuple[str, str], ...]
 
 
 class Entry(NamedTuple):
@@ -139,31 +143,31 @@ class Describer:
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
-        # A client sends the same fields again and again: here are those with nothing to redact.
-        self._plain: dict[tuple[Any, ...], dict[str, str]] = {}
+        # A client sends the same again and again: here are fields with nothing to redact.
+        self._plain_fields: dict[tuple[Any, ...], dict[str, str]] = {}
+        self._is_plain = lru_cache(MAX_PLAIN)(self._has_nothing_to_redact)
 
     def describe(self, request: Request, operation: Operation | None, is_let_in: bool) -> Asked:
         environ: dict[str, Any] = request.environ
         fields = header_fields(tuple(environ))
-        values = fields.read(environ)
+        values = [environ[key] for key, _ in fields.told]
         method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
         path = get_path_info(environ)  # not request.path, of which Werkzeug drops leading slashes
         body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
-        rest = f"{path}\n{query}\n{body}"
-        headers = self._plain.get((fields, values)) if is_let_in else None
+        rest = f"{path}&{query}&{body}"
         clean: Clean = unchanged
-        if headers is None or not self._is_plain(rest):
-            tried = tried_tokens("\n".join((rest, *values)))
-            if not is_let_in:
-                tried |= tried_words(environ.get("HTTP_AUTHORIZATION", ""))
-            clean = self._cleaner(tried)
-            authorization = environ.get("HTTP_AUTHORIZATION", "")
-            headers = headers_of(authorization, fields, values, clean)
-            as_they_are = headers_of(authorization, fields, values, unchanged)
-            if is_let_in and not tried and headers == as_they_are:
-                if len(self._plain) >= MAX_PLAIN:
-                    self._plain.clear()
-                self._plain[fields, values] = headers
+        sent = (fields, *values)
+        is_plain = is_let_in and not fields.secret
+        headers = self._plain_fields.get(sent) if is_plain else None
+        if headers is None or len(rest) > MAX_TARGET // 4 or not self._is_plain(rest):
+            clean = self._cleaner(tried_in(environ, fields, is_let_in, [rest, *values]))
+            headers = headers_of(environ, fields, clean)
+            as_sent = headers_of(environ, fields, unchanged)
+            text = "&".join([*as_sent, *as_sent.values()])
+            if is_plain and len(text) <= MAX_HEADERS // 4 and self._has_nothing_to_redact(text):
+                if len(self._plain_fields) >= MAX_PLAIN:
+                    self._plain_fields.clear()
+                self._plain_fields[sent] = as_sent
         if method not in METHODS:  # those are our own words, whatever was tried
             method = clean(method, MAX_TARGET)
         path = clean(path, MAX_TARGET)
@@ -177,22 +181,16 @@ class Describer:
             told(find_violations(operation, request, is_let_in, f"{method} {path}")),
         )
 
-    def _is_plain(self, text: str) -> bool:
-        """Whether there is nothing to redact, and nothing to cut either."""
-        return (
-            len(text) <= MAX_TARGET // 4
-            and not tried_tokens(text)
-            and self._redact(text, ()) == text
-        )
+    def _has_nothing_to_redact(self, text: str) -> bool:
+        return not tried_tokens(text) and self._redact(text, ()) == text
 
     def _cleaner(self, tried: set[str]) -> Clean:
         if len(tried) > MAX_TRIED or sum(map(len, tried)) > MAX_TRIED_LENGTH:
             # To look for so much would cost more than what is told is worth.
             return lambda text, size: "***" if text else text
-        longest_first = sorted(tried, key=len, reverse=True)
 
         def clean(text: str, size: int) -> str:
-            seen = self._redact(text[: size + MARGIN], longest_first)
+            seen = self._redact(text[: size + MARGIN], tried)
             if len(text) > size + MARGIN:
                 seen = seen[:-MARGIN]  # which may end within a token
             return cut(seen, size)
@@ -200,15 +198,34 @@ class Describer:
         return clean
 
 
-def headers_of(
-    authorization: str, fields: Fields, values: tuple[str, ...], clean: Clean
-) -> dict[str, str]:
-    """The header fields; `values` is what `fields` read."""
-    headers = [*zip(fields.names, values, strict=True), *((name, "***") for name in fields.secret)]
-    if authorization:
+def tried_in(
+    environ: dict[str, Any], fields: Fields, is_let_in: bool, texts: Iterable[str]
+) -> set[str]:
+    """All that a request tries as a token."""
+    secrets = {key: environ[key] for key, _ in fields.secret}
+    if not is_let_in:
+        secrets["HTTP_AUTHORIZATION"] = environ.get("HTTP_AUTHORIZATION", "")
+    # What looks like a cookie's token is one: the rest of it is nobody's secret.
+    tried = tried_tokens("&".join([*texts, secrets.pop("HTTP_COOKIE", "")]))
+    return tried.union(*map(tried_words, secrets.values()))
+
+
+def headers_of(environ: dict[str, Any], fields: Fields, clean: Clean) -> dict[str, str]:
+    """The header fields, as many as `MAX_HEADERS` bytes hold."""
+    headers = [(name, environ[key]) for key, name in fields.told]
+    headers += [(name, "***") for _, name in fields.secret]
+    if authorization := environ.get("HTTP_AUTHORIZATION"):
         is_bearer = authorization[:7].lower() == "bearer "
         headers.insert(0, ("Authorization", "Bearer ***" if is_bearer else "***"))
-    return fit(headers, clean)
+    room = MAX_HEADERS
+    kept = {}
+    for name, value in headers:
+        name = clean(name, room)
+        kept[name] = clean(value, room - len(name))
+        room -= len(name) + len(kept[name])
+        if room <= 0:
+            break
+    return kept
 
 
 def unchanged(text: str, size: int) -> str:
@@ -239,10 +256,11 @@ def tried_tokens(text: str) -> set[str]:
 
 
 def tried_words(header: str) -> set[str]:
-    """What an Authorization header tries as a token, in whatever form."""
-    text = f"{header} {unquote(header)}"
-    words = {*re.split(r"""[\s,;:="']+""", text), *re.split(r"[^A-Za-z0-9._~+/-]+", text)}
-    words |= {re.sub("^bearer[-_]?", "", word, flags=re.IGNORECASE) for word in words}
+    """What an Authorization header, or one like it, tries as a token, in whatever form."""
+    as_utf_8 = header.encode("latin-1", "replace").decode(errors="replace")
+    text = f"{header} {unquote(header)} {as_utf_8}"
+    words = {*re.split(r"""[\s,;:="']+""", text), *re.split(r"[^\w.~+/-]+", text)}
+    words |= {re.sub(r"^bearer[^A-Za-z0-9]*", "", word, flags=re.IGNORECASE) for word in words}
     words |= {word.rpartition(".")[0] for word in words}  # without the name of a world
     return {word for word in words if len(word) >= MIN_TRIED_LENGTH and word.lower() not in SCHEMES}
 
@@ -256,26 +274,11 @@ def header_fields(environ: tuple[str, ...]) -> Fields:
         if (key.startswith("HTTP_") and key != "HTTP_AUTHORIZATION")
         or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
     }
-    secret = tuple(name for name in names.values() if _SECRET_FIELD.search(name))
-    keys = [key for key, name in names.items() if name not in secret]
-
-    def read(environ: dict[str, Any]) -> tuple[str, ...]:
-        return tuple([environ[key] for key in keys])
-
-    return Fields(read, tuple(names[key] for key in keys), secret)
-
-
-def fit(headers: Iterable[tuple[str, str]], clean: Clean) -> dict[str, str]:
-    """As many of the headers as `MAX_HEADERS` bytes hold."""
-    room = MAX_HEADERS
-    kept = {}
-    for name, value in headers:
-        name = clean(name, room)
-        kept[name] = clean(value, room - len(name))
-        room -= len(name) + len(kept[name])
-        if room <= 0:
-            break
-    return kept
+    secret = {key for key, name in names.items() if _SECRET_FIELD.search(name)}
+    return Fields(
+        tuple((key, name) for key, name in names.items() if key not in secret),
+        tuple((key, name) for key, name in names.items() if key in secret),
+    )
 
 
 def told(sentences: Iterable[str]) -> tuple[str, ...]:

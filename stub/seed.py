@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from body import (
     MAX_BYTES,
     MAX_DEPTH,
+    MAX_ERRORS,
     NO_OBJECT,
     FieldError,
     check_project,
@@ -112,7 +114,7 @@ EMPTY = Seed()
 
 def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed that a JSON value describes, or `SeedError` with all its errors."""
-    if errors := list(check_seed(document, max_projects)):
+    if errors := list(islice(check_seed(document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
     return Seed(
         tuple(
@@ -156,7 +158,7 @@ def read_states(path: Path, *, max_projects: int = MAX_PROJECTS) -> dict[str, Se
         ]
         if errors:
             raise SeedError(errors)
-        return {name: make_seed(each) for name, each in document.items()}
+        return {name: make_seed(each, max_projects=max_projects) for name, each in document.items()}
 
     return read_file(path, make)
 
@@ -188,6 +190,7 @@ def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
         projects = []
     if len(projects) > max_projects:
         yield FieldError("/projects", f"must have at most {max_projects} items")
+        return
     for index, project in enumerate(projects):
         yield from under(("projects", index), _check_seed_project(project))
     yield from _repeated("projects", projects, "id")

@@ -4,7 +4,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import BEARER
+from tests.conftest import BEARER, program
+from tests.wire import Connection
 
 PAGE = "http://localhost:5173"
 ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
@@ -73,6 +74,17 @@ def test_anything_else_is_as_if_it_were_off(browser: FlaskClient, headers: dict[
             assert cors_headers(here) == {}
 
 
+def test_so_may_the_answers_of_the_server_itself() -> None:
+    with program("--cors-origin", PAGE) as (_, url):
+        for origin in (PAGE, "http://elsewhere"):
+            with Connection(int(url.rpartition(":")[2])) as page:
+                page.send(f"GET / HTTP/1.1\r\nHost: a.invalid\r\nOrigin: {origin}\r\n\r\n".encode())
+                reply = page.reply()
+            assert reply.status == 400
+            told = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
+            assert (told <= reply.headers.items()) == (origin == PAGE)
+
+
 def test_any_origin_is_a_star() -> None:
     browser = create_app(cors_origins=["*"]).test_client()
     response = browser.get("/_stub/health", headers={"Origin": "https://anywhere"})
@@ -95,6 +107,7 @@ def test_any_origin_is_a_star() -> None:
         "https://*.example",
         "http://a:b",
         "http://a:",
+        "http://\u00fc",
     ],
 )
 def test_what_is_no_origin_is_refused_at_the_start(origin: str) -> None:

@@ -177,6 +177,12 @@ def test_no_token_is_in_any_part(spelled: str) -> None:
         ("Bearer tr1ed.job-42", "", ""),
         ("Bearertr1ed", "", ""),
         ("Bearer (tr1ed)", "", ""),
+        ("Bearer+tr1ed", "", ""),
+        ("Bearer.tr1ed", "", ""),
+        ("Bearer dev-token", "auth=tr1ed", ""),
+        ("Bearer dev-token", "a=/token/tr1ed", ""),
+        ("Bearer dev-token", "", '{"token": ["tr1ed"]}'),
+        ("Bearer dev-token", "", "Authorization: Token tr1ed"),
         ("Bearer dev-token", "token=tr1ed", ""),
         ("Bearer dev-token", "", '{"api_key": "tr1ed"}'),
         ("Bearer tr1ed;x", "", ""),
@@ -229,6 +235,58 @@ def test_no_header_shows_a_secret(stub: FlaskClient, headers: dict[str, str]) ->
         assert "tr1ed" not in shown
         assert "dev-token" not in shown.lower()
         assert "***" in shown
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "X-Auth-Token", "Proxy-Authorization", "X-Auth"])
+def test_what_a_header_of_a_secret_tries_is_looked_for_elsewhere(
+    stub: FlaskClient, name: str
+) -> None:
+    for _ in range(2):
+        stub.get("/v1/tr1ed?q=tr1ed", headers={name: "Basic tr1ed"})
+        assert "tr1ed" not in stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
+
+
+def test_a_token_beyond_ascii_is_looked_for_as_utf_8(stub: FlaskClient) -> None:
+    sent = {"HTTP_AUTHORIZATION": "Bearer ключ".encode().decode("latin-1")}
+    stub.get("/v1/ключ?q=%D0%BA%D0%BB%D1%8E%D1%87", environ_overrides=sent)
+    (entry,) = entries(stub)
+    assert (entry["path"], entry["query"]) == ("/v1/***", "q=***")
+
+
+def test_a_valid_token_is_redacted_whole_though_a_part_of_it_was_tried() -> None:
+    app = create_app(tokens=["s3cr3t-abcdef"])
+    for query, token in (("token=s3c", "s3cr3t-abcdef"), ("", "s3cr3t")):
+        client = control_client_of(app, token)
+        client.get(f"/v1/s3cr3t-abcdef?{query}", headers={"X-Note": "s3cr3t-abcdef"})
+    shown = control_client_of(app, "s3cr3t-abcdef").get("/_stub/requests").text
+    assert "abcdef" not in shown
+    assert shown.count('"/v1/***"') == 2
+
+
+@pytest.mark.parametrize("size", [401, 2500])
+def test_a_long_token_is_redacted_before_the_cut(size: int) -> None:
+    token = size * "k"
+    stub = control_client_of(create_app(tokens=[token]), token)
+    spelled = "".join(f"\\u{ord(char):04x}" for char in token)
+    for sent in (token, spelled):
+        stub.post("/v1/projects", data=4000 * " " + sent)
+    assert {entry["body"].strip() for entry in entries(stub)} == {"***"}
+
+
+def test_a_token_encoded_over_and_over_hides_the_part(stub: FlaskClient) -> None:
+    once = "".join(f"%{ord(char):02x}" for char in "dev-token")
+    twice = "".join(f"%{ord(char):02x}" for char in once)
+    stub.get(f"/v1/projects?a={twice}")
+    assert "%" not in entries(stub)[0]["query"]
+
+
+def test_a_word_that_ends_a_part_is_no_token(stub: FlaskClient) -> None:
+    stub.get("/v1/deployments/my-token?sort=token")
+    stub.post("/v1/projects", data='{"name": "token projects"}')
+    first, second = entries(stub)
+    assert first["headers"]["Host"] == "localhost"
+    assert (first["path"], first["query"]) == ("/v1/deployments/my-token", "sort=token")
+    assert (second["path"], second["body"]) == ("/v1/projects", '{"name": "token projects"}')
 
 
 def test_a_token_in_another_encoding_is_in_no_part(stub: FlaskClient) -> None:
