@@ -125,13 +125,9 @@ def find_unpromised(
     return found
 
 
-def find_violations(
-    operation: Operation | None, request: Request, is_let_in: bool, target: str
-) -> list[str]:
+def find_violations(operation: Operation | None, request: Request, target: str) -> list[str]:
     """Which rules of the interface (§4, §5, §9) the request breaks; `target` is told of it."""
     found: list[str] = []
-    if is_let_in and operation:
-        return found
     what = operation.id if operation else "no operation"
     header = request.environ.get("HTTP_AUTHORIZATION", "")
     if not header:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -67,10 +68,14 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """What header fields there are, but for Authorization: key in an environment and name."""
+    """What header fields there are, but for Authorization: key in an environment and name.
+
+    `read` gives method, path and query, and the values of those told.
+    """
 
     told: tuple[tuple[str, str], ...]
     secret: tuple[tuple[str, str], ...]
+    read: Callable[[dict[str, Any]], tuple[str, ...]]
 
 
 class Entry(NamedTuple):
@@ -107,7 +112,7 @@ class Journal:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._entries: deque[tuple[int, Entry]] = deque(maxlen=MAX_ENTRIES)
+        self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
         self._number = 0
         self._dropped = 0
 
@@ -116,7 +121,7 @@ class Journal:
         with self._lock:
             self._number += 1
             self._dropped += len(self._entries) == MAX_ENTRIES
-            self._entries.append((self._number, entry))
+            self._entries.append(entry)
             return self._number
 
     def documents(
@@ -125,9 +130,10 @@ class Journal:
         """The entries kept, oldest first, and how many were dropped to make room."""
         with self._lock:
             entries, dropped = list(self._entries), self._dropped
+            first = self._number - len(entries) + 1
         return [
             entry.document(number)
-            for number, entry in entries
+            for number, entry in enumerate(entries, first)
             if operation in (None, entry.operation) and status in (None, entry.status)
         ], dropped
 
@@ -143,46 +149,56 @@ class Describer:
 
     def __init__(self, redact: Redact) -> None:
         self._redact = redact
-        # A client sends the same again and again: here are fields with nothing to redact.
+        # A client sends the same again and again: here is what there is nothing to redact in.
+        self._plain: dict[tuple[Any, ...], Asked] = {}
         self._plain_fields: dict[tuple[Any, ...], dict[str, str]] = {}
-        self._is_plain = lru_cache(MAX_PLAIN)(self._has_nothing_to_redact)
 
     def describe(self, request: Request, operation: Operation | None, is_let_in: bool) -> Asked:
         environ: dict[str, Any] = request.environ
         fields = header_fields(tuple(environ))
-        values = [environ[key] for key, _ in fields.told]
-        method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
-        path = get_path_info(environ)  # not request.path, of which Werkzeug drops leading slashes
+        said = fields.read(environ)
         body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
+        is_usual = is_let_in and not fields.secret
+        if is_usual and not body and (fields, said) in self._plain:
+            return self._plain[fields, said]
+        method, _, query, *values = said
+        path = get_path_info(environ)  # not request.path, of which Werkzeug drops leading slashes
         rest = f"{path}&{query}&{body}"
         clean: Clean = unchanged
         sent = (fields, *values)
-        is_plain = is_let_in and not fields.secret
-        headers = self._plain_fields.get(sent) if is_plain else None
-        if headers is None or len(rest) > MAX_TARGET // 4 or not self._is_plain(rest):
+        headers = self._plain_fields.get(sent) if is_usual else None
+        if headers is None or not self._is_plain(rest, MAX_TARGET):
             clean = self._cleaner(tried_in(environ, fields, is_let_in, [rest, *values]))
             headers = headers_of(environ, fields, clean)
             as_sent = headers_of(environ, fields, unchanged)
             text = "&".join([*as_sent, *as_sent.values()])
-            if is_plain and len(text) <= MAX_HEADERS // 4 and self._has_nothing_to_redact(text):
-                if len(self._plain_fields) >= MAX_PLAIN:
-                    self._plain_fields.clear()
-                self._plain_fields[sent] = as_sent
+            if is_usual and self._is_plain(text, MAX_HEADERS):
+                keep(self._plain_fields, sent, as_sent)
         if method not in METHODS:  # those are our own words, whatever was tried
             method = clean(method, MAX_TARGET)
         path = clean(path, MAX_TARGET)
-        return Asked(
+        leaned_on: tuple[str, ...] = ()
+        broken: tuple[str, ...] = ()
+        if query or body or method == "HEAD":
+            leaned_on = told(find_unpromised(operation, request, body, clean))
+        if operation is None or not is_let_in:
+            broken = told(find_violations(operation, request, f"{method} {path}"))
+        asked = Asked(
             method,
             path,
             clean(query, MAX_TARGET),
             headers,
             clean(body, MAX_BODY),
-            told(find_unpromised(operation, request, body, clean)),
-            told(find_violations(operation, request, is_let_in, f"{method} {path}")),
+            leaned_on,
+            broken,
         )
+        if clean is unchanged and not body:
+            keep(self._plain, (fields, said), asked)
+        return asked
 
-    def _has_nothing_to_redact(self, text: str) -> bool:
-        return not tried_tokens(text) and self._redact(text, ()) == text
+    def _is_plain(self, text: str, size: int) -> bool:
+        """Whether there is nothing to redact, and nothing to cut in UTF-8 either."""
+        return len(text) <= size // 4 and not tried_tokens(text) and self._redact(text, ()) == text
 
     def _cleaner(self, tried: set[str]) -> Clean:
         if len(tried) > MAX_TRIED or sum(map(len, tried)) > MAX_TRIED_LENGTH:
@@ -196,6 +212,13 @@ class Describer:
             return cut(seen, size)
 
         return clean
+
+
+def keep(known: dict[tuple[Any, ...], Any], key: tuple[Any, ...], value: Any) -> None:
+    """Remember a value, or begin anew where there are too many."""
+    if len(known) >= MAX_PLAIN:
+        known.clear()
+    known[key] = value
 
 
 def tried_in(
@@ -275,10 +298,9 @@ def header_fields(environ: tuple[str, ...]) -> Fields:
         or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
     }
     secret = {key for key, name in names.items() if _SECRET_FIELD.search(name)}
-    return Fields(
-        tuple((key, name) for key, name in names.items() if key not in secret),
-        tuple((key, name) for key, name in names.items() if key in secret),
-    )
+    told = tuple((key, name) for key, name in names.items() if key not in secret)
+    read = itemgetter("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", *(key for key, _ in told))
+    return Fields(told, tuple((key, names[key]) for key in names if key in secret), read)
 
 
 def told(sentences: Iterable[str]) -> tuple[str, ...]:
