@@ -159,11 +159,12 @@ class Describer:
         said = fields.read(environ)
         body = text_of_body(request) if "CONTENT_LENGTH" in environ else ""
         is_usual = is_let_in and not fields.secret
-        if is_usual and not body and (fields, said) in self._plain:
-            return self._plain[fields, said]
+        known = self._plain.get((fields, said)) if is_usual and not body else None
+        if known is not None:
+            return known
         method, _, query, *values = said
         path = get_path_info(environ)  # not request.path, of which Werkzeug drops leading slashes
-        rest = f"{path}&{query}&{body}"
+        rest = f"{method}&{path}&{query}&{body}"
         clean: Clean = unchanged
         sent = (fields, *values)
         headers = self._plain_fields.get(sent) if is_usual else None

@@ -263,6 +263,14 @@ def test_a_valid_token_is_redacted_whole_though_a_part_of_it_was_tried() -> None
     assert shown.count('"/v1/***"') == 2
 
 
+def test_a_token_is_redacted_though_what_is_around_it_is_as_ever() -> None:
+    stub = control_client_of(create_app(tokens=["S3CR-3T"]), "S3CR-3T")
+    for method, path in (("GET", ""), ("GET", "?S3CR-3T"), ("S3CR-3T", ""), ("GET", "/S3CR-3T")):
+        stub.open(f"/v1/projects{path}", method=method)
+    assert "S3CR-3T" not in stub.get("/_stub/requests").text
+    assert [entry["method"] for entry in entries(stub)] == ["GET", "GET", "***", "GET"]
+
+
 @pytest.mark.parametrize("size", [401, 2500])
 def test_a_long_token_is_redacted_before_the_cut(size: int) -> None:
     token = size * "k"
