@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -77,9 +78,7 @@ def refuse(errors: Iterable[FieldError]) -> None:
 def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
     """The text of the request's body and its object, or 415, 413, 400 or 422, in this order."""
     environ: dict[str, Any] = request.environ
-    media_type, *parameters = environ.get("CONTENT_TYPE", "").lower().split(";")
-    charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
-    if media_type.strip() != "application/json" or not {*charsets} <= UTF_8:
+    if not is_json(environ.get("CONTENT_TYPE", "")):
         raise WrongMediaType("Send `Content-Type: application/json`, in UTF-8.")
     if environ.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
         raise WrongMediaType("Send the body as it is, without a Content-Encoding.")
@@ -96,6 +95,14 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
     if not isinstance(document, dict):
         raise InvalidBody([NO_OBJECT])
     return text, document
+
+
+@lru_cache(maxsize=64)
+def is_json(content_type: str) -> bool:
+    """Whether a Content-Type is that of JSON, in UTF-8."""
+    media_type, *parameters = content_type.lower().split(";")
+    charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
+    return media_type.strip() == "application/json" and {*charsets} <= UTF_8
 
 
 def place(error: json.JSONDecodeError) -> str:

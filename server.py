@@ -416,6 +416,7 @@ class Answer(Task):
                 return
             self.channel.write_soon(head)
         super().write(data)
+        self.channel.server.pull_trigger()  # the next piece may be long in coming
 
 
 class AppTask(Answer, WSGITask):

@@ -3,7 +3,6 @@
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -259,9 +258,10 @@ def unchanged(text: str, size: int) -> str:
 
 def text_of_body(request: Request) -> str:
     """The body as text; without zeros, so that a token in UTF-16 is found, too."""
-    with suppress(ClientDisconnected):
+    try:
         return request.get_data().decode(errors="replace").replace("\0", "")
-    return ""
+    except ClientDisconnected:
+        return ""
 
 
 def tried_tokens(text: str) -> set[str]:

@@ -736,6 +736,33 @@ def test_a_request_that_arrives_byte_by_byte_is_read_alike(raw: bytes) -> None:
     assert read(bytes([byte]) for byte in raw) == read([raw])
 
 
+def test_few_threads_take_turns_when_few_are_needed() -> None:
+    served: set[int] = set()
+
+    def note(environ: Any, start_response: Any) -> list[bytes]:
+        served.add(threading.get_ident())
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    with running(note, threads=16) as it, Connection(it.effective_port) as client:
+        for _ in range(48):
+            client.send(get("/", "Host: localhost"))
+            client.reply()
+    assert len(served) < 8
+
+
+def test_a_piece_is_sent_before_the_next_is_there(
+    monkeypatch: pytest.MonkeyPatch, serve: Callable[..., int], gate: Gate
+) -> None:
+    monkeypatch.setattr("server.TICK", 60)
+    port = serve()
+    with Connection(port) as one, Connection(port) as other:
+        one.send(get("/", "Host: localhost"))
+        one.reply()
+        other.send(get("/until-gone/x", "Host: localhost"))
+        other.until(b"first")
+
+
 def test_slow_requests_leave_the_control_lane_free(serve: Callable[..., int], gate: Gate) -> None:
     port = serve(threads=2, control_prefix="/control/")
     with ExitStack() as stack:
