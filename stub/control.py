@@ -50,6 +50,10 @@ def control_routes(
     def tell(document: Any, status: int = 200) -> Response:
         return answer(json.dumps(document).encode(), status)
 
+    def store_here() -> Store:
+        """The store of the request's world, which a body that is refused need not have made."""
+        return world().store
+
     @routes.post("/reset")
     def reset_world() -> Response:
         seed = None
@@ -65,9 +69,9 @@ def control_routes(
     @routes.put("/deployments/<deployment_id>")
     def put_deployment(deployment_id: str) -> Response:
         _, document = read_json()
-        store = world().store
         while True:
-            refuse(check_deployment(deployment_id, document, store))
+            refuse(check_deployment(deployment_id, document, store_here))
+            store = store_here()
             with suppress(UnknownProject):  # if it was there a moment ago, look again
                 deployment, is_new = store.put_deployment(
                     deployment_id, read_timeline(document), document.get("project_id")
@@ -144,7 +148,7 @@ def control_routes(
             return tell({})
         # Never 5xx here: the verifier would ask again for two minutes.
         try:
-            return tell(states.set_up(state, params, world().store, records))
+            return tell(states.set_up(state, params, store_here, records))
         except StoreFull:
             raise InvalidBody([FieldError("/params", "asks for more than there is room")]) from None
         except HTTPException as error:
@@ -162,7 +166,7 @@ def no_content() -> Response:
 
 
 def check_deployment(
-    deployment_id: str, document: dict[str, Any], store: Store
+    deployment_id: str, document: dict[str, Any], store: Callable[[], Store]
 ) -> Iterator[FieldError]:
     if not is_id(deployment_id):
         yield FieldError("", f"has no place at this path, whose id {ID_RULE}")

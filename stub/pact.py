@@ -33,45 +33,47 @@ class States:
             "a deployment exists": a_deployment,
         }
 
-    def set_up(self, state: str, params: dict[str, Any], store: Store, records: Records) -> Values:
+    def set_up(
+        self, state: str, params: dict[str, Any], store: Callable[[], Store], records: Records
+    ) -> Values:
         """Bring the state about, and give the values that it made, for the verifier to inject."""
         if state in self._own:
-            return add(self._own[state], store, records)
+            return add(self._own[state], store(), records)
         if state in self._built_in:
             return self._built_in[state](params, store)
         known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
         raise UnknownState(f"No provider state has this name. Known are {known}.")
 
 
-def no_projects(params: dict[str, Any], store: Store) -> Values:
-    store.remove_projects()
+def no_projects(params: dict[str, Any], store: Callable[[], Store]) -> Values:
+    store().remove_projects()
     return {}
 
 
-def a_project(params: dict[str, Any], store: Store) -> Values:
+def a_project(params: dict[str, Any], store: Callable[[], Store]) -> Values:
     """`name`; the project of that name, if there is one."""
     wanted = {"name": params["name"]} if "name" in params else {}
     refuse(under(("params",), check_project(wanted)))
     while True:
         with suppress(NameTaken):
-            return project_values(store.create_project(wanted["name"], json.dumps(wanted)))
-        for project in store.list_projects():  # if it is gone by now, it can be made
+            return project_values(store().create_project(wanted["name"], json.dumps(wanted)))
+        for project in store().list_projects():  # if it is gone by now, it can be made
             if project.name == wanted["name"]:
                 return project_values(project)
 
 
-def a_deployment(params: dict[str, Any], store: Store) -> Values:
+def a_deployment(params: dict[str, Any], store: Callable[[], Store]) -> Values:
     """`id`, `status` and perhaps `project_id`; it replaces one of that id."""
     project_id = params.get("project_id")
     while True:
         refuse(under(("params",), check_deployment(params, store)))
         with suppress(UnknownProject):  # if it was there a moment ago, look again
             timeline = (Stage(params["status"]),)
-            deployment, _ = store.put_deployment(params["id"], timeline, project_id)
-            return deployment_values(deployment, store)
+            deployment, _ = store().put_deployment(params["id"], timeline, project_id)
+            return deployment_values(deployment, store())
 
 
-def check_deployment(params: dict[str, Any], store: Store) -> Iterator[FieldError]:
+def check_deployment(params: dict[str, Any], store: Callable[[], Store]) -> Iterator[FieldError]:
     if not is_id(params.get("id")):
         yield FieldError("/id", ID_RULE)
     if not is_status(params.get("status")):
@@ -79,9 +81,9 @@ def check_deployment(params: dict[str, Any], store: Store) -> Iterator[FieldErro
     yield from check_project_id(params.get("project_id"), store)
 
 
-def check_project_id(project_id: Any, store: Store) -> Iterator[FieldError]:
+def check_project_id(project_id: Any, store: Callable[[], Store]) -> Iterator[FieldError]:
     """An error unless there is such a project, or none is asked for."""
-    if project_id is not None and all(each.id != project_id for each in store.list_projects()):
+    if project_id is not None and all(each.id != project_id for each in store().list_projects()):
         yield FieldError("/project_id", "must be the id of a project that exists")
 
 

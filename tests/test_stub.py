@@ -119,6 +119,25 @@ def test_1000_worlds_are_enough_and_a_bare_reset_frees_one(
     assert names(world("more")) == SAMPLE_NAMES
 
 
+def test_a_control_request_that_is_refused_makes_no_world(
+    world: Callable[[str], FlaskClient],
+) -> None:
+    for number in range(8 * 1001):
+        method, path, document = [
+            ("PUT", "deployments/x", {"status": 1}),
+            ("POST", "pact", {"state": "nope"}),
+            ("POST", "pact", {"state": "a project exists"}),
+            ("POST", "pact", {"state": "a deployment exists", "params": {"id": "x"}}),
+            ("POST", "clock", {"advance": -1}),
+            ("POST", "faults", {}),
+            ("PUT", "grease", {}),
+            ("POST", "reset", {"a": 1}),
+        ][number % 8]
+        response = world(str(number)).open(f"/_stub/{path}", method=method, json=document)
+        assert response.status_code in (404, 422)
+    assert names(world("more")) == SAMPLE_NAMES
+
+
 def test_without_the_stub_there_is_the_contract_and_nothing_else() -> None:
     app = create_app(with_stub=False, seed=read_seed(SAMPLE))
     rules = {rule.rule for rule in app.url_map.iter_rules()}
