@@ -82,7 +82,7 @@ class BearerAuth:
         for token in tokens:
             if is_spelled or token.lower() in lower:
                 text = spelled(token).sub("***", text)
-                if "%25" in text and token.lower() in unquote(unquote(text)).lower():
+                if "%" in text and token.lower() in unquote(unquote(text)).lower():
                     return "***"
         return text
 
@@ -99,8 +99,9 @@ def spelled(token: str) -> re.Pattern[str]:
     pointer = {"~": "~0|", "/": "~1|"}
     return re.compile(
         "".join(
-            rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
-            rf"|%(?:25)*{ord(char):02x}|\\u{ord(char):04x})"
+            rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}|\\u{ord(char):04x}|"
+            + "".join(f"%(?:25)*{byte:02x}" for byte in char.encode(errors="replace"))
+            + ")"
             for char in token
         ),
         re.IGNORECASE,

@@ -401,6 +401,8 @@ class Answer(Task):
         server = self.channel.server
         if server.draining and len(self.channel.requests) == 1:
             self.set_close_on_finish()
+        if self.close_on_finish:
+            self.request.headers["CONNECTION"] = "close"  # or HTTP/1.0 is told both
         return super().build_response_header()
 
     def write(self, data: bytes) -> None:
@@ -427,6 +429,12 @@ class AppTask(Answer, WSGITask):
         # For an app that wants the connection closed: PEP 3333 forbids it the header.
         environ["server.close"] = self.set_close_on_finish
         return environ
+
+    def execute(self) -> None:
+        try:
+            super().execute()
+        finally:
+            self.environ = None  # it holds a method of this: that would wait for the collector
 
 
 class ProblemTask(Answer, ErrorTask):

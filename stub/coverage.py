@@ -52,8 +52,9 @@ class Coverage:
         """
         with self._lock:
             seen = (entry.operation, outcome, shown)
-            if shown is not None and len(self._seen) >= MAX_KINDS and seen not in self._seen:
-                seen = (entry.operation, outcome, OTHERS)
+            if len(self._seen) >= MAX_KINDS and seen not in self._seen:
+                declared = (None, *self._contract.statuses)
+                seen = (entry.operation, outcome, shown if shown in declared else OTHERS)
             self._seen[seen] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1

@@ -39,8 +39,8 @@ _NAMES = ("bearer", "token", "auth", "secret", "password", "jwt", "key")
 # twice over: it is linear in whatever is sent.
 _PASSED = re.compile(
     r"""
-    (?: (?: bearer [\s=:+"'\\(]
-          | (?:token|auth|authorization|secret|password|jwt|api[_-]?key) ["'\\\s]* [=:/]
+    (?: (?: (?:bearer|access_token["'\\]*) [\s=:+"'\\(]
+          | (?:token|auth|authorization|secret|password|jwt|api[_-]?key) ["'\\\s\[\]]* [=:/]
         ) [\s=:+"'\\/\[{(]*
         (?: (?:bearer|basic|digest|token) [\s=:+"'\\]+ )*
     )+
@@ -275,15 +275,18 @@ def tried_tokens(text: str) -> set[str]:
             break
     else:
         return set()
-    values: list[str] = _PASSED.findall(text)
-    return {value for value in values if value != "***" and value.lower() not in SCHEMES}
+    found = new = {*_PASSED.findall(text)}
+    while new and sum(map(len, found)) <= MAX_TRIED_LENGTH:  # one may be within another
+        new = {inner for value in new for inner in _PASSED.findall(value)} - found
+        found = found | new
+    return {value for value in found if value != "***" and value.lower() not in SCHEMES}
 
 
 def tried_words(header: str) -> set[str]:
     """What an Authorization header, or one like it, tries as a token, in whatever form."""
     as_utf_8 = header.encode("latin-1", "replace").decode(errors="replace")
     text = f"{header} {unquote(header)} {as_utf_8}"
-    words = {*re.split(r"""[\s,;:="']+""", text), *re.split(r"[^\w.~+/-]+", text)}
+    words = {*text.split(), *re.split(r"""[\s,;:="']+""", text), *re.split(r"[^\w.~+/-]+", text)}
     words |= {re.sub(r"^bearer[^A-Za-z0-9]*", "", word, flags=re.IGNORECASE) for word in words}
     words |= {word.rpartition(".")[0] for word in words}  # without the name of a world
     return {word for word in words if len(word) >= MIN_TRIED_LENGTH and word.lower() not in SCHEMES}

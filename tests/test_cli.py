@@ -248,11 +248,13 @@ def test_the_control_routes_are_left_out_by_either_name() -> None:
 def test_a_cut_answer_ends_its_connection() -> None:
     with program() as (_, url):
         for method, size, sent in (("GET", 5, 5), ("GET", 9999, None), ("HEAD", 0, 0)):
+            version, fields = ("1.0", "Connection: keep-alive\r\n") if size == 5 else ("1.1", "")
             assert ask(f"{url}/_stub/faults", data=b'{"cut": %d}' % size)[0] == 201
             with Connection(int(url.rpartition(":")[2])) as client:
-                asked = "/v1/deployments/dpl_failed HTTP/1.1\r\nHost: localhost\r\n"
+                asked = f"/v1/deployments/dpl_failed HTTP/{version}\r\nHost: localhost\r\n{fields}"
                 client.send(f"{method} {asked}Authorization: Bearer dev-token\r\n\r\n".encode())
                 head = client.until(b"\r\n\r\n")
+                assert head.count(b"Connection: ") == 1
                 while client.more():
                     pass
                 whole = int(re.search(rb"Content-Length: ([0-9]+)", head)[1])

@@ -178,6 +178,10 @@ def test_no_token_is_in_any_part(spelled: str) -> None:
         ("Bearertr1ed", "", ""),
         ("Bearer (tr1ed)", "", ""),
         ("Bearer+tr1ed", "", ""),
+        ("Bearer dev-token", "auth=http://x/cb?access_token=tr1ed", ""),
+        ("Bearer dev-token", "token=access_token=tr1ed", ""),
+        ("Bearer dev-token", "", 'form-data; name="access_token"\r\n\r\ntr1ed'),
+        ("Bearer dev-token", "access_token[]=tr1ed", ""),
         ("Bearer.tr1ed", "", ""),
         ("Bearer dev-token", "auth=tr1ed", ""),
         ("Bearer dev-token", "a=/token/tr1ed", ""),
@@ -246,6 +250,12 @@ def test_what_a_header_of_a_secret_tries_is_looked_for_elsewhere(
         assert "tr1ed" not in stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
 
 
+def test_a_token_of_short_pieces_is_looked_for_whole(stub: FlaskClient) -> None:
+    for token in ("a:b:cd", "k1,k2"):
+        stub.get(f"/v1/{token}?q={token}", headers={"Authorization": f"Bearer {token}"})
+    assert {(entry["path"], entry["query"]) for entry in entries(stub)} == {("/v1/***", "q=***")}
+
+
 def test_a_token_beyond_ascii_is_looked_for_as_utf_8(stub: FlaskClient) -> None:
     sent = {"HTTP_AUTHORIZATION": "Bearer ключ".encode().decode("latin-1")}
     stub.get("/v1/ключ?q=%D0%BA%D0%BB%D1%8E%D1%87", environ_overrides=sent)
@@ -284,8 +294,9 @@ def test_a_long_token_is_redacted_before_the_cut(size: int) -> None:
 def test_a_token_encoded_over_and_over_hides_the_part(stub: FlaskClient) -> None:
     once = "".join(f"%{ord(char):02x}" for char in "dev-token")
     twice = "".join(f"%{ord(char):02x}" for char in once)
-    stub.get(f"/v1/projects?a={twice}")
-    assert "%" not in entries(stub)[0]["query"]
+    for sent in (twice, "%%36%34ev-token"):
+        stub.get(f"/v1/projects?a={sent}")
+    assert all("%" not in entry["query"] for entry in entries(stub))
 
 
 def test_a_word_that_ends_a_part_is_no_token(stub: FlaskClient) -> None:
@@ -398,6 +409,18 @@ def test_kinds_are_bounded_and_the_rest_are_others(stub: FlaskClient) -> None:
     assert len(rows) == 1001
     assert rows[7] == {"what": "listProjects: query parameter p7", "count": 2, "example": 8}
     assert rows[-1] == {"what": "others", "count": 10, "example": 1001}
+
+
+def test_statuses_are_bounded_but_those_of_the_contract(stub: FlaskClient) -> None:
+    for number in range(1010):
+        stub.put("/_stub/deployments/x", json={"status": f"own-{number}"})
+        stub.get("/v1/deployments/x")
+    stub.get("/v1/deployments/dpl_queued")
+    told = coverage(stub)
+    assert len(told["deployment_statuses"]) == 1000 + 5 + 1
+    assert told["deployment_statuses"]["others"] == 10
+    assert told["deployment_statuses"]["queued"] == 1
+    assert told["operations"]["getDeployment"]["200"] == 1011
 
 
 def test_counts_are_exact_under_many_clients(app: Flask) -> None:
