@@ -100,14 +100,25 @@ class Project:
         object.__setattr__(self, "representation", text.encode())
 
 
+LIST_END = b"]}\n"
+
+
 class ProjectList(tuple[Project, ...]):
     """An immutable snapshot, oldest first; its wire form is made when first asked for, and kept."""
+
+    beginning: "ProjectList | None" = None
+    """An earlier one, of the first of these: its wire form need not be made again."""
 
     @cached_property
     def representation(self) -> bytes:
         """The wire form and a newline, which need not be added to megabytes once more."""
-        projects = b", ".join([project.representation for project in self])
-        return b'{"projects": [' + projects + b"]}\n"
+        known = self.beginning or ()
+        new = b", ".join([project.representation for project in self[len(known) :]])
+        self.beginning = None  # or it would hold on to all the earlier ones
+        if not known:
+            return b'{"projects": [' + new + LIST_END
+        parts = (memoryview(known.representation)[: -len(LIST_END)], b", ", new, LIST_END)
+        return b"".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +209,19 @@ class MemoryStore:
         self._timeline = running(pace)
         self._max_projects = max_projects
         self._lock = Lock()
-        self._snapshot: ProjectList | None = None
+        self._snapshot: ProjectList | None = None  # may lack those created since
         self.reset((), ())
 
     def list_projects(self) -> ProjectList:
         with self._lock:
-            if self._snapshot is None:
-                self._snapshot = ProjectList(self._projects.values())
-            return self._snapshot
+            before = self._snapshot
+            if before is not None and len(before) == len(self._projects):
+                return before
+            self._snapshot = now = ProjectList(self._projects.values())
+            if before is not None:
+                is_written = "representation" in vars(before)
+                now.beginning = before if is_written else before.beginning
+            return now
 
     def create_project(self, name: str, sent: str) -> Project:
         with self._lock:
@@ -220,7 +236,6 @@ class MemoryStore:
             self._projects[project_id] = project
             self._deployments[deployment_id] = deployment
             self._names.add(name)
-            self._snapshot = None
             return project
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
