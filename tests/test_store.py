@@ -457,17 +457,16 @@ TestAgainstTheModel = AgainstTheModel.TestCase
 
 
 def test_a_list_goes_on_from_one_that_was_written(store: Store) -> None:
-    for number in range(12):
+    for number in range(3):
         store.create_project(f"p{number}", json.dumps({"name": f"p{number}"}))
         projects = store.list_projects()
-        if number % 3:  # the others are never written
+        if number != 1:  # which is never written
             written = json.loads(projects.representation)["projects"]
-            assert [each["name"] for each in written] == [f"p{n}" for n in range(number + 1)]
+            assert [each["name"] for each in written] == ["p0", "p1", "p2"][: number + 1]
             assert [each["id"] for each in written] == [project.id for project in projects]
-        if number == 7:
-            store.put_deployment("x", (Stage("failed"),), projects[0].id)
+    store.put_deployment("x", (Stage("failed"),), projects[0].id)
     written = json.loads(store.list_projects().representation)["projects"]
-    assert written[0]["latest_deployment_id"] == "x"
+    assert [each["latest_deployment_id"] == "x" for each in written] == [True, False, False]
     store.remove_projects()
     store.create_project("new", '{"name": "new"}')
     assert store.list_projects().representation.count(b'"name"') == 1
