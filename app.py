@@ -106,6 +106,12 @@ class Answer(Response):
         return () if environ["REQUEST_METHOD"] == "HEAD" else body
 
 
+class Received(Request):
+    """A request as `server.py` lets it through, which limits the body and all else."""
+
+    max_content_length = None
+
+
 class NoSessions(SessionInterface):
     """Nothing is kept of a client between two requests."""
 
@@ -167,6 +173,7 @@ class Route(MapAdapter):
 class Service(Flask):
     """Flask for an API alone: no OPTIONS, no redirects and no debugging of its own."""
 
+    request_class = Received
     session_interface = NoSessions()
     report: Callable[[], str] = staticmethod(lambda: "")
 

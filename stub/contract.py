@@ -120,7 +120,8 @@ def find_unpromised(
         names = [name for name in request.args if name not in operation.query][:MAX_NAMES]
         found += [f"{operation.id}: query parameter {clean(name, MAX_NAME)}" for name in names]
     if body and operation.members:
-        names = [name for name in members_of(body) if name not in operation.members][:MAX_NAMES]
+        document = request.environ.get("app.document") or members_of(body)
+        names = [name for name in document if name not in operation.members][:MAX_NAMES]
         found += [f"{operation.id}: body member {clean(name, MAX_NAME)}" for name in names]
     return found
 

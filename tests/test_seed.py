@@ -42,6 +42,12 @@ def test_what_is_left_out_is_given_as_post_gives_it(clock: Clock) -> None:
     assert statuses == ["queued", "building", "succeeded"]
 
 
+def test_an_integer_keeps_its_value_and_its_sign(clock: Clock) -> None:
+    seed = parse_seed('{"projects": [{"name": "a", "x": -0, "y": 12345678901234567890}]}')
+    client = client_of(create_app(clock=clock, seed=seed))
+    assert '"x": -0.0, "y": 12345678901234567890}' in client.get("/v1/projects").text
+
+
 def test_a_projects_latest_deployment_is_the_last_that_names_it(clock: Clock) -> None:
     client = seeded(
         {
