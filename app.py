@@ -531,7 +531,9 @@ def cli(
         url = f"http://{in_brackets(host)}:{port}"
         with suppress(OSError):  # somebody may have closed it
             print(f"listening on {url}", flush=True)
-        token = DEFAULT_TOKEN if tokens == (DEFAULT_TOKEN,) else "$STUB_TOKEN"
+        token = "$STUB_TOKEN" if len(tokens) == 1 else "${STUB_TOKEN%% *}"  # the first of them
+        if tokens == (DEFAULT_TOKEN,):
+            token = DEFAULT_TOKEN
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         if grease:
             axes = ",".join(grease)

@@ -100,8 +100,9 @@ def add(seed: Seed, store: Store, records: Records) -> Values:
     store.add(*records(Seed(tuple(new), tuple(deployments)), store.now()))
     values: Values = {}
     names = {each.name for each in seed.projects}
+    ids = {each.id for each in seed.projects}
     for project in store.list_projects():
-        if project.name in names:
+        if project.name in names or project.id in ids:
             values |= project_values(project)
     for each in deployments:
         deployment = store.get_deployment(each.id)

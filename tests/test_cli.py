@@ -146,6 +146,16 @@ def test_tokens_are_repeatable_and_replace_the_published_one() -> None:
             assert statuses == [200, 200, 401]
 
 
+def test_of_several_tokens_the_hint_takes_the_first() -> None:
+    env = {"STUB_TOKEN": "one two"}
+    with program(quiet=False, env=env) as (process, url):
+        process.terminate()
+        hint = process.communicate(timeout=10)[1].splitlines()[0]
+    command = hint.removeprefix("try: curl").replace(url, "")
+    shown = subprocess.run(["sh", "-c", f"echo {command}"], env=env, capture_output=True, text=True)
+    assert shown.stdout == "-H Authorization: Bearer one /v1/projects\n"
+
+
 def test_any_address_will_do_with_a_token() -> None:
     with program("--host", "0.0.0.0", "--token", "one") as (_, url):
         assert ask(url.replace("0.0.0.0", "127.0.0.1") + "/v1/projects", token="one")[0] == 200

@@ -159,7 +159,8 @@ def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
     seed = make_seed({"projects": [{"name": "a", "id": "taken"}]})
     states = {"s": make_seed({"projects": [{"name": "b", "id": "taken"}]})}
     stub = control_client_of(create_app(seed=seed, states=states, new_id=counting_ids()))
-    assert change(stub, "s") == {}
+    values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
+    assert change(stub, "s") == values
     assert stub.get("/v1/deployments/dpl_1").status_code == 200
     assert stub.get("/v1/deployments/dpl_2").status_code == 404
 
