@@ -72,6 +72,7 @@ AUTHORITY_FORM = re.compile(rf"{HOST}:[0-9]{{1,5}}")
 FIELDS = re.compile(rf"(?:{FIELD}\r\n)*")
 TRAILER = re.compile(FIELD)
 HOST_PORT = re.compile(HOST + PORT)
+ORIGIN = re.compile(rb"\r\nOrigin:[ \t]*([!-~]+)[ \t]*\r", re.IGNORECASE)
 LENGTH = re.compile("[0-9]{1,19}")  # more digits are no length, and int() may refuse them
 QUOTED = r'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
 CHUNK = re.compile(rf"([0-9A-Fa-f]{{1,16}})(?:;{TOKEN}(?:=(?:{TOKEN}|{QUOTED}))?)*")
@@ -208,6 +209,9 @@ class Parser(HTTPRequestParser):
             self.error = refused.problem
             self.completed = True
             used = len(data)
+            # A page may read this, too, even if the fields were not.
+            if self.body_rcv is None and (origin := ORIGIN.search(self.header_plus + data)):
+                self.headers.setdefault("ORIGIN", origin[1].decode())
         return used
 
     def read_head(self, data: bytes) -> int:

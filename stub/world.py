@@ -32,10 +32,14 @@ class WorldClock:
     def __call__(self) -> datetime:
         return self._real() + self._ahead
 
+    def has_room(self, seconds: float) -> bool:
+        """Whether so much more is not further ahead than `MAX_AHEAD`."""
+        return seconds <= (MAX_AHEAD - self._ahead).total_seconds()
+
     def advance(self, seconds: float) -> bool:
-        """Turn it ahead, unless that would be further than `MAX_AHEAD`."""
+        """Turn it ahead, if there is room for that."""
         with self._lock:
-            if seconds > (MAX_AHEAD - self._ahead).total_seconds():
+            if not self.has_room(seconds):
                 return False
             self._ahead += timedelta(seconds=seconds)
             return True

@@ -74,13 +74,25 @@ def test_anything_else_is_as_if_it_were_off(browser: FlaskClient, headers: dict[
             assert cors_headers(here) == {}
 
 
-def test_so_may_the_answers_of_the_server_itself() -> None:
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (["Host: a.invalid"], 400),
+        (["Host: localhost", "Host : localhost"], 400),
+        (["Host: localhost", *["A: b"] * 100], 431),
+        (["Host: localhost", f"A: {'b' * 16 * 1024}"], 431),
+        (["Host: localhost", f"Content-Length: {10**9}"], 413),
+    ],
+)
+def test_so_may_the_answers_of_the_server_itself(fields: list[str], status: int) -> None:
     with program("--cors-origin", PAGE) as (_, url):
         for origin in (PAGE, "http://elsewhere"):
             with Connection(int(url.rpartition(":")[2])) as page:
-                page.send(f"GET / HTTP/1.1\r\nHost: a.invalid\r\nOrigin: {origin}\r\n\r\n".encode())
+                page.send(
+                    "\r\n".join(["GET / HTTP/1.1", f"Origin: {origin}", *fields, "", ""]).encode()
+                )
                 reply = page.reply()
-            assert reply.status == 400
+            assert reply.status == status
             told = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
             assert (told <= reply.headers.items()) == (origin == PAGE)
 
