@@ -12,7 +12,6 @@ from flask import Request
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
-MAX_NAMES = 20  # of each kind that are told of one request
 MAX_NAME = 160  # bytes
 
 Clean = Callable[[str, int], str]
@@ -117,11 +116,11 @@ def find_unpromised(
     if request.method == "HEAD":
         found.append(f"{operation.id}: HEAD")
     if request.environ["QUERY_STRING"]:
-        names = [name for name in request.args if name not in operation.query][:MAX_NAMES]
+        names = [name for name in request.args if name not in operation.query]
         found += [f"{operation.id}: query parameter {clean(name, MAX_NAME)}" for name in names]
     if body and operation.members:
         document = request.environ.get("app.document") or members_of(body)
-        names = [name for name in document if name not in operation.members][:MAX_NAMES]
+        names = [name for name in document if name not in operation.members]
         found += [f"{operation.id}: body member {clean(name, MAX_NAME)}" for name in names]
     return found
 

@@ -24,6 +24,7 @@ MAX_TARGET = 2048  # bytes of the path, and of the query
 MAX_HEADERS = 8192
 MAX_BODY = 4096
 MAX_SENTENCE = 160
+MAX_SENTENCES = 100  # of an entry; the coverage counts all of them
 MAX_TRIED = 8
 MAX_TRIED_LENGTH = 600  # characters, of all together
 MIN_TRIED_LENGTH = 3  # to look for less would leave nothing of an entry
@@ -32,14 +33,15 @@ MAX_PLAIN = 1000
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 SCHEMES = frozenset({"", "bearer", "basic", "digest", "token"})
 _SECRET_FIELD = re.compile(
-    "authorization|(?:^|-)auth(?:-|$)|token|api-?key|cookie|secret|password|jwt", re.IGNORECASE
+    "authorization|(?:^|-)auth(?:-|$)|bearer|token|api-?key|cookie|secret|password|jwt",
+    re.IGNORECASE,
 )
 _NAMES = ("bearer", "token", "auth", "secret", "password", "jwt", "key")
 # `token=…`, `"api_key": "…"`, `Authorization: Bearer …`. No two parts of it match the same text
 # twice over: it is linear in whatever is sent.
 _PASSED = re.compile(
     r"""
-    (?: (?: (?:bearer|access_token["'\\]*) [\s=:+"'\\(]
+    (?: (?: (?:bearer|access_token["'\\]*) [\s=:+"'\\(,]
           | (?:token|auth|authorization|secret|password|jwt|api[_-]?key) ["'\\\s\[\]]* [=:/]
         ) [\s=:+"'\\/\[{(]*
         (?: (?:bearer|basic|digest|token) [\s=:+"'\\]+ )*
@@ -117,6 +119,10 @@ class Journal:
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and give its number."""
+        asked = entry.asked
+        if len(asked.unpromised) > MAX_SENTENCES:
+            kept = asked._replace(unpromised=asked.unpromised[:MAX_SENTENCES])
+            entry = entry._replace(asked=kept)
         with self._lock:
             self._number += 1
             self._dropped += len(self._entries) == MAX_ENTRIES

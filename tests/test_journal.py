@@ -228,6 +228,8 @@ def test_a_token_that_was_only_tried_is_in_no_part_either(
         {"X-Auth-Token": "tr1ed"},
         {"Cookie": "session=tr1ed"},
         {"X-Note": "Bearer tr1ed"},
+        {"Bearer": "tr1ed"},
+        {"Sec-WebSocket-Protocol": "bearer, tr1ed"},
         {"Dev-Token": "x"},
         {"X-Dev-Token-2": "x"},
     ],
@@ -502,6 +504,10 @@ def test_headers_are_cut_whole(stub: FlaskClient) -> None:
     assert sum(len(name) + len(value) for name, value in kept.items()) <= 8192
 
 
-def test_what_a_request_leans_on_is_told_within_bounds(stub: FlaskClient) -> None:
-    stub.post("/v1/projects", json={"name": "a", **{f"m{number}": 1 for number in range(3000)}})
-    assert len(entries(stub)[0]["unpromised"]) == 20
+def test_an_entry_tells_a_hundred_things_and_the_coverage_counts_all(stub: FlaskClient) -> None:
+    stub.post("/v1/projects", json={"name": "a", **{f"m{number:04}": 1 for number in range(3000)}})
+    sentences = [f"createProject: body member m{number:04}" for number in range(1000)]
+    assert entries(stub)[0]["unpromised"] == sentences[:100]
+    *rows, others = coverage(stub)["unpromised"]
+    assert [row["what"] for row in rows] == sentences
+    assert others == {"what": "others", "count": 2000, "example": 1}
