@@ -107,7 +107,7 @@ class Answer(Response):
 
 
 class Received(Request):
-    """A request as `server.py` lets it through, which limits the body and all else."""
+    """A request whose size `server.py` has limited: Flask need not look for a limit of its own."""
 
     max_content_length = None
 
