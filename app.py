@@ -531,9 +531,11 @@ def cli(
         url = f"http://{in_brackets(host)}:{port}"
         with suppress(OSError):  # somebody may have closed it
             print(f"listening on {url}", flush=True)
-        token = "$STUB_TOKEN" if len(tokens) == 1 else "${STUB_TOKEN%% *}"  # the first of them
+        token = "$STUB_TOKEN"
         if tokens == (DEFAULT_TOKEN,):
             token = DEFAULT_TOKEN
+        elif len(tokens) > 1:
+            token = "${STUB_TOKEN%% *}"  # the first of them
         say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
         if grease:
             axes = ",".join(grease)

@@ -190,7 +190,6 @@ def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
         projects = []
     if len(projects) > max_projects:
         yield FieldError("/projects", f"must have at most {max_projects} items")
-        projects = projects[:max_projects]
     for index, project in enumerate(projects):
         yield from under(("projects", index), _check_seed_project(project))
     yield from _repeated("projects", projects, "id")

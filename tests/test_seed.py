@@ -223,6 +223,16 @@ def test_a_seed_larger_than_the_store_is_refused() -> None:
         parse_seed(text, max_projects=2)
 
 
+def test_a_seed_that_is_too_large_is_told_its_other_faults_too() -> None:
+    projects = [{"name": ""}, {"name": "b", "id": "p"}]
+    deployments = [{"id": "d", "project_id": "p", "status": "failed"}, {"id": "e", "status": 1}]
+    text = json.dumps({"projects": projects, "deployments": deployments})
+    with pytest.raises(SeedError) as raised:
+        parse_seed(text, max_projects=1)
+    pointers = [error.pointer for error in raised.value.errors]
+    assert pointers == ["/projects", "/projects/0/name", "/deployments/1/status"]
+
+
 @pytest.mark.parametrize(
     "member", ["NaN", "1e999", '"\\ud800"', 5000 * "1", 33 * "[" + 33 * "]", '{"a": 1, "a": 2}']
 )

@@ -1,10 +1,12 @@
 import errno
+import gc
 import http.client
 import json
 import logging
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -68,6 +70,10 @@ def make_app(gate: Gate) -> Flask:
 
     app.config["PROPAGATE_EXCEPTIONS"] = True
     return app
+
+
+class Thing:
+    """What a weak reference can be held to."""
 
 
 @contextmanager
@@ -761,6 +767,26 @@ def test_a_piece_is_sent_before_the_next_is_there(
         one.reply()
         other.send(get("/until-gone/x", "Host: localhost"))
         other.until(b"first")
+
+
+def test_nothing_of_a_request_waits_for_the_garbage_collector() -> None:
+    seen: list[weakref.ref[Any]] = []
+
+    def note(environ: Any, start_response: Any) -> list[bytes]:
+        environ["test.thing"] = Thing()
+        seen.append(weakref.ref(environ["test.thing"]))
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    gc.disable()
+    try:
+        with running(note) as it, Connection(it.effective_port) as client:
+            for _ in range(3):
+                client.send(get("/", "Host: localhost"))
+                client.reply()
+            assert [thing() for thing in seen[:2]] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_slow_requests_leave_the_control_lane_free(serve: Callable[..., int], gate: Gate) -> None:
