@@ -27,7 +27,7 @@ from werkzeug.wsgi import get_path_info
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth, require_token
 from body import check_project, read_json, refuse
-from server import check_hosts, in_brackets, is_loopback, serve
+from server import Options, check_hosts, in_brackets, is_loopback, serve
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -546,14 +546,16 @@ def cli(
             app,
             host,
             port,
-            threads=threads,
-            deadline=deadline,
-            grace=grace,
-            trusted_hosts=trusted_hosts,
-            control_prefix=None if no_stub else "/_stub/",
-            on_listening=announce,
-            on_refused=None if quiet else log_refusal,
-            headers_for=partial(stub.grants, cors_origins),
+            Options(
+                threads=threads,
+                deadline=deadline,
+                grace=grace,
+                trusted_hosts=trusted_hosts,
+                control_prefix=None if no_stub else "/_stub/",
+                on_listening=announce,
+                on_rejected=None if quiet else log_refusal,
+                headers_for=partial(stub.grants, cors_origins),
+            ),
         )
     except OSError as error:
         raise Refusal(f"{error}. Give another --port (0 picks a free one) or --host.") from None

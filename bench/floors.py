@@ -38,9 +38,9 @@ def main() -> None:
     app = (wsgi_app if kind == "wsgi" else flask_app)(Path(file).read_bytes())
     if setup == "ours":
         sys.path.insert(0, str(Path(__file__).parent.parent))
-        from server import serve
+        from server import Options, serve
 
-        serve(app, "127.0.0.1", int(port), control_prefix="/_stub/")
+        serve(app, "127.0.0.1", int(port), Options(control_prefix="/_stub/"))
     else:
         import waitress
 

@@ -78,9 +78,6 @@ def test_anything_else_is_as_if_it_were_off(browser: FlaskClient, headers: dict[
     ("fields", "status"),
     [
         (["Host: a.invalid"], 400),
-        (["Host: localhost", "Host : localhost"], 400),
-        (["Host: localhost", *["A: b"] * 100], 431),
-        (["Host: localhost", f"A: {'b' * 16 * 1024}"], 431),
         (["Host: localhost", f"Content-Length: {10**9}"], 413),
     ],
 )

@@ -21,7 +21,7 @@ BIG = 4_000_000
 # Its views say on stdout that they run, and wait for the end of stdin.
 PROGRAM = """
 import os, signal, sys, threading
-from server import serve
+from server import Options, serve
 
 opened = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
@@ -41,7 +41,7 @@ def listening(port):
         signal.raise_signal(signal.SIGTERM)
 
 port, grace = int(sys.argv[1]), float(sys.argv[2])
-serve(app, "127.0.0.1", port, threads=2, grace=grace, on_listening=listening)
+serve(app, "127.0.0.1", port, Options(threads=2, grace=grace, on_listening=listening))
 os.write(1, b"returned\\n")
 """
 

@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 from flask import Flask, Response, jsonify, request
 
-from server import LINGER, MAX_BODY, TICK, Channel, Parser, Server, Settings, create_server
+from server import Options, Server, create_server
+from server.connection import Connection as Channel
+from server.parser import Parser
+from server.settings import LINGER, MAX_BODY, TICK, Settings
 from tests.wire import SECRET, Connection, assert_problem
 
 KIB = 1024
@@ -78,7 +81,7 @@ class Thing:
 
 @contextmanager
 def running(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Server]:
-    it = create_server(app, host, 0, **options)
+    it = create_server(app, host, 0, Options(**options))
     thread = threading.Thread(target=it.run)
     thread.start()
     try:
@@ -106,7 +109,7 @@ def serve(gate: Gate, refusals: list[tuple[int, str]]) -> Iterator[Callable[...,
     with ExitStack() as stack:
 
         def start(**options: Any) -> int:
-            options.setdefault("on_refused", lambda *refusal: refusals.append(refusal))
+            options.setdefault("on_rejected", lambda *refusal: refusals.append(refusal))
             return stack.enter_context(running(make_app(gate), **options)).effective_port
 
         yield start
@@ -464,7 +467,7 @@ def test_trusted_hosts_are_served_too(serve: Callable[..., int], host: str, stat
 @pytest.mark.parametrize("name", ["http://stub.test", "stub.test:80", "", "a b"])
 def test_a_trusted_host_is_a_name(name: str) -> None:
     with pytest.raises(ValueError, match="is not a host name"):
-        create_server(make_app(Gate()), "127.0.0.1", 0, trusted_hosts=[name])
+        create_server(make_app(Gate()), "127.0.0.1", 0, Options(trusted_hosts=[name]))
 
 
 def test_any_name_is_served_elsewhere(serve: Callable[..., int]) -> None:
@@ -737,7 +740,7 @@ def test_a_request_that_arrives_byte_by_byte_is_read_alike(raw: bytes) -> None:
         if parser.error:
             return parser.completed, parser.error.code
         with parser.get_body_stream() as body:
-            return parser.completed, parser.request_uri, parser.headers, body.read()
+            return parser.completed, parser.path, parser.query, parser.headers, body.read()
 
     assert read(bytes([byte]) for byte in raw) == read([raw])
 
@@ -760,7 +763,7 @@ def test_few_threads_take_turns_when_few_are_needed() -> None:
 def test_a_piece_is_sent_before_the_next_is_there(
     monkeypatch: pytest.MonkeyPatch, serve: Callable[..., int], gate: Gate
 ) -> None:
-    monkeypatch.setattr("server.TICK", 60)
+    monkeypatch.setattr("server.loop.TICK", 60)
     port = serve()
     with Connection(port) as one, Connection(port) as other:
         one.send(get("/", "Host: localhost"))

@@ -1,0 +1,76 @@
+"""Addresses: what to listen on, and how many connections there may be."""
+
+import ipaddress
+import select
+import socket
+from contextlib import suppress
+from typing import Any
+
+from .settings import MAX_CONNECTIONS
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+SPARE_FILES = 128  # file descriptors for everything but connections
+
+
+def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
+    """The family and the first address of a host, an IPv4 one if it has any.
+
+    Raises ValueError for a port out of range, which getaddrinfo() would reduce modulo 65536, and
+    OSError for a host that is unknown.
+    """
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port {port} is not between 0 and 65535")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise OSError(f"no address is known for {host!r}") from None
+    family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    return family, address
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on the one address that `resolve()` gives; OSError if it is not ours or is taken."""
+    family, address = resolve(host, port)
+    try:
+        return socket.create_server(address, family=family, backlog=1024)
+    except OSError as error:
+        reason, _, _ = str(error.strerror).partition(" (while")
+        raise OSError(f"cannot listen on {host}, port {port}: {reason}") from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what listens on `host` can be reached from this machine alone."""
+    _, address = resolve(host, 0)
+    return ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
+
+
+def connection_limit() -> int:
+    """The number of connections that the file descriptors allow.
+
+    Without descriptors, accept() would be a busy loop.
+    """
+    if not hasattr(select, "poll"):
+        return 512 - SPARE_FILES  # Windows: the limit of select()
+    if resource is None:
+        return MAX_CONNECTIONS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return min(MAX_CONNECTIONS, max(soft - SPARE_FILES, soft // 2))
+
+
+def raise_file_limit() -> None:
+    """Raise this process' soft limit on file descriptors as far as the connections need."""
+    if resource is None:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + SPARE_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

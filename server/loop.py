@@ -1,0 +1,135 @@
+"""The server: the loop that reads and sends, and the drain at its end."""
+
+import math
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from waitress import wasyncore
+from waitress.server import TcpWSGIServer
+
+from .connection import Connection
+from .dispatcher import Dispatcher
+from .problems import log_failure
+from .settings import MAX_JOINED, TICK, Options, Settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+
+class Server(TcpWSGIServer):
+    """`run()` until `stop()`, from any thread or a signal handler; `close()` waits for that."""
+
+    channel_class = Connection
+
+    adj: Settings
+    active_channels: dict[int, Connection]  # type: ignore[assignment]
+    next_channel_cleanup: float  # type: ignore[assignment]
+    effective_port: int
+    trigger: Any
+    _map: dict[int, object]
+
+    stopping = False
+    draining = False
+    was_busy = False  # since on_rest was called last
+    on_rest: Callable[[], object] | None = None  # called when the current requests are done
+    latest: Connection | None = None  # the connection that data came from last
+
+    def __init__(
+        self, app: "WSGIApplication", sock: socket.socket, settings: Settings, options: Options
+    ) -> None:
+        self.options = options
+        self.batching = copy(settings)
+        self.batching.send_bytes = MAX_JOINED  # a worker leaves shorter responses to the loop
+        self.running = threading.RLock()
+        self.waking = threading.RLock()
+        self.next_check = 0.0
+        self.dispatcher = Dispatcher(settings)
+        super().__init__(
+            app,
+            {},
+            _sock=sock,
+            adj=settings,
+            sockinfo=(sock.family, sock.type, sock.proto, sock.getsockname()),
+            bind_socket=False,
+            dispatcher=self.dispatcher,  # type: ignore[arg-type]
+        )
+        self.effective_port = int(self.effective_port)
+        self.next_channel_cleanup = math.inf  # close_if_overdue() does it
+
+    def run(self) -> None:
+        with self.running:
+            while not self.stopping:
+                self.turn(TICK)
+            self.drain()
+
+    def turn(self, timeout: float) -> None:
+        # poll: waitress' select() fails on a descriptor above 1023.
+        self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
+        now = time.monotonic()
+        if now < self.next_check:
+            return
+        self.next_check = now + TICK
+        connections = list(self.active_channels.values())
+        for connection in connections:
+            connection.close_if_overdue(now)
+        if self.was_busy and not any(connection.requests for connection in connections):
+            self.was_busy = False
+            if self.on_rest:
+                self.on_rest()
+
+    def stop(self) -> None:
+        self.stopping = True
+        self.pull_trigger()
+
+    def pull_trigger(self) -> None:
+        self.was_busy = True
+        with self.waking:
+            if not self.trigger._closed:  # else waitress would write to a descriptor of another
+                super().pull_trigger()
+
+    def drain(self) -> None:
+        """Respond to all that had been received when the signal came, for up to `grace` seconds.
+
+        waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
+        """
+        end = time.monotonic() + self.options.grace
+        known = -1
+        while self.accepting and known != len(self._map):
+            known = len(self._map)
+            self.handle_accept()
+        wasyncore.dispatcher.close(self)
+        for connection in list(self.active_channels.values()):
+            connection.read_waiting()
+        self.draining = True
+        for connection in list(self.active_channels.values()):
+            if not (connection.requests or connection.total_outbufs_len or connection.linger_until):
+                connection.handle_close()
+        while self.active_channels and time.monotonic() < end:
+            for connection in list(self.active_channels.values()):
+                if not connection.requests:
+                    connection.close_when_flushed = True
+            self.turn(min(TICK, max(0.0, end - time.monotonic())))
+        self.release(timeout=0 if self.active_channels else 1)
+
+    def release(self, timeout: int) -> None:
+        wasyncore.dispatcher.close(self)
+        for connection in list(self.active_channels.values()):
+            connection.handle_close()
+        self.dispatcher.shutdown(timeout)
+        with self.waking:
+            self.trigger.close()
+
+    def close(self) -> None:
+        self.stop()
+        with self.running:
+            if not self.trigger._closed:
+                self.release(timeout=1)
+
+    def handle_error(self) -> None:
+        # waitress closes the listening socket, and the process lives on without it.
+        log_failure("a connection could not be accepted", sys.exc_info()[1])

@@ -1,0 +1,99 @@
+"""Tasks: one request served, by the app or by an error of the server's own."""
+
+import time
+from typing import TYPE_CHECKING
+
+from waitress.channel import ClientDisconnected
+from waitress.task import ErrorTask, Task, WSGITask
+
+from .parser import Parser
+from .problems import InternalError, Problem, log_failure
+from .settings import MAX_JOINED
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+    from .connection import Connection
+
+
+class ResponseTask(Task):
+    """What the responses of the app and of the server have in common."""
+
+    channel: "Connection"
+    request: Parser  # type: ignore[assignment]
+
+    def service(self) -> None:
+        # waitress logs the path, which may hold a token, and closes without a response or a log
+        # line where the exception that escapes the app is an OSError.
+        try:
+            self.start()
+            self.execute()  # type: ignore[attr-defined]
+            self.finish()
+        except ClientDisconnected:
+            self.close_on_finish = True
+        except BaseException as error:  # SystemExit, too, would leave the connection open
+            log_failure("an exception escaped the app", error)
+            if not self.wrote_header and self.request.error is None:
+                self.request.error = InternalError()
+                ProblemTask(self.channel, self.request).service()  # type: ignore[arg-type]
+            self.close_on_finish = True
+
+    def write(self, data: bytes) -> None:
+        """Send the head and a short body at once. waitress sends the head alone: 0.90 without."""
+        if self.complete and not self.wrote_header:
+            self.channel.last_activity = time.time()  # the app may have taken its time
+            head = self.build_response_header()
+            self.wrote_header = True
+            if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
+                self.content_bytes_written = len(data)
+                self.channel.write_soon(head + data)
+                return
+            self.channel.write_soon(head)
+        super().write(data)
+        self.channel.server.pull_trigger()  # the next piece may be long in coming
+
+
+class AppTask(ResponseTask, WSGITask):
+    """A response of the app."""
+
+    def get_environment(self) -> "WSGIEnvironment":
+        environ = super().get_environment()
+        # waitress strips leading slashes, which makes another path of the one that was sent.
+        environ["PATH_INFO"] = self.request.path
+        # Ends the connection after this response: PEP 3333 forbids an app the header for it.
+        environ["server.close"] = self.request.close_connection
+        return environ
+
+    def build_response_header(self) -> bytes:
+        server = self.channel.server
+        if server.draining and len(self.channel.requests) == 1:
+            self.request.close_connection()
+        if server.options.on_response:
+            status = int(self.status.partition(" ")[0])
+            ms = (time.time() - self.start_time) * 1000
+            server.options.on_response(self.request.command, self.request.path, status, ms)
+        return super().build_response_header()
+
+
+class ProblemTask(ResponseTask, ErrorTask):
+    """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
+
+    def execute(self) -> None:
+        problem = self.request.error
+        assert isinstance(problem, Problem)
+        options = self.channel.server.options
+        body = problem.body()
+        self.version = "1.1"
+        self.status = f"{problem.status} {problem.title}"
+        self.response_headers = [
+            ("Cache-Control", "no-store"),
+            ("Content-Type", "application/problem+json"),
+        ]
+        if options.headers_for:
+            origin = self.request.headers.get("ORIGIN")
+            self.response_headers += options.headers_for(origin).items()
+        if options.on_rejected:
+            options.on_rejected(problem.status, problem.code)
+        self.content_length = len(body)
+        self.request.close_connection()
+        self.write(b"" if self.request.command == "HEAD" else body)
