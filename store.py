@@ -1,6 +1,6 @@
-"""The records, the narrow Store that the views speak to, and its in-memory form.
+"""The records, the narrow `Store` that the views use, and its in-memory implementation.
 
-Whatever replaces `MemoryStore` has the methods of `Store` and passes `tests/test_store.py`.
+Another implementation has the methods of `Store` and passes `tests/test_store.py`.
 """
 
 import json
@@ -8,22 +8,24 @@ import random
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import cached_property, lru_cache
+from functools import cached_property
 from threading import Lock
 from typing import Protocol
 
 PACE = 2.0
-"""Seconds that a deployment stays in each running stage, unless told otherwise."""
+"""Default seconds of a created deployment in each running stage."""
 
 MAX_PROJECTS = 100_000
+
+LIST_START, LIST_END = b'{"projects": [', b"]}\n"
 
 quoted = json.JSONEncoder().encode
 
 Clock = Callable[[], datetime]
-"""Gives the time, UTC."""
+"""Returns the time, UTC."""
 
 NewId = Callable[[str], str]
-"""Makes an id that begins with a prefix, `prj` or `dpl`."""
+"""Makes an id with a prefix, `prj` or `dpl`."""
 
 
 class NameTaken(Exception):
@@ -31,7 +33,7 @@ class NameTaken(Exception):
 
 
 class StoreFull(Exception):
-    """The store holds as many projects as it may."""
+    """The store has its maximum number of projects."""
 
 
 class UnknownProject(Exception):
@@ -78,7 +80,7 @@ def running(pace: float) -> Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project. `created_at` is UTC; `sent` is the JSON object with which the client made it."""
+    """A project. `created_at` is UTC; `sent` is the JSON object that the client sent."""
 
     id: str
     name: str
@@ -86,39 +88,20 @@ class Project:
     latest_deployment_id: str
     sent: str
     representation: bytes = field(init=False, repr=False, compare=False)
+    """The wire form, which ends in a newline; made once, as a list contains it again and again."""
 
     def __post_init__(self) -> None:
-        """Write the wire form once: the service's members, then the very text that was sent.
+        """Write the wire form: the service's members, then the very text that was sent.
 
-        The text is a JSON object that holds `name` and none of the service's members, so putting
+        The text is a JSON object with a `name` and none of the service's members, so that putting
         these behind its brace is JSON again, and no digit or escape of the client's is touched.
         """
         text = (
             f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
-            f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, {self.sent[1:].lstrip()}'
+            f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, '
+            f"{self.sent.strip()[1:].lstrip()}\n"
         )
         object.__setattr__(self, "representation", text.encode())
-
-
-LIST_END = b"]}\n"
-
-
-class ProjectList(tuple[Project, ...]):
-    """An immutable snapshot, oldest first; its wire form is made when first asked for, and kept."""
-
-    beginning: "ProjectList | None" = None
-    """An earlier one, of the first of these: its wire form need not be made again."""
-
-    @cached_property
-    def representation(self) -> bytes:
-        """The wire form and a newline, which need not be added to megabytes once more."""
-        known = self.beginning or ()
-        new = b", ".join([project.representation for project in self[len(known) :]])
-        self.beginning = None  # or it would hold on to all the earlier ones
-        if not known:
-            return b'{"projects": [' + new + LIST_END
-        parts = (memoryview(known.representation)[: -len(LIST_END)], b", ", new, LIST_END)
-        return b"".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +114,7 @@ class Deployment:
     timeline: Timeline
 
     def status(self, now: datetime) -> str:
-        """The stage that its age has reached: a pure function of `now` and the record."""
+        """The status of the stage that its age has reached."""
         age = (now - self.created_at).total_seconds()
         for stage in self.timeline:
             if stage.seconds is None or age < stage.seconds:
@@ -139,24 +122,43 @@ class Deployment:
             age -= stage.seconds
         return stage.status
 
-    def representation(self, now: datetime) -> bytes:
-        """The wire form at the time `now`."""
-        return (wire_form(self.id, self.project_id, self.created_at) % self.status(now)).encode()
+    def representation(self, status: str) -> bytes:
+        """The wire form in this status, which ends in a newline."""
+        text = (
+            f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}, '
+            f'"status": "{status}", "created_at": "{timestamp(self.created_at)}"}}\n'
+        )
+        return text.encode()
 
 
-@lru_cache(maxsize=1024)
-def wire_form(deployment_id: str, project_id: str | None, created_at: datetime) -> str:
-    """What a deployment looks like, with a place for the status, which alone moves."""
-    head = f'{{"id": {quoted(deployment_id)}, "project_id": {quoted(project_id)}'
-    tail = f'"created_at": "{timestamp(created_at)}"}}'
-    return f'{head.replace("%", "%%")}, "status": "%s", {tail}'
+class ProjectList(tuple[Project, ...]):
+    """An immutable snapshot of the projects, oldest first."""
+
+    prefix: "ProjectList | None" = None
+    """Cache: a list of the first of these, with its wire form; dropped once this has its own."""
+
+    @cached_property
+    def representation(self) -> bytes:
+        """The wire form, which ends in a newline; cached until a project is added or changed."""
+        prefix, self.prefix = self.prefix or (), None
+        new = b", ".join([project.representation[:-1] for project in self[len(prefix) :]])
+        if not prefix:
+            return LIST_START + new + LIST_END
+        known = memoryview(prefix.representation)[: -len(LIST_END)]
+        return b"".join((known, b", ", new, LIST_END))
+
+    def extended(self, projects: Iterable[Project]) -> "ProjectList":
+        """A list of `projects`, which begin with the ones in this list."""
+        extended = ProjectList(projects)
+        extended.prefix = self if "representation" in vars(self) else self.prefix
+        return extended
 
 
 class Store(Protocol):
     """What the service needs of a store. Every method is atomic; nothing it returns changes."""
 
     def now(self) -> datetime:
-        """The time by which the store dates its records and a status is told."""
+        """The time that dates the records and determines a status; UTC."""
 
     def list_projects(self) -> ProjectList:
         """All projects, oldest first."""
@@ -171,30 +173,32 @@ class Store(Protocol):
         """The deployment of that id, or None."""
 
     def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        """Hold these records, in this order, in place of all others."""
+        """Replace all records by these; the projects are in the order of the list."""
 
     def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        """Hold these records, too, but for those whose id or name is in use; or `StoreFull`."""
+        """Add the records whose id and name are not in use, all or none.
+
+        Raises `StoreFull`.
+        """
 
     def remove_projects(self) -> None:
-        """Forget all projects, and the deployments that are of one."""
+        """Remove all projects, and the deployments that belong to one."""
 
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment, as the latest of its project, its age starting now.
+        """Make or replace a deployment whose age starts now, as the latest of its project.
 
-        A project whose latest it was keeps it as that. Gives the deployment, and whether it is
-        new. Raises `UnknownProject`.
+        Returns the deployment, and whether it is new. Raises `UnknownProject`.
         """
 
 
 NewStore = Callable[[Clock, NewId], Store]
-"""Makes an empty store."""
+"""Makes an empty store of a clock and a source of ids."""
 
 
 class MemoryStore:
-    """A `Store` in dictionaries under one lock; the clock and the source of ids are arguments."""
+    """A `Store` of dictionaries under one lock."""
 
     def __init__(
         self,
@@ -209,19 +213,16 @@ class MemoryStore:
         self._timeline = running(pace)
         self._max_projects = max_projects
         self._lock = Lock()
-        self._snapshot: ProjectList | None = None  # may lack those created since
+        self._list: ProjectList | None = None  # cache; may lack the projects created since
         self.reset((), ())
 
     def list_projects(self) -> ProjectList:
         with self._lock:
-            before = self._snapshot
-            if before is not None and len(before) == len(self._projects):
-                return before
-            self._snapshot = now = ProjectList(self._projects.values())
-            if before is not None:
-                is_written = "representation" in vars(before)
-                now.beginning = before if is_written else before.beginning
-            return now
+            if self._list is None:
+                self._list = ProjectList(self._projects.values())
+            elif len(self._list) < len(self._projects):
+                self._list = self._list.extended(self._projects.values())
+            return self._list
 
     def create_project(self, name: str, sent: str) -> Project:
         with self._lock:
@@ -250,7 +251,7 @@ class MemoryStore:
             self._projects = by_id
             self._names = names
             self._deployments = deployments_by_id
-            self._snapshot = None
+            self._list = None
 
     def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
         with self._lock:
@@ -265,7 +266,7 @@ class MemoryStore:
             self._projects = {project.id: project for project in oldest_first}
             self._names = names
             self._deployments = {each.id: each for each in deployments} | self._deployments
-            self._snapshot = None
+            self._list = None
 
     def remove_projects(self) -> None:
         with self._lock:
@@ -273,7 +274,7 @@ class MemoryStore:
             self._deployments = {
                 each.id: each for each in self._deployments.values() if each.project_id is None
             }
-            self._snapshot = None
+            self._list = None
 
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
@@ -284,7 +285,7 @@ class MemoryStore:
                 if project is None:
                     raise UnknownProject
                 self._projects[project_id] = replace(project, latest_deployment_id=deployment_id)
-                self._snapshot = None
+                self._list = None
             is_new = deployment_id not in self._deployments
             deployment = Deployment(deployment_id, project_id, self.now(), timeline)
             self._deployments[deployment_id] = deployment

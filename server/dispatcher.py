@@ -26,10 +26,11 @@ class ThreadPool:
     def add_task(self, connection: Connection | None) -> None:
         """Serve the next request of a connection; None ends a thread."""
         with self.lock:
-            if self.idle:
-                self.idle.pop().put(connection)
-            else:
+            inbox = self.idle.pop() if self.idle else None
+            if inbox is None:
                 self.waiting.append(connection)
+        if inbox is not None:  # outside the lock, which the thread that wakes up may want
+            inbox.put(connection)
 
     def work(self) -> None:
         inbox: SimpleQueue[Connection | None] = SimpleQueue()

@@ -59,6 +59,10 @@ class Settings(Adjustments):
         settings.max_request_body_size = MAX_CONTROL_BODY + 1
         return settings
 
+    def is_allowed(self, host: str) -> bool:
+        """Whether a Host is served."""
+        return self.allowed_hosts is None or self.allowed_hosts.fullmatch(host) is not None
+
     def is_control(self, path: str) -> bool:
         return self.control_prefix is not None and path.startswith(self.control_prefix)
 

@@ -1,4 +1,4 @@
-"""What the stub knows of `/v1`, all of it read from openapi.json: who leans on what else?"""
+"""What openapi.json says of `/v1`, and what of a request it does not promise or forbids."""
 
 import json
 import re
@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from flask import Request
+from flask import Request, g
 
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
-MAX_NAME = 160  # bytes
-
-Clean = Callable[[str, int], str]
-"""Takes the tokens out of a text, and cuts it to so many bytes."""
-
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """An operation of the contract: what it may answer, and what it may be sent."""
+    """An operation of the contract: its responses, and what it may be sent."""
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
@@ -29,7 +24,7 @@ class Operation:
 
     @property
     def promised(self) -> list[str]:
-        """The statuses that are answered without grease."""
+        """The statuses of responses without grease."""
         return [
             status
             for status, response in self.responses.items()
@@ -58,12 +53,12 @@ class Contract:
         self.challenge: str = self._components["headers"]["WWW-Authenticate"]["example"]
 
     def operation(self, request: Request) -> Operation | None:
-        """What the request asks for, whatever becomes of it; HEAD asks as GET."""
+        """The operation that a request is for, if any; HEAD counts as GET."""
         rule = request.url_rule
         return self._by_route.get((request.method, shape(rule.rule))) if rule else None
 
     def response(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
-        """What is declared for that status, be it of no operation, or None."""
+        """The declared response of that status, of the operation or of none; or None."""
         if operation and str(status) in operation.responses:
             return operation.responses[str(status)]
         name = {405: "MethodNotAllowed"} if operation else ELSEWHERE
@@ -71,7 +66,7 @@ class Contract:
         return found
 
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
-        """The problem that is really answered with that status, or None."""
+        """The problem document that a response of that status has, or None."""
         response = self.response(operation, status)
         problems = (response or {"content": {}})["content"].get("application/problem+json")
         if problems is None:
@@ -107,40 +102,38 @@ def shape(path: str) -> str:
 
 
 def find_unpromised(
-    operation: Operation | None, request: Request, body: str, clean: Clean
+    operation: Operation, request: Request, body: str, mask: Callable[[str], str]
 ) -> list[str]:
-    """What the request leans on that the contract does not show, with clean names."""
+    """What the request depends on that the contract does not promise; `mask` hides tokens."""
     found: list[str] = []
-    if operation is None:
-        return found
     if request.method == "HEAD":
         found.append(f"{operation.id}: HEAD")
-    if request.environ["QUERY_STRING"]:
+    if request.query_string:
         names = [name for name in request.args if name not in operation.query]
-        found += [f"{operation.id}: query parameter {clean(name, MAX_NAME)}" for name in names]
+        found += [f"{operation.id}: query parameter {mask(name)}" for name in names]
     if body and operation.members:
-        document = request.environ.get("app.document") or members_of(body)
+        document = g.document if "document" in g else members_of(body)
         names = [name for name in document if name not in operation.members]
-        found += [f"{operation.id}: body member {clean(name, MAX_NAME)}" for name in names]
+        found += [f"{operation.id}: body member {mask(name)}" for name in names]
     return found
 
 
 def find_violations(operation: Operation | None, request: Request, target: str) -> list[str]:
-    """Which rules of the interface (§4, §5, §9) the request breaks; `target` is told of it."""
+    """The rules of the interface (§4, §5, §9) that the request breaks; `target` is shown."""
     found: list[str] = []
-    what = operation.id if operation else "no operation"
-    header = request.environ.get("HTTP_AUTHORIZATION", "")
+    name = operation.id if operation else "no operation"
+    header = request.headers.get("Authorization", "")
     if not header:
-        found.append(f"{what}: no Authorization header")
+        found.append(f"{name}: no Authorization header")
     elif not WELL_FORMED.fullmatch(header):
-        found.append(f"{what}: an Authorization header of another form")
+        found.append(f"{name}: an Authorization header of another form")
     if operation is None:
         found.append(f"no operation: {target}")
     return found
 
 
 def members_of(body: str) -> list[str]:
-    """The names of the members of a JSON object; none of what is not one."""
+    """The names of the members, if the body is a JSON object."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 HEADERS = "Authorization, Content-Type, Prefer"
@@ -13,7 +13,7 @@ EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease
 def check_origins(origins: Iterable[str]) -> None:
     """Raise `ValueError` for what is neither `*` nor an origin as a browser sends it.
 
-    That is in lower case and without the scheme's own port (RFC 6454 §6.2).
+    That is in lower case and without the scheme's default port (RFC 6454 §6.2).
     """
     for origin in origins:
         host = r"(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)"
@@ -25,8 +25,8 @@ def check_origins(origins: Iterable[str]) -> None:
             )
 
 
-def grants(origins: Collection[str], origin: str | None) -> dict[str, str]:
-    """The headers by which a page of this origin, if it is one of `origins`, may read an answer."""
+def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]:
+    """The headers with which a page of this origin may read a response; none for others."""
     if origin is None or ("*" not in origins and origin not in origins):
         return {}
     return {
@@ -37,19 +37,19 @@ def grants(origins: Collection[str], origin: str | None) -> dict[str, str]:
 
 
 def allow_origins(app: Flask, origins: Collection[str]) -> None:
-    """Let pages of these origins call the app; `*` is any."""
+    """Let pages of these origins call the app; `*` is any.
+
+    A browser sends no token with a preflight: register this before the bearer check.
+    """
     check_origins(origins)
 
-    def granted() -> dict[str, str]:
-        return grants(origins, request.headers.get("Origin"))
-
-    def answer_preflight() -> Response | None:
-        if request.method != "OPTIONS" or "Access-Control-Request-Method" not in request.headers:
+    @app.before_request
+    def respond_to_preflight() -> Response | None:
+        headers = cors_headers(origins, request.headers.get("Origin"))
+        is_preflight = "Access-Control-Request-Method" in request.headers
+        if request.method != "OPTIONS" or not is_preflight or not headers:
             return None
-        headers = granted()
-        if not headers:
-            return None
-        request.environ["stub.preflight"] = True
+        g.is_preflight = True
         headers |= {
             "Access-Control-Allow-Methods": METHODS,
             "Access-Control-Allow-Headers": HEADERS,
@@ -60,9 +60,6 @@ def allow_origins(app: Flask, origins: Collection[str]) -> None:
         return response
 
     @app.after_request
-    def grant(response: Response) -> Response:
-        response.headers.update(granted())
+    def add_cors_headers(response: Response) -> Response:
+        response.headers.update(cors_headers(origins, request.headers.get("Origin")))
         return response
-
-    # A browser sends no token with a preflight: it must be met before the bearer check.
-    app.before_request_funcs.setdefault(None, []).insert(0, answer_preflight)

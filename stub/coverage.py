@@ -1,4 +1,4 @@
-"""The coverage: the outcomes of the contract that were met, and what a client leaned on besides."""
+"""The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -34,21 +34,21 @@ class Tally:
 
 
 class Coverage:
-    """What a world was asked. All counts are exact."""
+    """The coverage of a world. All counts are exact."""
 
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self._contract = contract
-        # By operation, status of the answer and status of the deployment in it.
+        # By operation, status of the response and status of the deployment in it.
         self._seen: Counter[tuple[str | None, int, str | None]] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
 
     def count(self, number: int, entry: Entry, outcome: int, shown: str | None) -> None:
-        """Count one request, which the journal gave this number.
+        """Count one request, which has this number in the journal.
 
-        `outcome` is the status before grease, `shown` that of the deployment in the answer.
+        `outcome` is the status before grease, `shown` that of the deployment in the response.
         """
         with self._lock:
             seen = (entry.operation, outcome, shown)
@@ -58,10 +58,10 @@ class Coverage:
             self._seen[seen] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
-            if entry.asked.unpromised:
-                self._unpromised.add(entry.asked.unpromised, number)
-            if entry.asked.violations:
-                self._violations.add(entry.asked.violations, number)
+            if entry.unpromised:
+                self._unpromised.add(entry.unpromised, number)
+            if entry.violations:
+                self._violations.add(entry.violations, number)
 
     def document(self) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status were seen."""
@@ -94,7 +94,7 @@ class Coverage:
             }
 
     def table(self) -> str:
-        """The same for a terminal; empty if nothing was asked."""
+        """The same for a terminal; empty if there were no requests."""
         if not self._seen:
             return ""
         document = self.document()

@@ -11,35 +11,21 @@ from typing import Any
 from urllib.request import parse_http_list
 
 from flask import Response
-from werkzeug.exceptions import HTTPException
 
-from body import FieldError, is_integer, is_number, is_string, unknown_members
+from problems import FieldError
+from validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
 
 
-class Forced(HTTPException):
-    """An answer that was asked for; `problem` is its code."""
-
-    def __init__(self, status: int, problem: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = status
-        self.problem = problem
-        self.errors: list[FieldError] = []
-        self.headers: dict[str, str] = {}
-
-    def get_headers(self, *args: object) -> list[tuple[str, str]]:
-        return list(self.headers.items())
-
-
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What becomes of the next `times` requests that match (None: of all).
+    """What happens to the next `times` requests that match (None: to all).
 
-    `path` is a shell pattern whose `*` matches `/` too. `delay` is in seconds; `cut` is how many
-    bytes of the body are sent.
+    `path` is a shell pattern whose `*` matches `/` too. `delay` is in seconds; `cut` is the number
+    of bytes of the body that are sent.
     """
 
     id: str
@@ -60,9 +46,9 @@ class Fault:
         self,
         response: Response,
         sleep: Callable[[float], None],
-        close: Callable[[], None],
+        close: Callable[[], None] | None,
     ) -> None:
-        """Make an answer late and broken, as asked for; `close` ends the connection after it."""
+        """Delay a response, or cut it short; `close` ends the connection after it."""
         body = response.get_data()
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
@@ -71,10 +57,11 @@ class Fault:
         if self.cut is not None:
             response.headers["Content-Length"] = str(len(body))
             response.response = [body[: self.cut]]
-            close()
+            if close:
+                close()
 
     def document(self, remaining: int | None) -> dict[str, Any]:
-        """The wire form: what was asked for, and how often it is still to come."""
+        """The wire form: the request for it, and how often it is still to come."""
         given = {
             name: getattr(self, name)
             for name in ("method", "path", "status", "retry_after", "delay", "cut")
@@ -84,7 +71,7 @@ class Fault:
 
 
 class Faults:
-    """The faults of a world, in the order in which they were asked for."""
+    """The faults of a world, in the order of their creation."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -92,11 +79,11 @@ class Faults:
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        """A fault of a document without faults of its own; None if there are too many."""
-        whole = {
+        """Add the fault of a valid document; None if there are too many."""
+        numbers = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
-        times = whole.pop("times")
+        times = numbers.pop("times")
         if "times" not in document:
             times = 1
         with self._lock:
@@ -108,7 +95,7 @@ class Faults:
                 document.get("path"),
                 times,
                 delay=document.get("delay"),
-                **whole,
+                **numbers,
             )
             self._remaining[fault] = math.inf if times is None else times
         return fault.document(times)
@@ -117,7 +104,7 @@ class Faults:
         return bool(self._remaining)
 
     def take(self, method: str, path: str) -> Fault | None:
-        """The first fault that matches, counted down; a spent one is gone."""
+        """The first fault that matches, counted down; a used one is removed."""
         with self._lock:
             for fault in self._remaining:
                 if fault.matches(method, path):
@@ -148,7 +135,7 @@ class Faults:
 
 
 def check_fault(document: dict[str, Any]) -> Iterator[FieldError]:
-    """What is wrong with a fault that somebody asks for."""
+    """The errors of a fault that a client sends."""
     yield from unknown_members(document, ("method", "path", "delay", *RANGES))
     if not document.keys() & {"status", "delay", "cut"}:
         yield FieldError("", "must have a status, a delay or a cut")
@@ -166,10 +153,10 @@ def check_fault(document: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def preferred_status(prefer: str) -> int | None:
-    """The status that `Prefer: code=…` asks for (RFC 7240 §2): the first `code` counts."""
+    """The status that `Prefer: code=…` names (RFC 7240 §2): the first `code` counts."""
     for preference in parse_http_list(prefer):
         name, _, value = preference.partition(";")[0].partition("=")
         if name.strip().lower() == "code":
-            asked = re.fullmatch(r"""("?)([45][0-9][0-9])\1""", value.strip())
-            return int(asked[2]) if asked else None
+            status = re.fullmatch(r"""("?)([45][0-9][0-9])\1""", value.strip())
+            return int(status[2]) if status else None
     return None

@@ -15,7 +15,8 @@ from typing import Any
 
 from flask import Request, Response
 
-from body import FieldError, is_integer, unknown_members
+from problems import FieldError
+from validation import is_integer, unknown_members
 
 from .contract import Contract
 
@@ -77,10 +78,10 @@ class Greasing:
 
     def switch(self, axes: tuple[str, ...], seed: int) -> None:
         self.seed = seed
-        self.on = Grease(axes, seed) if axes else None
+        self.current = Grease(axes, seed) if axes else None
 
     def document(self) -> dict[str, Any]:
-        return {"axes": list(self.on.axes) if self.on else [], "seed": self.seed}
+        return {"axes": list(self.current.axes) if self.current else [], "seed": self.seed}
 
 
 def check_grease(document: dict[str, Any]) -> Iterator[FieldError]:

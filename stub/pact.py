@@ -1,114 +1,129 @@
-"""Pact's provider states: what a verifier has set up before it replays an interaction."""
+"""Pact's provider states: what a verifier sets up before it replays an interaction."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from werkzeug.exceptions import NotFound
-
-from body import FieldError, check_project, refuse, under
-from store import Deployment, NameTaken, Project, Stage, Store, UnknownProject
+from problems import FieldError, InvalidBody, Problem
+from store import Deployment, NameTaken, Project, Stage, Store, StoreFull, UnknownProject
+from validation import check_project, require_valid, under
 
 from .seed import ID_RULE, STATUS_RULE, Seed, is_id, is_status
 
+NO_SUCH_PROJECT = FieldError("/project_id", "must be the id of a project that exists")
+
 Values = dict[str, str]
+OpenStore = Callable[[], Store]
+"""Opens the store of the request's world, which an invalid request does not do."""
+
 Records = Callable[[Seed, datetime], tuple[list[Project], list[Deployment]]]
 
 
-class UnknownState(NotFound):
-    problem = "not_found"
-
-
 class States:
-    """The provider states, the built-in ones and a team's own; each may be set up again."""
+    """The provider states: the built-in ones and a team's `own`. Each may be set up repeatedly.
 
-    def __init__(self, own: Mapping[str, Seed]) -> None:
+    `records` makes the records of a seed at a time.
+    """
+
+    def __init__(self, own: Mapping[str, Seed], records: Records) -> None:
         self._own = own
+        self._records = records
         self._built_in = {
             "no projects exist": no_projects,
             "a project exists": a_project,
             "a deployment exists": a_deployment,
         }
 
-    def set_up(
-        self, state: str, params: dict[str, Any], store: Callable[[], Store], records: Records
-    ) -> Values:
-        """Bring the state about, and give the values that it made, for the verifier to inject."""
-        if state in self._own:
-            return add(self._own[state], store(), records)
-        if state in self._built_in:
-            return self._built_in[state](params, store)
+    def set_up(self, state: str, params: dict[str, Any], open_store: OpenStore) -> Values:
+        """Set the state up, and return the values that it made, for the verifier to inject.
+
+        A full store is 422: the verifier would repeat a 5xx for two minutes.
+        """
+        try:
+            if state in self._own:
+                return self.add(self._own[state], open_store())
+            if state in self._built_in:
+                return self._built_in[state](params, open_store)
+        except StoreFull:
+            error = FieldError("/params", "asks for more projects than there is room for")
+            raise InvalidBody([error]) from None
         known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
-        raise UnknownState(f"No provider state has this name. Known are {known}.")
+        raise Problem(
+            404, "not_found", f"No provider state has this name. These are known: {known}."
+        )
+
+    def add(self, seed: Seed, store: Store) -> Values:
+        """Add the records of a seed that are not in the store, and leave those that are."""
+        existing = {each.name: each.id for each in store.list_projects()}
+        taken = {*existing.values()}
+        moved = {each.id: existing[each.name] for each in seed.projects if each.name in existing}
+        new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
+        deployments = [
+            replace(each, project_id=moved.get(each.project_id, each.project_id))
+            for each in seed.deployments
+        ]
+        store.add(*self._records(Seed(tuple(new), tuple(deployments)), store.now()))
+        values: Values = {}
+        names = {each.name for each in seed.projects}
+        ids = {each.id for each in seed.projects}
+        for project in store.list_projects():
+            if project.name in names or project.id in ids:
+                values |= project_values(project)
+        for each in deployments:
+            deployment = store.get_deployment(each.id)
+            if deployment is not None:
+                values |= deployment_values(deployment, store)
+        return values
 
 
-def no_projects(params: dict[str, Any], store: Callable[[], Store]) -> Values:
-    store().remove_projects()
+def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
+    open_store().remove_projects()
     return {}
 
 
-def a_project(params: dict[str, Any], store: Callable[[], Store]) -> Values:
+def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
     """`name`; the project of that name, if there is one."""
-    wanted = {"name": params["name"]} if "name" in params else {}
-    refuse(under(("params",), check_project(wanted)))
-    while True:
-        with suppress(NameTaken):
-            return project_values(store().create_project(wanted["name"], json.dumps(wanted)))
-        for project in store().list_projects():  # if it is gone by now, it can be made
-            if project.name == wanted["name"]:
+    document = {"name": params["name"]} if "name" in params else {}
+    require_valid(under(("params",), check_project(document)))
+    store = open_store()
+    name = document["name"]
+    try:
+        return project_values(store.create_project(name, json.dumps(document)))
+    except NameTaken:
+        for project in store.list_projects():
+            if project.name == name:
                 return project_values(project)
+    raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
 
 
-def a_deployment(params: dict[str, Any], store: Callable[[], Store]) -> Values:
+def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
     """`id`, `status` and perhaps `project_id`; it replaces one of that id."""
-    project_id = params.get("project_id")
-    while True:
-        refuse(under(("params",), check_deployment(params, store)))
-        with suppress(UnknownProject):  # if it was there a moment ago, look again
-            timeline = (Stage(params["status"]),)
-            deployment, _ = store().put_deployment(params["id"], timeline, project_id)
-            return deployment_values(deployment, store())
+    require_valid(under(("params",), check_deployment(params, open_store)))
+    store = open_store()
+    timeline = (Stage(params["status"]),)
+    try:
+        deployment, _ = store.put_deployment(params["id"], timeline, params.get("project_id"))
+    except UnknownProject:
+        raise InvalidBody([*under(("params",), [NO_SUCH_PROJECT])]) from None
+    return deployment_values(deployment, store)
 
 
-def check_deployment(params: dict[str, Any], store: Callable[[], Store]) -> Iterator[FieldError]:
+def check_deployment(params: dict[str, Any], open_store: OpenStore) -> Iterator[FieldError]:
     if not is_id(params.get("id")):
         yield FieldError("/id", ID_RULE)
     if not is_status(params.get("status")):
         yield FieldError("/status", STATUS_RULE)
-    yield from check_project_id(params.get("project_id"), store)
+    yield from check_project_id(params.get("project_id"), open_store)
 
 
-def check_project_id(project_id: Any, store: Callable[[], Store]) -> Iterator[FieldError]:
-    """An error unless there is such a project, or none is asked for."""
-    if project_id is not None and all(each.id != project_id for each in store().list_projects()):
-        yield FieldError("/project_id", "must be the id of a project that exists")
-
-
-def add(seed: Seed, store: Store, records: Records) -> Values:
-    """A team's own state: what is not there yet is added, what is stays as it is."""
-    existing = {each.name: each.id for each in store.list_projects()}
-    taken = {*existing.values()}
-    moved = {each.id: existing[each.name] for each in seed.projects if each.name in existing}
-    new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
-    deployments = [
-        replace(each, project_id=moved.get(each.project_id, each.project_id))
-        for each in seed.deployments
-    ]
-    store.add(*records(Seed(tuple(new), tuple(deployments)), store.now()))
-    values: Values = {}
-    names = {each.name for each in seed.projects}
-    ids = {each.id for each in seed.projects}
-    for project in store.list_projects():
-        if project.name in names or project.id in ids:
-            values |= project_values(project)
-    for each in deployments:
-        deployment = store.get_deployment(each.id)
-        if deployment is not None:
-            values |= deployment_values(deployment, store)
-    return values
+def check_project_id(project_id: Any, open_store: OpenStore) -> Iterator[FieldError]:
+    """An error if the id is given and no project has it."""
+    if project_id is None:
+        return
+    if all(project.id != project_id for project in open_store().list_projects()):
+        yield NO_SUCH_PROJECT
 
 
 def project_values(project: Project) -> Values:

@@ -10,22 +10,29 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from body import (
-    MAX_BYTES,
-    MAX_DEPTH,
+from problems import NOT_AN_OBJECT, FieldError
+from store import (
+    MAX_PROJECTS,
+    Clock,
+    Deployment,
+    NewId,
+    Project,
+    Stage,
+    Store,
+    Timeline,
+    running,
+    unused_id,
+)
+from strict_json import MAX_BYTES, MAX_DEPTH, parse_json, place
+from validation import (
     MAX_ERRORS,
-    NO_OBJECT,
-    FieldError,
     check_project,
     is_number,
     is_string,
-    parse_json,
-    place,
     pointer,
     under,
     unknown_members,
 )
-from store import MAX_PROJECTS, Deployment, Project, Stage, Timeline, unused_id
 
 Made = TypeVar("Made")
 
@@ -81,9 +88,9 @@ class Seed:
     deployments: tuple[SeedDeployment, ...] = ()
 
     def records(
-        self, now: datetime, new_id: Callable[[str], str], timeline: Timeline
+        self, now: datetime, new_id: NewId, timeline: Timeline
     ) -> tuple[list[Project], list[Deployment]]:
-        """New records, the projects oldest first; what the document leaves open is given here.
+        """New records, the projects oldest first, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
         with `timeline`, as POST does it.
@@ -110,6 +117,32 @@ class Seed:
 
 
 EMPTY = Seed()
+
+
+@dataclass(frozen=True)
+class StoreFactory:
+    """Makes stores, each of which starts with the records of a seed."""
+
+    new_store: Callable[..., Store]  # of a clock, a source of ids, a pace and a maximum
+    clock: Clock
+    new_id: NewId
+    pace: float
+    max_projects: int
+    seed: Seed
+
+    def open(
+        self, clock: Clock | None = None, new_id: NewId | None = None, seed: Seed | None = None
+    ) -> Store:
+        """A new store; what is not given is the factory's own."""
+        clock = clock or self.clock
+        store = self.new_store(
+            clock, new_id or self.new_id, pace=self.pace, max_projects=self.max_projects
+        )
+        store.reset(*self.records(self.seed if seed is None else seed, clock()))
+        return store
+
+    def records(self, seed: Seed, now: datetime) -> tuple[list[Project], list[Deployment]]:
+        return seed.records(now, self.new_id, running(self.pace))
 
 
 def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
@@ -181,7 +214,7 @@ def read_file(path: Path, make: Callable[[Any], Made]) -> Made:
 def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
     """All errors of a seed document."""
     if not isinstance(document, dict):
-        yield NO_OBJECT
+        yield NOT_AN_OBJECT
         return
     yield from unknown_members(document, ("projects", "deployments"))
     projects = document.get("projects", [])
@@ -217,7 +250,7 @@ def _check_seed_project(project: Any) -> Iterator[FieldError]:
 
 def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[FieldError]:
     if not isinstance(deployment, dict):
-        yield NO_OBJECT
+        yield NOT_AN_OBJECT
         return
     known = ("id", "project_id", "created_at", "status", "timeline")
     yield from unknown_members(deployment, known)
@@ -250,7 +283,7 @@ def check_timeline(document: dict[str, Any]) -> Iterator[FieldError]:
 
 def _check_stage(stage: Any, *, last: bool) -> Iterator[FieldError]:
     if not isinstance(stage, dict):
-        yield NO_OBJECT
+        yield NOT_AN_OBJECT
         return
     yield from unknown_members(stage, ("status", "seconds"))
     yield from _check_status(stage)

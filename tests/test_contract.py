@@ -17,7 +17,9 @@ from schemathesis.specs.openapi.checks import (
     positive_data_acceptance,
 )
 
-from app import VERSION, create_app
+from app import create_app
+from cli import VERSION
+from stub import Options
 from stub.seed import SAMPLE, read_seed
 from tests.conftest import BEARER, TOKEN, control_client_of
 from tests.contract import STUB, V1, Contract, assert_in_contract
@@ -182,7 +184,9 @@ def test_the_check_itself_sees_what_the_contract_does_not_declare(client: FlaskC
 
 big = create_app(seed=read_seed(SAMPLE), pace=0, max_projects=10**6)
 schema = schemathesis.openapi.from_wsgi("/openapi.json", big)
-control = schemathesis.openapi.from_wsgi("/_stub/openapi.json", create_app(sleep=lambda _: None))
+control = schemathesis.openapi.from_wsgi(
+    "/_stub/openapi.json", create_app(stub_options=Options(sleep=lambda _: None))
+)
 
 
 @schema.parametrize()

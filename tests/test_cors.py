@@ -4,6 +4,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from stub import Options
 from tests.conftest import BEARER, program
 from tests.wire import Connection
 
@@ -13,7 +14,7 @@ ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Header
 
 @pytest.fixture
 def browser() -> FlaskClient:
-    return create_app(cors_origins=[PAGE, "app://x"]).test_client()
+    return create_app(stub_options=Options(cors_origins=[PAGE, "app://x"])).test_client()
 
 
 def cors_headers(response: object) -> dict[str, str]:
@@ -95,7 +96,7 @@ def test_so_may_the_answers_of_the_server_itself(fields: list[str], status: int)
 
 
 def test_any_origin_is_a_star() -> None:
-    browser = create_app(cors_origins=["*"]).test_client()
+    browser = create_app(stub_options=Options(cors_origins=["*"])).test_client()
     response = browser.get("/_stub/health", headers={"Origin": "https://anywhere"})
     assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
 
@@ -121,4 +122,4 @@ def test_any_origin_is_a_star() -> None:
 )
 def test_what_is_no_origin_is_refused_at_the_start(origin: str) -> None:
     with pytest.raises(ValueError, match="origin"):
-        create_app(cors_origins=[origin])
+        create_app(stub_options=Options(cors_origins=[origin]))

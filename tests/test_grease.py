@@ -10,6 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from stub import Options
 from stub.grease import AXES, TIER_1
 from stub.seed import SAMPLE, read_seed
 from tests.conftest import (
@@ -31,7 +32,7 @@ SENT = (
 def greased(axes: tuple[str, ...], seed: int, **options: Any) -> FlaskClient:
     """A client that holds each answer, varied or not, against the contract."""
     options = {"clock": Clock(), "new_id": counting_ids(), "seed": read_seed(SAMPLE), **options}
-    return client_of(create_app(grease=axes, grease_seed=seed, **options))
+    return client_of(create_app(stub_options=Options(grease=axes, grease_seed=seed), **options))
 
 
 def create(client: FlaskClient) -> Any:
@@ -268,7 +269,7 @@ def test_only_v1_varies() -> None:
 
 
 def test_grease_is_switched_for_one_world() -> None:
-    app = create_app(grease=TIER_1, grease_seed=7)
+    app = create_app(stub_options=Options(grease=TIER_1, grease_seed=7))
     stub, other = control_client_of(app), control_client_of(app, "dev-token.w")
     assert stub.get("/_stub/grease").json == {"axes": list(TIER_1), "seed": 7}
     switched = stub.put("/_stub/grease", json={"axes": ["times", "members", "times"], "seed": 9})
@@ -296,7 +297,7 @@ def test_grease_is_switched_for_one_world() -> None:
     ],
 )
 def test_a_bad_switch_is_422_and_changes_nothing(document: Any, pointers: list[str]) -> None:
-    stub = control_client_of(create_app(grease=("times",), grease_seed=7))
+    stub = control_client_of(create_app(stub_options=Options(grease=("times",), grease_seed=7)))
     response = stub.put("/_stub/grease", json=document)
     problem = assert_problem(response, 422, "invalid_body")
     assert [error["pointer"] for error in problem["errors"]] == pointers
@@ -356,7 +357,7 @@ def test_the_program_says_that_it_varies() -> None:
     with program("--grease", "--grease-seed", "7") as (process, url):
         process.terminate()
         stderr = process.communicate(timeout=10)[1]
-    said = "answers vary on purpose: --grease members,member-order,json-text,headers,ids,times"
+    said = "responses vary on purpose: --grease members,member-order,json-text,headers,ids,times"
     assert f"{said} --grease-seed 7\n" in stderr
     assert url
     with program("--grease", "list-order,members") as (process, url):

@@ -9,6 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from stub import coverage_table
 from tests.conftest import Clock, assert_problem, control_client_of, counting_ids, in_parallel
 from tests.contract import V1
 
@@ -165,71 +166,13 @@ def test_no_token_is_in_any_part(spelled: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("authorization", "query", "body"),
-    [
-        ("Bearer tr1ed", "", ""),
-        ("bearer tr1ed", "", ""),
-        ("Bearer  tr1ed", "", ""),
-        ("tr1ed", "", ""),
-        ("Token tr1ed", "", ""),
-        ("Bearer a, Bearer tr1ed", "", ""),
-        ("Bearer:tr1ed", "", ""),
-        ("Bearer tr1ed.job-42", "", ""),
-        ("Bearertr1ed", "", ""),
-        ("Bearer (tr1ed)", "", ""),
-        ("Bearer+tr1ed", "", ""),
-        ("Bearer dev-token", "auth=http://x/cb?access_token=tr1ed", ""),
-        ("Bearer dev-token", "token=access_token=tr1ed", ""),
-        ("Bearer dev-token", "", 'form-data; name="access_token"\r\n\r\ntr1ed'),
-        ("Bearer dev-token", "access_token[]=tr1ed", ""),
-        ("Bearer.tr1ed", "", ""),
-        ("Bearer dev-token", "auth=tr1ed", ""),
-        ("Bearer dev-token", "a=/token/tr1ed", ""),
-        ("Bearer dev-token", "", '{"token": ["tr1ed"]}'),
-        ("Bearer dev-token", "", "Authorization: Token tr1ed"),
-        ("Bearer dev-token", "token=tr1ed", ""),
-        ("Bearer dev-token", "", '{"api_key": "tr1ed"}'),
-        ("Bearer tr1ed;x", "", ""),
-        ('Bearer="tr1ed"', "", ""),
-        ('Bearer token="tr1ed"', "", ""),
-        ("Bearer tr%31ed", "", ""),
-        ("Bearer dev-token", "access%5Ftoken=tr1ed", ""),
-        ("Bearer dev-token", "a=Bearer%20tr1ed", ""),
-        ("Bearer dev-token", "a=Bearer%2520tr%2531ed", ""),
-        ("Bearer dev-token", "", '{"access\\u005ftoken": "tr\\u0031ed"}'),
-        ("Bearer dev-token", "", '{"curl": "-H \\"Authorization: Bearer tr1ed\\""}'),
-        ("Bearer dev-token", "access_token=tr1ed", ""),
-        ("", "a=b&access_token=tr%31ed", ""),
-        ("", "", "access_token=tr1ed&a=b"),
-        ("", "", '{"access_token": "tr1ed"}'),
-    ],
-)
-def test_a_token_that_was_only_tried_is_in_no_part_either(
-    stub: FlaskClient, authorization: str, query: str, body: str
-) -> None:
-    stub.post(
-        f"/v1/tr1ed?{query}&again=tr1ed",
-        data=body + " tr1ed",
-        headers={"X-Again": "tr1ed"},
-        environ_overrides={"HTTP_AUTHORIZATION": authorization},
-    )
-    shown = stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
-    assert "tr1ed" not in shown
-    assert "tr%31ed" not in shown
-    assert "u0031ed" not in shown
-
-
-@pytest.mark.parametrize(
     "headers",
     [
-        {"Referer": "http://localhost/?access_token=tr1ed"},
         {"Proxy-Authorization": "Basic tr1ed"},
         {"X-Api-Key": "tr1ed"},
         {"X-Auth-Token": "tr1ed"},
         {"Cookie": "session=tr1ed"},
-        {"X-Note": "Bearer tr1ed"},
         {"Bearer": "tr1ed"},
-        {"Sec-WebSocket-Protocol": "bearer, tr1ed"},
         {"Dev-Token": "x"},
         {"X-Dev-Token-2": "x"},
     ],
@@ -243,29 +186,56 @@ def test_no_header_shows_a_secret(stub: FlaskClient, headers: dict[str, str]) ->
         assert "***" in shown
 
 
-@pytest.mark.parametrize("name", ["X-Api-Key", "X-Auth-Token", "Proxy-Authorization", "X-Auth"])
-def test_what_a_header_of_a_secret_tries_is_looked_for_elsewhere(
-    stub: FlaskClient, name: str
+@pytest.mark.parametrize(
+    ("authorization", "shown"),
+    [
+        ("Bearer tr1ed", "Bearer ***"),
+        ("bearer  tr1ed", "Bearer ***"),
+        ("Bearer a, Bearer tr1ed", "Bearer ***"),
+        ("Bearer\ttr1ed", "***"),
+        ("Bearertr1ed", "***"),
+        ("Basic tr1ed", "***"),
+        ("tr1ed", "***"),
+    ],
+)
+def test_the_credential_of_the_authorization_header_is_masked(
+    stub: FlaskClient, authorization: str, shown: str
 ) -> None:
-    for _ in range(2):
-        stub.get("/v1/tr1ed?q=tr1ed", headers={name: "Basic tr1ed"})
-        assert "tr1ed" not in stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
+    stub.get("/v1/projects", environ_overrides={"HTTP_AUTHORIZATION": authorization})
+    assert entries(stub)[0]["headers"]["Authorization"] == shown
 
 
-def test_a_token_of_short_pieces_is_looked_for_whole(stub: FlaskClient) -> None:
-    for token in ("a:b:cd", "k1,k2"):
-        stub.get(f"/v1/{token}?q={token}", headers={"Authorization": f"Bearer {token}"})
-    assert {(entry["path"], entry["query"]) for entry in entries(stub)} == {("/v1/***", "q=***")}
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("access_token=tr1ed", "access_token=***"),
+        ("a=b&access%5Ftoken=tr%31ed&c", "a=b&access%5Ftoken=***&c"),
+        ("access_token=a&access_token=b", "access_token=***&access_token=***"),
+        ("access_token=", "access_token="),
+        ("access_token", "access_token"),
+        ("page_token=p&token=t&Access_Token=x", "page_token=p&token=t&Access_Token=x"),
+        ("redirect=/?access_token=x", "redirect=/?access_token=x"),
+    ],
+)
+def test_the_value_of_the_parameter_access_token_is_masked(
+    stub: FlaskClient, query: str, shown: str
+) -> None:
+    stub.get(f"/v1/projects?{query}")
+    assert entries(stub)[0]["query"] == shown
 
 
-def test_a_token_beyond_ascii_is_looked_for_as_utf_8(stub: FlaskClient) -> None:
-    sent = {"HTTP_AUTHORIZATION": "Bearer ключ".encode().decode("latin-1")}
-    stub.get("/v1/ключ?q=%D0%BA%D0%BB%D1%8E%D1%87", environ_overrides=sent)
-    (entry,) = entries(stub)
-    assert (entry["path"], entry["query"]) == ("/v1/***", "q=***")
+def test_nothing_else_is_searched_for(stub: FlaskClient) -> None:
+    body = '{"name": "token: website", "api_key": "k", "note": "Bearer of news"}'
+    stub.post("/v1/projects/tr1ed", data=body, headers={"Referer": "http://x/?token=tr1ed"})
+    wrong = {"HTTP_AUTHORIZATION": "Bearer tr1ed"}
+    stub.post("/v1/tr1ed?q=tr1ed", data="tr1ed", environ_overrides=wrong)
+    first, second = entries(stub)
+    assert (first["path"], first["body"]) == ("/v1/projects/tr1ed", body)
+    assert first["headers"]["Referer"] == "http://x/?token=tr1ed"
+    assert (second["path"], second["query"], second["body"]) == ("/v1/tr1ed", "q=tr1ed", "tr1ed")
 
 
-def test_a_valid_token_is_redacted_whole_though_a_part_of_it_was_tried() -> None:
+def test_a_valid_token_is_masked_whole() -> None:
     app = create_app(tokens=["s3cr3t-abcdef"])
     for query, token in (("token=s3c", "s3cr3t-abcdef"), ("", "s3cr3t")):
         client = control_client_of(app, token)
@@ -316,16 +286,6 @@ def test_a_token_in_another_encoding_is_in_no_part(stub: FlaskClient) -> None:
     assert [entry["body"] for entry in entries(stub)] == 3 * ["name=***"]
 
 
-def test_a_token_with_a_percent_sign_is_found_as_it_is(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?q=p%25%34%31ss", headers={"Authorization": "Bearer p%41ss"})
-    assert entries(stub)[0]["query"] == "q=***"
-
-
-def test_the_longest_token_that_was_tried_is_looked_for_first(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?access_token=abc&access_token=abcd&again=abcd")
-    assert entries(stub)[0]["query"] == "access_token=***&access_token=***&again=***"
-
-
 def test_a_body_that_breaks_off_is_recorded_as_none(stub: FlaskClient) -> None:
     environ = {"CONTENT_LENGTH": "10"}
     response = stub.post(
@@ -333,19 +293,6 @@ def test_a_body_that_breaks_off_is_recorded_as_none(stub: FlaskClient) -> None:
     )
     assert_problem(response, 400, "malformed_request")
     assert [(entry["body"], entry["status"]) for entry in entries(stub)] == [("", 400)]
-
-
-def test_a_short_token_that_was_tried_leaves_our_own_words_alone(stub: FlaskClient) -> None:
-    stub.post("/v1/projects?POST=1", headers={"Authorization": "Bearer POST"})
-    stub.get("/v1/e", headers={"Authorization": "bearer:e"})
-    first, second = entries(stub)
-    assert (first["method"], first["operation"]) == ("POST", "createProject")
-    assert (first["query"], first["headers"]["Authorization"]) == ("***=1", "Bearer ***")
-    assert first["unpromised"] == ["createProject: query parameter ***"]
-    assert second["violations"] == [
-        "no operation: an Authorization header of another form",
-        "no operation: GET /v1/e",
-    ]
 
 
 def test_a_request_told_before_is_told_again_with_its_own_body(stub: FlaskClient) -> None:
@@ -443,11 +390,11 @@ def test_counts_are_exact_under_many_clients(app: Flask) -> None:
 def test_the_report_at_the_end_is_of_the_main_world() -> None:
     app = create_app(new_id=counting_ids())
     control_client_of(app, "dev-token.w").get("/v1/projects")
-    assert app.report() == ""
+    assert coverage_table(app) == ""
     client = control_client_of(app)
     client.head("/v1/projects")
     client.get("/v1/dev-token")
-    first, *lines = app.report().splitlines()
+    first, *lines = coverage_table(app).splitlines()
     assert first == f"coverage: 1 of {coverage(client)['of']} outcomes met"
     assert lines[0].startswith("  listProjects   200 x1; not met: 400 401")
     assert lines[-2:] == [
@@ -461,20 +408,9 @@ def test_the_report_at_the_end_is_short() -> None:
     client = control_client_of(app)
     for number in range(25):
         client.get(f"/v1/projects?p{number}=1")
-    lines = app.report().splitlines()
+    lines = coverage_table(app).splitlines()
     assert len(lines) == 1 + 3 + 20 + 1
     assert lines[-1] == "unpromised: 5 more in /_stub/coverage"
-
-
-def test_much_that_was_tried_is_hidden_and_not_looked_for(stub: FlaskClient) -> None:
-    for header, body in (
-        ("Bearer " + 15_000 * "a", "x"),
-        ("", "&".join(f"access_token=a{number}" for number in range(10_000))),
-    ):
-        environ = {"HTTP_AUTHORIZATION": header}
-        stub.post("/v1/projects?%41", data=body, environ_overrides=environ)
-    for entry in entries(stub):
-        assert (entry["path"], entry["query"], entry["body"]) == ("***", "***", "***")
 
 
 @pytest.mark.parametrize("stray", [40_000 * '"', 40_000 * "=", 8000 * "bearer ", 40_000 * "%"])

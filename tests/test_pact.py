@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from pact import Verifier
 
 from app import create_app
+from stub import Options
 from stub.seed import make_seed, read_states
 from tests.conftest import (
     BEARER,
@@ -113,7 +114,7 @@ OWN = {
 def test_a_team_adds_states_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "states.json"
     path.write_text(json.dumps(OWN), "utf-8")
-    stub = control_client_of(create_app(states=read_states(path)))
+    stub = control_client_of(create_app(stub_options=Options(states=read_states(path))))
     change(stub, "a project exists", name="website")
     (website,) = stub.get("/v1/projects").json["projects"]
     change(stub, "a deployment exists", id="dpl_failed", status="failed")
@@ -158,7 +159,9 @@ def test_a_state_has_as_many_projects_as_there_is_room_for(tmp_path: Path) -> No
 def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
     seed = make_seed({"projects": [{"name": "a", "id": "taken"}]})
     states = {"s": make_seed({"projects": [{"name": "b", "id": "taken"}]})}
-    stub = control_client_of(create_app(seed=seed, states=states, new_id=counting_ids()))
+    stub = control_client_of(
+        create_app(seed=seed, stub_options=Options(states=states), new_id=counting_ids())
+    )
     values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
     assert change(stub, "s") == values
     assert stub.get("/v1/deployments/dpl_1").status_code == 200
@@ -171,7 +174,9 @@ def test_what_a_state_adds_stands_where_its_age_says_and_needs_room(clock: Clock
         "one": make_seed({"projects": [old]}),
         "two": make_seed({"projects": [{"name": "a"}, {"name": "b"}]}),
     }
-    stub = control_client_of(create_app(clock=clock, states=states, max_projects=2))
+    stub = control_client_of(
+        create_app(clock=clock, stub_options=Options(states=states), max_projects=2)
+    )
     stub.post("/v1/projects", json={"name": "new"})
     assert_problem(stub.post("/_stub/pact", json={"state": "two"}), 422, "invalid_body")
     change(stub, "one")

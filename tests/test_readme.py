@@ -11,6 +11,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from app import create_app
+from cli import command
 from stub.seed import parse_seed
 from tests.conftest import ROOT, client_of, program
 from tests.test_pact import write_pact
@@ -99,10 +100,8 @@ def test_the_seed_document_shown_is_one() -> None:
 
 
 def test_the_options_are_those_of_the_program() -> None:
-    from app import cli
-
     shown = set(re.findall(r"`(--[a-z-]+)`", README.partition("## Options")[2]))
-    options = {name for each in cli.params for name in (*each.opts, *each.secondary_opts)}
+    options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     assert shown - {"--help"} == options - {"--version"}
 
 

@@ -783,7 +783,7 @@ def test_nothing_of_a_request_waits_for_the_garbage_collector() -> None:
 
     gc.disable()
     try:
-        with running(note) as it, Connection(it.effective_port) as client:
+        with running(note, threads=1) as it, Connection(it.effective_port) as client:
             for _ in range(3):
                 client.send(get("/", "Host: localhost"))
                 client.reply()

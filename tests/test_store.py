@@ -358,7 +358,7 @@ RACES = [
 
 
 def run(race: Race, store: Store) -> None:
-    race(store, create_app(new_store=lambda *_: store))
+    race(store, create_app(new_store=lambda *_, **__: store))
 
 
 @pytest.mark.parametrize("make", IMPLEMENTATIONS)

@@ -13,12 +13,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import CONTRACT, create_app
+from stub import Options
 from stub.contract import Contract
 from stub.coverage import Coverage
 from stub.faults import Faults
-from stub.journal import Asked, Entry, Journal
+from stub.journal import Entry, Journal, MaskedRequest
 from stub.seed import SAMPLE, read_seed
-from stub.world import WorldClock, Worlds
+from stub.worlds import WorldClock, Worlds
 from tests.conftest import (
     BEARER,
     START,
@@ -140,7 +141,7 @@ def test_a_control_request_that_is_refused_makes_no_world(
 
 
 def test_without_the_stub_there_is_the_contract_and_nothing_else() -> None:
-    app = create_app(with_stub=False, seed=read_seed(SAMPLE))
+    app = create_app(stub_options=None, seed=read_seed(SAMPLE))
     rules = {rule.rule for rule in app.url_map.iter_rules()}
     assert rules == {"/v1/projects", "/v1/deployments/<deployment_id>", "/openapi.json"}
     client = client_of(app)
@@ -399,7 +400,7 @@ def test_a_delay_is_waited_for_after_the_request_is_carried_out(clock: Clock) ->
         (meanwhile,) = in_parallel([lambda: names(control_client_of(app))])
         waits.append((seconds, meanwhile))
 
-    app = create_app(clock=clock, sleep=sleep)
+    app = create_app(clock=clock, stub_options=Options(sleep=sleep))
     stub = control_client_of(app)
     stub.post("/_stub/faults", json={"delay": 0.5, "method": "POST"})
     stub.post("/_stub/faults", json={"delay": 30, "method": "POST", "status": 504})
@@ -621,7 +622,7 @@ class SlowToMeasure(deque[Any]):
         return super().__len__()
 
 
-ENTRY = Entry(START, Asked("GET", "/", "", {}, "", (), ()), 200, None, None, None, 0.1, ())
+ENTRY = Entry(START, MaskedRequest("GET", "/", "", {}, ""), 200, None, None, None, 0, (), (), ())
 
 
 def race_for_the_last_faults(unlock: Callable[[Any], None]) -> None:

@@ -294,13 +294,13 @@ class Broken:
 
 
 def test_a_fault_of_our_own_is_500_and_shown_without_the_token(
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    client = client_of(create_app(new_store=lambda *_: Broken()))
+    client = client_of(create_app(new_store=lambda *_, **__: Broken()))
     response = client.get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text
-    shown = capsys.readouterr().err
+    shown = caplog.text
     assert "RuntimeError: ***: a secret of the store" in shown
     assert "dev-token" not in shown
 

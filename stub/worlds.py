@@ -1,28 +1,34 @@
-"""Worlds: each has a store, a clock, faults, a journal and a coverage, and is swapped whole."""
+"""Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 
+from problems import Problem
 from store import Clock, Store
 
+from .contract import Contract
 from .coverage import Coverage
 from .faults import Faults
 from .grease import Greasing
 from .journal import Journal
-from .seed import Seed
+from .seed import Seed, StoreFactory
 
 MAX_WORLDS = 1000
 MAX_AHEAD = timedelta(days=3653)
 
 
-class TooManyWorlds(Exception):
-    """There are as many worlds as there may be."""
+class TooManyWorlds(Problem):
+    """507: there is no room for another world."""
+
+    def __init__(self) -> None:
+        detail = f"There are {MAX_WORLDS:,} worlds. Reset one that is no longer used, to free it."
+        super().__init__(507, "too_many_worlds", detail)
 
 
 class WorldClock:
-    """The real time, and what it was turned ahead by."""
+    """The real time, advanced by as much as the world's clock was turned."""
 
     def __init__(self, real: Clock) -> None:
         self._real = real
@@ -33,11 +39,11 @@ class WorldClock:
         return self._real() + self._ahead
 
     def has_room(self, seconds: float) -> bool:
-        """Whether so much more is not further ahead than `MAX_AHEAD`."""
+        """Whether it can be advanced by so much without passing `MAX_AHEAD`."""
         return seconds <= (MAX_AHEAD - self._ahead).total_seconds()
 
     def advance(self, seconds: float) -> bool:
-        """Turn it ahead, if there is room for that."""
+        """Advance it, if `has_room()`."""
         with self._lock:
             if not self.has_room(seconds):
                 return False
@@ -47,7 +53,7 @@ class WorldClock:
 
 @dataclass(frozen=True)
 class World:
-    """What a world is between two resets. A request holds on to the one it began with."""
+    """A world between two resets. A request stays in the one that it entered."""
 
     clock: WorldClock
     store: Store
@@ -57,10 +63,28 @@ class World:
     journal: Journal = field(default_factory=Journal)
 
 
-class Worlds:
-    """The worlds by name. The main one has the empty name, and is there from the start.
+def make_world(
+    stores: StoreFactory,
+    contract: Contract,
+    axes: tuple[str, ...],
+    grease_seed: int,
+    seed: Seed | None,
+) -> World:
+    """A new world, which starts with a seed, or with the one of the program."""
+    clock, greasing = WorldClock(stores.clock), Greasing(axes, grease_seed)
 
-    `make` gives a new world from a seed, or from the one that the program was started with.
+    def new_id(prefix: str) -> str:
+        plain_id, grease = stores.new_id(prefix), greasing.current
+        return grease.new_id(plain_id) if grease else plain_id
+
+    store = stores.open(clock, new_id, seed)
+    return World(clock, store, Coverage(contract), greasing)
+
+
+class Worlds:
+    """The worlds by name. The main one has the empty name and exists from the start.
+
+    `make` makes a world from a seed, or from the one that the program was started with.
     """
 
     def __init__(self, make: Callable[[Seed | None], World]) -> None:
@@ -69,7 +93,7 @@ class Worlds:
         self._worlds = {"": make(None)}
 
     def open(self, name: str) -> World:
-        """The world of that name, made on first use, or `TooManyWorlds`."""
+        """The world of that name, made on first use. Raises `TooManyWorlds`."""
         world = self._worlds.get(name)
         if world is None:
             with self._lock:
@@ -80,8 +104,10 @@ class Worlds:
         return world
 
     def reset(self, name: str, seed: Seed | None) -> None:
-        """Swap the world: for one of the seed, or for one as at the start, which a named world
-        is when it is next used. Raises `TooManyWorlds` if a seed asks for one more.
+        """Replace a world by one of the seed, or by one as at the start.
+
+        A named world without a seed is removed, and made anew on its next use. Raises
+        `TooManyWorlds` if a seed is for one more world.
         """
         if seed is None and name:
             with self._lock:
@@ -94,5 +120,5 @@ class Worlds:
             self._worlds[name] = world
 
     def _check_room(self) -> None:
-        if len(self._worlds) > MAX_WORLDS:  # the main one is beside them
+        if len(self._worlds) > MAX_WORLDS:  # the main one is not counted
             raise TooManyWorlds

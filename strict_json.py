@@ -1,0 +1,162 @@
+"""Reading a JSON body strictly: nothing is accepted that two readers could take differently."""
+
+import json
+import math
+import re
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from flask import g, request
+
+from problems import NOT_AN_OBJECT, InvalidBody, Problem
+
+JSON = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+"""The headers of a JSON response."""
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 32
+MAX_DIGITS = 4300
+RULE = "Send JSON that every reader takes alike (RFC 8259, RFC 7493)."
+UTF_8 = {"charset=utf-8", 'charset="utf-8"'}
+
+# A string is matched to its end, closed or not, so that a scan is linear in any text.
+_TOKEN = re.compile(
+    r"""(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"?)(?P<colon>[ \t\r\n]*:)?
+    | (?P<open>[\[{]) | (?P<close>[\]}])
+    | (?P<number>-?[0-9][0-9.eE+-]*) | (?P<constant>-?Infinity|NaN)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
+    """The text of the request's body, and the JSON object in it, which is left in `g.document`.
+
+    Raises a `Problem`: 415, 413, 400 or 422, checked in this order.
+    """
+    if not is_json(request.content_type or ""):
+        raise Problem(
+            415, "unsupported_media_type", "Send `Content-Type: application/json`, in UTF-8."
+        )
+    if request.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
+        raise Problem(
+            415, "unsupported_media_type", "Send the body as it is, without a Content-Encoding."
+        )
+    data = request.get_data()  # the server limits its size
+    if len(data) > max_bytes:
+        raise Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
+    try:
+        text = data.decode()
+        document = parse_json(text, max_depth)
+    except UnicodeDecodeError as error:
+        raise malformed(f"At byte {error.start + 1}: not UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise malformed(f"At {place(error)}.") from None
+    if not isinstance(document, dict):
+        raise InvalidBody([NOT_AN_OBJECT])
+    g.document = document
+    return text, document
+
+
+def malformed(detail: str) -> Problem:
+    return Problem(400, "malformed_json", f"{RULE} {detail}")
+
+
+@lru_cache(maxsize=64)
+def is_json(content_type: str) -> bool:
+    """Whether a Content-Type is that of JSON in UTF-8."""
+    media_type, *parameters = content_type.lower().split(";")
+    charsets = [each.strip() for each in parameters if each.strip().startswith("charset=")]
+    return media_type.strip() == "application/json" and {*charsets} <= UTF_8
+
+
+def place(error: json.JSONDecodeError) -> str:
+    """Where a JSON text is wrong, and why."""
+    return f"line {error.lineno}, column {error.colno}: {error.msg.removesuffix(' at')}"
+
+
+def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
+    """The value of a JSON text. Raises `json.JSONDecodeError`, which has the place.
+
+    Beyond Python's own reader it rejects all that could not be returned as it came to every client:
+    a repeated member name, NaN, Infinity or a number that would become one, an integer of more than
+    `MAX_DIGITS`, a lone surrogate, a BOM, more levels than `max_depth`.
+    """
+    if "\\" not in text and text.count("{") + text.count("[") <= max_depth:
+        with suppress(ValueError):
+            return _PLAIN.decode(text)
+    if error := _strict_error(text, max_depth):
+        reason, position = error
+        raise json.JSONDecodeError(reason, text, position)
+    return _DECODER.decode(text)
+
+
+def _strict_error(text: str, max_depth: int) -> tuple[str, int] | None:
+    """The first thing in a text that Python's own reader would accept, and its position."""
+    if text.startswith("\ufeff"):
+        return "A byte order mark", 0
+    levels: list[set[str]] = []  # the member names of each open object
+    for token in _TOKEN.finditer(text):
+        reason = None
+        match token.lastgroup:
+            case "open":
+                levels.append(set())
+                if len(levels) > max_depth:
+                    reason = f"More than {max_depth} levels deep"
+            case "close":
+                del levels[-1:]
+            case "number":
+                reason = _number_error(token.group())
+            case "constant":
+                reason = "NaN and Infinity are no JSON numbers"
+            case kind:
+                name = token["string"][1:-1]
+                try:
+                    if "\\" in name:
+                        name = json.loads(token["string"])
+                        name.encode()
+                except json.JSONDecodeError:
+                    return None  # Python's reader finds it, too
+                except UnicodeEncodeError:
+                    return "A surrogate without its partner", token.start()
+                if kind == "colon" and levels:
+                    if name in levels[-1]:
+                        reason = "A member name that this object has already"
+                    levels[-1].add(name)
+        if reason:
+            return reason, token.start()
+    return None
+
+
+def _number_error(text: str) -> str | None:
+    digits = text.lstrip("-")
+    if digits.isdigit():
+        return f"An integer of more than {MAX_DIGITS} digits" if len(digits) > MAX_DIGITS else None
+    try:
+        return None if math.isfinite(float(text)) else "A number too large for an IEEE double"
+    except ValueError:
+        return None  # not a number at all, which json.loads says better
+
+
+def _integer(text: str) -> int | float:
+    """The number, whatever limit on digits the interpreter has; -0 keeps its sign as a float."""
+    try:
+        return int(text) if text != "-0" else -0.0
+    except ValueError:
+        return float(text)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else _doubt()
+
+
+def _doubt(*_: object) -> NoReturn:
+    raise ValueError
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+# A quick reader for a text without numbers and repeated names, as most are.
+_PLAIN = json.JSONDecoder(
+    object_pairs_hook=_members, parse_int=_doubt, parse_float=_doubt, parse_constant=_doubt
+)

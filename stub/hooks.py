@@ -1,0 +1,137 @@
+"""What the stub does with each request: one function before the view, one after it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Request, Response, current_app, g, request
+
+from problems import FieldError, Problem
+from redaction import Redactor
+
+from .contract import Contract, find_unpromised, find_violations
+from .faults import Fault, preferred_status
+from .grease import vary
+from .journal import Entry, body_text, cut, mask_request, sentences
+from .worlds import World, Worlds
+
+MAX_NAME = 160  # bytes of a name in a sentence
+REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`: see docs/testing.md."
+
+
+def bound(proxy: Any) -> Any:
+    """The object behind a proxy of Flask's, which looks it up at each access: 0.85 of the time."""
+    return proxy._get_current_object()
+
+
+def start() -> None:
+    """Note the time, before anything else."""
+    g.started = time.perf_counter()
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """The two functions, and what they work on."""
+
+    worlds: Worlds
+    contract: Contract
+    redactor: Redactor
+    sleep: Callable[[float], None]
+
+    def before(self) -> None:
+        """Enter the world, then take a fault or a preferred outcome of a request to `/v1`."""
+        environ = request.environ
+        path = environ["PATH_INFO"]  # request.path has lost its leading slashes
+        if not is_recorded(path):
+            return
+        context = bound(g)
+        context.world = world = self.worlds.open(context.world_name)
+        context.store = world.store
+        if not path.startswith("/v1/"):
+            return
+        if world.faults:
+            context.fault = fault = world.faults.take(request.method, request.path)
+            if fault and fault.status:
+                raise self.forced(fault.status)
+        if "HTTP_PREFER" in environ and not context.get("fault"):
+            self.prefer(environ["HTTP_PREFER"])
+
+    def after(self, response: Response) -> Response:
+        """Vary the response, record it, and then delay it or cut it short: in this order."""
+        received, context = bound(request), bound(g)
+        if not is_recorded(received.environ["PATH_INFO"]) or "is_preflight" in context:
+            return response
+        world: World = context.get("world") or self.worlds.open("")
+        fault: Fault | None = context.get("fault")
+        outcome = response.status_code
+        grease = world.greasing.current
+        axes = vary(grease, response, self.contract, received) if grease else ()
+        entry = self.describe(received, context, world, response.status_code, axes)
+        number = world.journal.append(entry)
+        shown = context.get("deployment_status") if received.method == "GET" else None
+        world.coverage.count(number, entry, outcome, shown)
+        if fault is not None:
+            fault.spoil(response, self.sleep, received.environ.get("server.close"))
+        return response
+
+    def describe(
+        self, received: Request, context: Any, world: World, status: int, axes: tuple[str, ...]
+    ) -> Entry:
+        """The journal's entry for a request."""
+        operation = self.contract.operation(received)
+        body = body_text(received)
+        masked = mask_request(received, body, self.redactor)
+        unpromised: tuple[str, ...] = ()
+        violations: tuple[str, ...] = ()
+        if operation and (body or masked.query or masked.method == "HEAD"):
+            found = find_unpromised(operation, received, body, self.mask_name)
+            unpromised = sentences(found)
+        if operation is None or "world_name" not in context:
+            target = f"{masked.method} {masked.path}"
+            violations = sentences(find_violations(operation, received, target))
+        ms = (time.perf_counter() - context.started) * 1000
+        fault: Fault | None = context.get("fault")
+        return Entry(
+            time=world.clock(),
+            request=masked,
+            status=status,
+            code=context.get("problem_code"),
+            operation=operation.id if operation else None,
+            fault=fault.id if fault else None,
+            ms=ms + 1000 * (fault.delay or 0) if fault else ms,
+            unpromised=unpromised,
+            violations=violations,
+            grease=axes,
+        )
+
+    def mask_name(self, name: str) -> str:
+        return cut(self.redactor.text(name), MAX_NAME)
+
+    def forced(self, status: int, code: str = "injected_fault", detail: str = REQUESTED) -> Problem:
+        """A problem that was asked for, with the headers of a real one."""
+        headers = {}
+        if status == 401:
+            headers["WWW-Authenticate"] = self.contract.challenge
+        if status == 405:
+            methods = current_app.url_map.bind("", subdomain="").allowed_methods(request.path)
+            headers["Allow"] = ", ".join(sorted(methods))
+        return Problem(status, code, detail, headers=headers)
+
+    def prefer(self, header: str) -> None:
+        """Raise the problem that `Prefer: code=…` names, with the document of the contract."""
+        status = preferred_status(header)
+        if status is None:
+            return
+        example = self.contract.problem(self.contract.operation(request), status) or {}
+        problem = self.forced(
+            status, example.get("code", "injected_fault"), example.get("detail", REQUESTED)
+        )
+        problem.headers["Preference-Applied"] = f"code={status}"
+        problem.errors = [FieldError(**error) for error in example.get("errors", ())]
+        raise problem
+
+
+def is_recorded(path: str) -> bool:
+    """Whether a request to this path is for the interface, or tries to be."""
+    return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))

@@ -1,0 +1,250 @@
+"""The control routes: everything under `/_stub`."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flask import Blueprint, Response, current_app, g, request
+from flask.typing import ResponseReturnValue
+
+from problems import FieldError, InvalidBody, Problem
+from store import Store, UnknownProject, timestamp
+from strict_json import JSON, read_json
+from validation import is_number, require_valid, unknown_members
+
+from .faults import MAX_FAULTS, check_fault
+from .grease import check_grease, in_order
+from .pact import NO_SUCH_PROJECT, States, check_project_id
+from .seed import (
+    ID_RULE,
+    SEED_DEPTH,
+    SeedError,
+    check_timeline,
+    is_id,
+    make_seed,
+    read_timeline,
+)
+from .worlds import MAX_AHEAD, TooManyWorlds, World, Worlds
+
+CONTRACT = Path(__file__).with_name("openapi.json")
+MAX_SEED = 16 * 1024 * 1024  # bytes
+
+routes = Blueprint("stub", __name__, url_prefix="/_stub")
+
+
+@dataclass(frozen=True)
+class Stub:
+    """What the control routes work on: `app.extensions["stub"]`."""
+
+    worlds: Worlds
+    states: States
+    max_projects: int
+
+
+def current_stub() -> Stub:
+    stub: Stub = current_app.extensions["stub"]
+    return stub
+
+
+def open_world() -> World:
+    """The world of the request. Opened late, so that an invalid request makes none."""
+    world: World = current_stub().worlds.open(g.world_name)
+    return world
+
+
+def open_store() -> Store:
+    return open_world().store
+
+
+def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
+    return json.dumps(document) + "\n", status, JSON
+
+
+def no_content() -> Response:
+    response = Response(status=204, headers={"Cache-Control": "no-store"})
+    del response.headers["Content-Type"]
+    return response
+
+
+@routes.get("/health")
+def health() -> ResponseReturnValue:
+    return json_response({"status": "ok"})
+
+
+@routes.get("/openapi.json")
+def contract() -> ResponseReturnValue:
+    return CONTRACT.read_bytes(), 200, JSON
+
+
+@routes.post("/reset")
+def reset() -> Response:
+    seed = None
+    if request.get_data():
+        _, document = read_json(MAX_SEED, SEED_DEPTH)
+        try:
+            seed = make_seed(document, max_projects=current_stub().max_projects)
+        except SeedError as error:
+            raise InvalidBody(error.errors) from None
+    current_stub().worlds.reset(g.world_name, seed)
+    return no_content()
+
+
+# Deployments and time
+
+
+@routes.put("/deployments/<deployment_id>")
+def put_deployment(deployment_id: str) -> ResponseReturnValue:
+    _, document = read_json()
+    require_valid(check_deployment(deployment_id, document))
+    store = open_store()
+    timeline, project_id = read_timeline(document), document.get("project_id")
+    try:
+        deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
+    except UnknownProject:
+        raise InvalidBody([NO_SUCH_PROJECT]) from None
+    status = deployment.status(store.now())
+    return deployment.representation(status), 201 if is_new else 200, JSON
+
+
+def check_deployment(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldError]:
+    if not is_id(deployment_id):
+        yield FieldError("", f"has no place at this path, whose id {ID_RULE}")
+    yield from unknown_members(document, ("project_id", "status", "timeline"))
+    yield from check_project_id(document.get("project_id"), open_store)
+    yield from check_timeline(document)
+
+
+@routes.post("/clock")
+def turn_clock() -> ResponseReturnValue:
+    _, document = read_json()
+    require_valid(check_clock(document))
+    clock = open_world().clock
+    if not clock.advance(document["advance"]):
+        raise InvalidBody([NO_ROOM_AHEAD])
+    return json_response({"now": timestamp(clock())})
+
+
+NO_ROOM_AHEAD = FieldError("/advance", f"must end at most {MAX_AHEAD.days} days from now")
+
+
+def check_clock(document: dict[str, Any]) -> Iterator[FieldError]:
+    yield from unknown_members(document, ("advance",))
+    seconds: Any = document.get("advance")
+    if not is_number(seconds, 0, MAX_AHEAD.total_seconds()):
+        yield FieldError("/advance", f"must be 0 to {MAX_AHEAD.total_seconds():.0f} seconds")
+    elif not open_world().clock.has_room(seconds):
+        yield NO_ROOM_AHEAD
+
+
+# Faults and grease
+
+
+@routes.get("/faults")
+def list_faults() -> ResponseReturnValue:
+    return json_response({"faults": open_world().faults.documents()})
+
+
+@routes.post("/faults")
+def add_fault() -> ResponseReturnValue:
+    _, document = read_json()
+    require_valid(check_fault(document))
+    fault = open_world().faults.add(document)
+    if fault is None:
+        raise InvalidBody([FieldError("", f"is one more than {MAX_FAULTS}: remove some")])
+    return json_response(fault, 201)
+
+
+@routes.delete("/faults")
+def clear_faults() -> Response:
+    open_world().faults.clear()
+    return no_content()
+
+
+@routes.delete("/faults/<fault_id>")
+def remove_fault(fault_id: str) -> Response:
+    open_world().faults.remove(fault_id)
+    return no_content()
+
+
+@routes.get("/grease")
+def show_grease() -> ResponseReturnValue:
+    return json_response(open_world().greasing.document())
+
+
+@routes.put("/grease")
+def switch_grease() -> ResponseReturnValue:
+    _, document = read_json()
+    require_valid(check_grease(document))
+    greasing = open_world().greasing
+    greasing.switch(in_order(document["axes"]), int(document.get("seed", greasing.seed)))
+    return json_response(greasing.document())
+
+
+# The journal and the coverage
+
+
+@routes.get("/requests")
+def list_requests() -> ResponseReturnValue:
+    filters = request.args.to_dict()
+    operation, status = filters.pop("operation", None), filters.pop("status", None)
+    if filters or (status is not None and not re.fullmatch("[1-5][0-9][0-9]", status)):
+        detail = "The filters are `operation` and `status`, of which the latter is an integer."
+        raise Problem(400, "unknown_query", detail)
+    journal = open_world().journal
+    entries, dropped = journal.documents(operation, int(status) if status else None)
+    return json_response({"requests": entries, "dropped": dropped})
+
+
+@routes.delete("/requests")
+def clear_requests() -> Response:
+    open_world().journal.clear()
+    return no_content()
+
+
+@routes.get("/coverage")
+def show_coverage() -> ResponseReturnValue:
+    return json_response(open_world().coverage.document())
+
+
+# Pact
+
+
+@routes.post("/pact")
+def change_state() -> ResponseReturnValue:
+    state, params, action = read_change()
+    if action == "teardown" or not state:
+        return json_response({})
+    try:
+        return json_response(current_stub().states.set_up(state, params, open_store))
+    except TooManyWorlds as error:  # the verifier would repeat a 5xx for two minutes
+        raise InvalidBody([FieldError("", str(error.description))]) from None
+
+
+def read_change() -> tuple[str, dict[str, Any], str]:
+    """State, params and action of a provider-state change, in either of its two forms.
+
+    The verifier sends a JSON body, or everything in the query and then no body.
+    """
+    if request.get_data():
+        _, document = read_json()
+    else:
+        # The query has no null: what is empty there is not given.
+        query = {name: value for name, value in request.args.items() if value or name == "state"}
+        document = {name: query.pop(name) for name in ("state", "action") if name in query}
+        document["params"] = query
+    state, action = document.get("state"), document.get("action")
+    params = {} if document.get("params") is None else document["params"]
+    require_valid(check_change(state, params, action))
+    return str(state), params, action or "setup"
+
+
+def check_change(state: Any, params: Any, action: Any) -> Iterator[FieldError]:
+    if not isinstance(state, str):
+        yield FieldError("/state", "must be a string")
+    if not isinstance(params, dict):
+        yield FieldError("/params", "must be a JSON object")
+    if action not in (None, "", "setup", "teardown"):
+        yield FieldError("/action", "must be setup or teardown")
