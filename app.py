@@ -4,8 +4,9 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from flask import Blueprint, Flask, abort, current_app, g, request
+from flask import Blueprint, Flask, current_app, g, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 import speedups
 import stub
@@ -100,6 +101,7 @@ def create_app(
     contract = CONTRACT.read_bytes()
 
     # Flask calls before_request functions in the order of their registration.
+    app.before_request(route_raw_path)
     if stub_options:
         stub.prepare(app, stub_options)
         require_token(app, BearerAuth(tokens, worlds=True), {"/openapi.json", *stub.OPEN_PATHS})
@@ -107,7 +109,6 @@ def create_app(
     else:
         require_token(app, BearerAuth(tokens), {"/openapi.json"})
         use_one_store(app, stores.open())
-    app.before_request(check_path)
     if strict:
         app.before_request(check_query)
     handle_errors(app, redactor.text)
@@ -124,11 +125,11 @@ def use_one_store(app: Flask, store: Store) -> None:
         g.store = store
 
 
-def check_path() -> None:
-    """Werkzeug drops leading slashes, which would make `/v1/projects` of `//v1/projects`."""
+def route_raw_path() -> None:
+    """Find nothing at `//v1/projects`: Werkzeug drops leading slashes before it routes."""
     if request.environ["PATH_INFO"].startswith("//"):
         request.url_rule = None
-        abort(404)
+        request.routing_exception = NotFound()
 
 
 def check_query() -> None:

@@ -63,11 +63,8 @@ def create_server(
     options = options or Options()
     sock = listen(host, port)
     try:
-        settings = make_settings(
-            options,
-            is_loopback=is_loopback(sock.getsockname()[0]),
-            connection_limit=connection_limit(),
-        )
+        on_loopback = is_loopback(sock.getsockname()[0])
+        settings = make_settings(options, connection_limit(), is_loopback=on_loopback)
         return Server(app, sock, settings, options)
     except BaseException:
         sock.close()

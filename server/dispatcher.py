@@ -7,9 +7,7 @@ from queue import SimpleQueue
 
 from .connection import Connection
 from .problems import log_failure
-from .settings import Settings
-
-CONTROL_THREADS = 2
+from .settings import CONTROL_THREADS, Settings
 
 
 class ThreadPool:

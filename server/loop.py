@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
@@ -33,8 +32,8 @@ class Server(TcpWSGIServer):
     trigger: Any
     _map: dict[int, object]
 
-    stopping = False
-    draining = False
+    is_stopping = False
+    is_draining = False
     was_busy = False  # since on_rest was called last
     on_rest: Callable[[], object] | None = None  # called when the current requests are done
     latest: Connection | None = None  # the connection that data came from last
@@ -43,8 +42,8 @@ class Server(TcpWSGIServer):
         self, app: "WSGIApplication", sock: socket.socket, settings: Settings, options: Options
     ) -> None:
         self.options = options
-        self.batching = copy(settings)
-        self.batching.send_bytes = MAX_JOINED  # a worker leaves shorter responses to the loop
+        # With these a worker leaves a short response to the loop.
+        self.batching = settings.changed(send_bytes=MAX_JOINED)
         self.running = threading.RLock()
         self.waking = threading.RLock()
         self.next_check = 0.0
@@ -63,7 +62,7 @@ class Server(TcpWSGIServer):
 
     def run(self) -> None:
         with self.running:
-            while not self.stopping:
+            while not self.is_stopping:
                 self.turn(TICK)
             self.drain()
 
@@ -83,7 +82,7 @@ class Server(TcpWSGIServer):
                 self.on_rest()
 
     def stop(self) -> None:
-        self.stopping = True
+        self.is_stopping = True
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
@@ -105,7 +104,7 @@ class Server(TcpWSGIServer):
         wasyncore.dispatcher.close(self)
         for connection in list(self.active_channels.values()):
             connection.read_waiting()
-        self.draining = True
+        self.is_draining = True
         for connection in list(self.active_channels.values()):
             if not (connection.requests or connection.total_outbufs_len or connection.linger_until):
                 connection.handle_close()

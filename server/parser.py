@@ -8,27 +8,24 @@ from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.utilities import Error
 
 from .head import FIELD, STRAY, TOKEN, read_head, validate_beginning
-from .problems import BodyTooLarge, HostNotAllowed, Problem, problem_of
-from .settings import MAX_CHUNK_LINE, Settings
+from .problems import Problem
+from .settings import MAX_CHUNK_LINE, MAX_HEAD, Settings
 
 EMPTY_LINES = re.compile(rb"(?:\r\n)*")
 QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
 CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*" % (TOKEN, TOKEN, QUOTED))
 TRAILER = re.compile(FIELD)
+CODES = {413: "body_too_large", 431: "headers_too_large"}
 
 
 class ChunkedBody(ChunkedReceiver):
-    """waitress' reader with the rules that it lacks, each of which has a comment.
-
-    Raises `Problem`.
-    """
+    """waitress' reader (§7.1) with the rules that it lacks, each of which has a comment."""
 
     def __init__(self, buffer: OverflowableBuffer, limit: int) -> None:
         super().__init__(buffer)
         self.limit = limit  # bytes
 
     def received(self, data: bytes) -> int:
-        """Take what belongs to this body; return how many bytes of `data` that was."""
         pending = len(self.control_line)
         data = self.control_line + data
         self.control_line = b""
@@ -46,14 +43,14 @@ class ChunkedBody(ChunkedReceiver):
                 raise Problem("End each chunk's data with CRLF, where its size says that it ends.")
             if len(line) > MAX_CHUNK_LINE:  # a line without an end would fill the memory
                 raise Problem("Keep chunk extensions and trailer fields short.")
-            if end < 0:
-                if STRAY.search(line):  # a bare LF ends no line (§2.2)
-                    raise Problem("End every line of a chunked body with CRLF.")
-                self.control_line = line
-                at = len(data)
-            else:
+            if end >= 0:
                 self.read_line(line)
                 at = end + 2
+            elif STRAY.search(line):  # a bare LF ends no line (§2.2)
+                raise Problem("End every line of a chunked body with CRLF.")
+            else:
+                self.control_line = line
+                at = len(data)
         return at - pending
 
     def read_line(self, line: bytes) -> None:
@@ -66,8 +63,8 @@ class ChunkedBody(ChunkedReceiver):
                 raise Problem("Send well-formed trailer fields, or none.")
         elif chunk := CHUNK.fullmatch(line):  # no empty line, no extension without a name (§7.1.1)
             self.chunk_remainder = int(chunk[1], 16)
-            if self.chunk_remainder > self.limit:  # before the bytes arrive
-                raise BodyTooLarge
+            if self.chunk_remainder >= self.limit:  # before the bytes arrive
+                raise Problem(code="body_too_large")
             self.validate_chunk_end = self.chunk_remainder > 0
             self.all_chunks_received = self.chunk_remainder == 0
         else:
@@ -81,7 +78,7 @@ class Parser(HTTPRequestParser):
     headers: dict[str, str]
     error: Problem | Error | None  # type: ignore[assignment]
     is_host_allowed: bool
-    command = path = query = proxy_netloc = ""  # type: ignore[assignment]
+    command = path = ""  # type: ignore[assignment]
 
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""
@@ -91,8 +88,8 @@ class Parser(HTTPRequestParser):
             self.error = problem
             self.completed = True
             used = len(data)
-        if isinstance(self.error, Error):
-            self.error = problem_of(self.error)
+        if isinstance(self.error, Error):  # one that waitress found
+            self.error = Problem(code=CODES.get(self.error.code, "malformed_request"))
         if self.completed:
             # waitress would send 100 Continue for a rejected request, and for one without a body.
             self.expect_continue = False
@@ -107,8 +104,8 @@ class Parser(HTTPRequestParser):
         head = head[blank:]
         self.header_plus, self.header_bytes_received = b"", 0
         try:
-            # waitress strips white space before the request line.
-            if b"\r\n\r\n" not in head or head[:1].isspace():
+            is_unfinished = b"\r\n\r\n" not in head and len(head) <= MAX_HEAD
+            if is_unfinished or head[:1].isspace():  # which waitress would strip
                 validate_beginning(head)
             used = super().received(head)
         finally:
@@ -120,10 +117,10 @@ class Parser(HTTPRequestParser):
         vars(self).update(read_head(header_plus, self.adj))
         self.headers = self.headers.copy()
         if not self.is_host_allowed:
-            raise HostNotAllowed
+            raise Problem(code="host_not_allowed")
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         if self.chunked:
-            self.body_rcv = ChunkedBody(buffer, self.adj.max_request_body_size - 1)
+            self.body_rcv = ChunkedBody(buffer, self.adj.max_request_body_size)
         elif self.content_length:
             self.body_rcv = FixedStreamReceiver(self.content_length, buffer)
 

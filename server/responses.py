@@ -7,7 +7,7 @@ from waitress.channel import ClientDisconnected
 from waitress.task import ErrorTask, Task, WSGITask
 
 from .parser import Parser
-from .problems import InternalError, Problem, log_failure
+from .problems import Problem, log_failure
 from .settings import MAX_JOINED
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ResponseTask(Task):
         except BaseException as error:  # SystemExit, too, would leave the connection open
             log_failure("an exception escaped the app", error)
             if not self.wrote_header and self.request.error is None:
-                self.request.error = InternalError()
+                self.request.error = Problem(code="internal_error")
                 ProblemTask(self.channel, self.request).service()  # type: ignore[arg-type]
             self.close_on_finish = True
 
@@ -66,7 +66,7 @@ class AppTask(ResponseTask, WSGITask):
 
     def build_response_header(self) -> bytes:
         server = self.channel.server
-        if server.draining and len(self.channel.requests) == 1:
+        if server.is_draining and len(self.channel.requests) == 1:
             self.request.close_connection()
         if server.options.on_response:
             status = int(self.status.partition(" ")[0])
@@ -79,21 +79,16 @@ class ProblemTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        problem = self.request.error
+        problem, options = self.request.error, self.channel.server.options
         assert isinstance(problem, Problem)
-        options = self.channel.server.options
-        body = problem.body()
-        self.version = "1.1"
-        self.status = f"{problem.status} {problem.title}"
-        self.response_headers = [
-            ("Cache-Control", "no-store"),
-            ("Content-Type", "application/problem+json"),
-        ]
+        headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
         if options.headers_for:
-            origin = self.request.headers.get("ORIGIN")
-            self.response_headers += options.headers_for(origin).items()
+            headers.update(options.headers_for(self.request.headers.get("ORIGIN")))
         if options.on_rejected:
             options.on_rejected(problem.status, problem.code)
-        self.content_length = len(body)
+        self.version = "1.1"
+        self.status = f"{problem.status} {problem.title}"
+        self.response_headers = list(headers.items())
+        self.content_length = len(problem.body)
         self.request.close_connection()
-        self.write(b"" if self.request.command == "HEAD" else body)
+        self.write(b"" if self.request.command == "HEAD" else problem.body)

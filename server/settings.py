@@ -1,7 +1,7 @@
 """The limits of the server, and the options that `serve()` takes."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
 
@@ -10,13 +10,14 @@ from waitress.adjustments import Adjustments
 MAX_HEAD = 16 * 1024  # bytes of a request line and its fields
 MAX_FIELDS = 100
 MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the disk
-MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 MAX_CONTROL_BODY = 17 * 1024 * 1024
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
+MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 IDLE = 120.0  # seconds without a byte on a connection with nothing to do or with an unread response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
+CONTROL_THREADS = 2
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
@@ -26,7 +27,7 @@ LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
 
 @dataclass(frozen=True)
 class Options:
-    """How to serve, and whom to tell. The callbacks run in the thread of the request.
+    """How to serve. The callbacks run in the thread of the request.
 
     Paths that begin with `control_prefix` have threads of their own and a larger body limit, so
     that requests which sleep cannot block them.
@@ -39,35 +40,30 @@ class Options:
     control_prefix: str | None = None
     on_listening: Callable[[int], None] | None = None  # port
     on_response: Callable[[str, str, int, float], None] | None = None  # method, path, status, ms
-    on_rejected: Callable[[int, str], None] | None = None  # status and code, without the app
-    headers_for: Callable[[str | None], Mapping[str, str]] | None = (
-        None  # of a rejection, by Origin
-    )
+    on_rejected: Callable[[int, str], None] | None = None  # status, code
+    headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin
 
 
 class Settings(Adjustments):
-    """waitress' settings, which reach every parser, and two of our own."""
+    """waitress' settings, which reach every parser, and two more."""
 
     allowed_hosts: re.Pattern[str] | None = None  # None: any
     control_prefix: str | None = None
 
-    def for_path(self, path: str) -> "Settings":
-        """These settings, with the larger body limit where the path is a control route."""
-        if not self.is_control(path):
-            return self
-        settings = copy(self)
-        settings.max_request_body_size = MAX_CONTROL_BODY + 1
-        return settings
-
     def is_allowed(self, host: str) -> bool:
-        """Whether a Host is served."""
         return self.allowed_hosts is None or self.allowed_hosts.fullmatch(host) is not None
 
     def is_control(self, path: str) -> bool:
         return self.control_prefix is not None and path.startswith(self.control_prefix)
 
+    def changed(self, **changes: int) -> "Settings":
+        """A copy with other values."""
+        settings = copy(self)
+        vars(settings).update(changes)
+        return settings
 
-def make_settings(options: Options, *, is_loopback: bool, connection_limit: int) -> Settings:
+
+def make_settings(options: Options, connection_limit: int, *, is_loopback: bool) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
     A page whose name is made to resolve to 127.0.0.1 (DNS rebinding) is same-origin with what it
@@ -85,11 +81,13 @@ def make_settings(options: Options, *, is_loopback: bool, connection_limit: int)
     )
     settings.control_prefix = options.control_prefix
     if is_loopback:
-        settings.allowed_hosts = host_pattern(options.trusted_hosts)
+        names = [re.escape(in_brackets(name).removesuffix(".")) for name in options.trusted_hosts]
+        trusted = "".join(rf"|{name}\.?" for name in names)
+        settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
     return settings
 
 
-def check_hosts(names: Iterable[str]) -> None:
+def check_hosts(names: Collection[str]) -> None:
     """Raise ValueError for a trusted host that is no host name: a URL, or a name with a port."""
     for name in names:
         if not re.fullmatch(HOST, in_brackets(name)):
@@ -99,10 +97,3 @@ def check_hosts(names: Iterable[str]) -> None:
 def in_brackets(host: str) -> str:
     """The host as it stands in a URL: an IPv6 address in brackets."""
     return f"[{host}]" if host.count(":") > 1 else host
-
-
-def host_pattern(trusted: Iterable[str]) -> re.Pattern[str]:
-    """The Host fields that are served on loopback."""
-    names = [re.escape(in_brackets(name).removesuffix(".")) for name in trusted]
-    also = "".join(rf"|{name}\.?" for name in names)
-    return re.compile(rf"(?:{LOOPBACK}{also}){PORT}", re.IGNORECASE)

@@ -733,7 +733,7 @@ def test_the_server_can_be_closed_before_and_after_it_ran() -> None:
 )
 def test_a_request_that_arrives_byte_by_byte_is_read_alike(raw: bytes) -> None:
     def read(pieces: Iterable[bytes]) -> tuple[object, ...]:
-        parser = Parser(Settings())
+        parser: Any = Parser(Settings())
         for piece in pieces:
             while piece and not parser.completed:
                 piece = piece[parser.received(piece) :]
