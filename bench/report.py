@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from candidates import Table
 from measure import Candidate, Sample, start_cost
 
 HEIGHT = 0.3  # inches of a row in the picture
+MARKS = (0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4)  # of its axis
 
 
 @dataclass(frozen=True)
@@ -102,24 +104,33 @@ def versions() -> str:
 
 
 def draw(results: Sequence[Result], file: Path) -> None:
-    """One panel per table: a dot per round, a bar at the median, and the A/A range in grey."""
+    """A panel per table: a dot per round, a bar at the median, and the A/A range in grey."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
-    rcParams["svg.hashsalt"] = "bench"  # the same results give the same file
+    # The same results give the same file.
+    rcParams.update({"svg.hashsalt": "bench", "svg.fonttype": "none"})
     rows = [len(result.others) for result in results]
-    figure = Figure(figsize=(8, HEIGHT * sum(count + 3 for count in rows)), layout="constrained")
-    panels = figure.subplots(len(results), squeeze=False, height_ratios=[n + 1 for n in rows])
-    for panel, result in zip(panels[:, 0], results, strict=True):
-        names = [candidate.name for candidate in result.others]
-        panel.axvspan(1 / result.spread, result.spread, color="0.88")
-        panel.axvline(1, color="0.6", linewidth=1)
-        for height, candidate in enumerate(result.others):
-            ratios = result.ratios(candidate)
-            panel.plot(ratios, [height] * len(ratios), ".", color="tab:blue", alpha=0.4)
-            panel.plot(statistics.median(ratios), height, "|", color="tab:blue", markersize=16)
-        panel.set_yticks(range(len(names)), names)
-        panel.set_ylim(len(names) - 0.5, -0.5)
-        panel.set_title(result.table.title, loc="left", fontsize="medium")
-    panels[-1, 0].set_xlabel("cost divided by the stub's: beyond 1 the stub is cheaper")
+    size = (8, HEIGHT * sum(count + 2 for count in rows))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(results), sharex=True, squeeze=False, height_ratios=rows)[:, 0]
+    for panel, result in zip(panels, results, strict=True):
+        draw_table(panel, result)
+    panels[-1].set_xscale("log")
+    panels[-1].set_xticks(MARKS, [f"{mark:g}" for mark in MARKS])
+    panels[-1].set_xticks([], minor=True)
+    panels[-1].set_xlabel("processor time divided by the first row's: above 1 that row is cheaper")
     figure.savefig(file, metadata={"Date": None})
+
+
+def draw_table(panel: Any, result: Result) -> None:
+    panel.axvspan(1 / result.spread, result.spread, color="0.88")
+    panel.axvline(1, color="0.6", linewidth=1)
+    for height, candidate in enumerate(result.others):
+        ratios = result.ratios(candidate)
+        panel.plot(ratios, [height] * len(ratios), ".", color="tab:blue", alpha=0.4)
+        panel.plot(statistics.median(ratios), height, "|", color="tab:blue", markersize=14)
+    names = [candidate.name.replace("`", "") for candidate in result.others]
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_title(result.table.title, loc="left", fontsize="medium")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 from candidates import TABLES, Table
-from measure import BENCH, prepare
+from measure import BENCH, prepare, request_cost
 from report import Result, draw, markdown, table_lines
 
 
@@ -39,10 +39,11 @@ def main(rounds: int, seconds: int, output: Path, tables: tuple[str, ...]) -> No
         click.echo("\n".join(table_lines(results[-1])) + "\n")
     how = " ".join(["bench/run.py", f"--rounds {rounds} --seconds {seconds}", *tables])
     (output / "results.md").write_text(markdown(results, how), "utf-8")
-    if find_spec("matplotlib"):
-        draw(results, output / "results.svg")
-    else:
+    drawn = [result for result in results if result.table.measure is request_cost]
+    if not find_spec("matplotlib"):
         click.echo("no picture: pip install -r bench/requirements.txt", err=True)
+    elif drawn:
+        draw(drawn, output / "results.svg")
 
 
 if __name__ == "__main__":
