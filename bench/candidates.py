@@ -48,12 +48,12 @@ def is_deployment(body: bytes) -> bool:
 
 
 def is_project(body: bytes) -> bool:
-    return bool(json.loads(body).keys() >= {"id", "name"})
+    return set(json.loads(body)) >= {"id", "name"}
 
 
 def is_list(count: int, body: bytes) -> bool:
     projects = json.loads(body)["projects"]
-    return len(projects) == count and all(each.keys() >= {"id", "name"} for each in projects)
+    return len(projects) == count and all(set(each) >= {"id", "name"} for each in projects)
 
 
 GET = Load("/v1/deployments/dpl_succeeded", is_deployment)

@@ -159,7 +159,8 @@ def started(candidate: Candidate) -> Iterator[Server]:
 def responds(candidate: Candidate, url: str) -> bool:
     try:
         return candidate.load.is_right(response_of(candidate, url))
-    except (HTTPException, OSError):  # an error status, too, is an OSError here
+    # An error status is an OSError here, and a document of another shape one of the last three.
+    except (HTTPException, OSError, LookupError, TypeError, ValueError):
         return False
 
 
