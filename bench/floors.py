@@ -1,42 +1,48 @@
-"""The floors: the same bytes from an empty callable, on stock waitress or on our set-up of it.
+"""The floors: Flask views that do next to nothing, to compare the stub with.
 
-`python bench/floors.py (wsgi|flask) (stock|ours) PORT FILE` answers each of the three operations
-with the bytes of FILE.
+`python bench/floors.py (empty|parsing) (ours|stock) PORT FILE` responds to the operations with the
+bytes of FILE. The server is the stub's own, or `waitress.serve` with its defaults.
 """
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from flask import Flask, Response, request
 
-def wsgi_app(body: bytes) -> Any:
-    headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
+JSON = "application/json"
 
-    def app(environ: Any, start_response: Any) -> list[bytes]:
-        start_response("200 OK", headers)
-        return [body]
+
+def empty_app(body: bytes) -> Flask:
+    app = Flask(__name__)
+
+    @app.get("/v1/projects")
+    @app.get("/v1/deployments/<deployment_id>")
+    def view(deployment_id: str = "") -> Response:
+        return Response(body, content_type=JSON)
 
     return app
 
 
-def flask_app(body: bytes) -> Any:
-    # Here, so that the WSGI callable is not charged for Flask.
-    from flask import Flask, Response
-
+def parsing_app(body: bytes) -> Flask:
+    """Parses the body of a create, and holds it."""
     app = Flask(__name__)
+    projects: list[Any] = []
 
-    @app.route("/v1/projects", methods=["GET", "POST"])
-    @app.get("/v1/deployments/<deployment_id>")
-    def view(deployment_id: str = "") -> Response:
-        return Response(body, content_type="application/json")
+    @app.post("/v1/projects")
+    def view() -> Response:
+        projects.append(json.loads(request.get_data()))
+        return Response(body, 201, content_type=JSON)
 
     return app
 
 
 def main() -> None:
-    kind, setup, port, file = sys.argv[1:]
-    app = (wsgi_app if kind == "wsgi" else flask_app)(Path(file).read_bytes())
-    if setup == "ours":
+    kind, server, port, file = sys.argv[1:]
+    make_app = {"empty": empty_app, "parsing": parsing_app}[kind]
+    app = make_app(Path(file).read_bytes())
+    if server == "ours":
         sys.path.insert(0, str(Path(__file__).parent.parent))
         from server import Options, serve
 

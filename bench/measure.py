@@ -1,4 +1,4 @@
-"""Starts a candidate, loads it, and weighs it. A wrong answer anywhere ends the whole run."""
+"""Starts a candidate and measures what its requests, or its start, cost."""
 
 import itertools
 import json
@@ -17,110 +17,162 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 from urllib.request import Request, urlopen
 
 import click
 
 BENCH = Path(__file__).parent
-CORES = sorted(os.sched_getaffinity(0))  # the server has the first, the load the last
-PATIENCE = 30.0  # seconds in which a candidate has to start
-ATTEMPTS = 3
+CORES = sorted(os.sched_getaffinity(0))  # the server gets the first, the client the last
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
-PATHS = {
-    "deployment": "/v1/deployments/dpl_succeeded",
-    "list": "/v1/projects",
-    "create": "/v1/projects",
-    "turn": "/v1/projects",  # a create and a list in turn
-}
-STEPS = {"create": 1, "turn": 2}  # every how many requests of the load one is a create
+PATIENCE = 30.0  # seconds in which a candidate must start, and respond
+STARTS = 3  # in one round: their median leaves out one with a cold disk cache
+TICKS = os.sysconf("SC_CLK_TCK")  # per second, in /proc/PID/stat
+WARM_UP = 1  # seconds of load before the measured ones
 
-salts = (f"{os.getpid()}-{number}" for number in itertools.count())
+numbers = itertools.count()
 
 
-class Wrong(click.ClickException):
-    """Something was not answered as it should be: there is no result."""
+class Failed(click.ClickException):
+    """A candidate did not start, or sent a wrong response: the run ends without results."""
 
 
-def nothing(url: str) -> None:
-    """What is done where there is nothing to do."""
+@dataclass(frozen=True)
+class Load:
+    """Requests of one kind.
+
+    `is_right` checks the body of a response. `script` is the part of load.lua that makes the
+    requests; without one they are plain GETs. `warm_up` is another load to warm up with.
+    """
+
+    path: str
+    is_right: Callable[[bytes], bool]
+    script: str = ""
+    connections: int = 8
+    warm_up: "Load | None" = None
+
+
+Command = Sequence[str | Path]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A server to measure.
+    """A server and its load: a row of a table.
 
-    `start` puts its files into an empty folder and gives the command that listens on a port.
-    `right` tells whether a body answers an operation. `prepare` is called with the URL before the
-    first one, `renew` before each load that creates. `keeps` says that what is created is listed
-    afterwards, and can be counted.
+    `command` puts files into an empty folder and returns the command that listens on a port.
+    `at_least` is the goal for the ratio.
     """
 
     name: str
-    start: Callable[[int, Path], Sequence[str | Path]]
-    right: Callable[[str, bytes], bool]
-    operations: tuple[str, ...] = ("deployment", "list", "create")
-    base: str = ""
-    prepare: Callable[[str], None] = nothing
-    renew: Callable[[str], None] = nothing
-    keeps: bool = False
-    warm_up: int = 1  # loads before the first that counts
+    command: Callable[[int, Path], Command]
+    load: Load
+    at_least: float | None = None
+    is_installed: bool = True
 
 
-class Timing(NamedTuple):
-    """How a load is measured: `rounds` count, each of so many `seconds`."""
+class Sample(NamedTuple):
+    """One round of a candidate: the seconds of a request or a start, and requests per second."""
 
-    rounds: int
-    seconds: int
-    connections: int = 8
-
-    def alone(self) -> "Timing":
-        return self._replace(connections=1)
+    cost: float
+    rate: float | None = None
 
 
-class Server(NamedTuple):
-    """A candidate that runs; `seconds` is from exec to the first right answer."""
+@dataclass(frozen=True)
+class Server:
+    """A process that has sent its first right response, `seconds` after it was started."""
 
     candidate: Candidate
-    url: str
     process: subprocess.Popen[bytes]
+    url: str
     seconds: float
 
-    def ask(self, operation: str) -> bytes:
-        """The answer to one request, which must be right."""
-        sent = json.dumps({"name": next(salts)}).encode() if operation == "create" else None
-        body = fetch(self.url + PATHS[operation], sent)
-        if not self.candidate.right(operation, body):
-            raise Wrong(f"{self.candidate.name}: a wrong answer to {operation}: {body[:500]!r}")
-        return body
-
-    def listed(self) -> int:
-        """How many projects it lists."""
-        return len(projects(self.ask("list")))
-
-    def pss(self) -> int:
-        """KiB of memory that its processes have to themselves, and their share of the rest."""
-        total = 0
-        for status in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):  # it has ended meanwhile
-                session = status.read_text("utf-8", "replace").rpartition(")")[2].split()[3]
-                if int(session) == self.process.pid:
-                    rollup = status.with_name("smaps_rollup").read_text("ascii")
-                    total += int(re.findall(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[0])
-        return total
+    def processor_seconds(self) -> float:
+        """User and system time of the process and of its ended children (proc(5))."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8")
+        fields = stat.rpartition(")")[2].split()
+        return sum(int(ticks) for ticks in fields[11:15]) / TICKS
 
 
-def projects(body: bytes) -> list[Any]:
-    """The projects of a list: an object's member, or the bare array of json-server."""
-    document = json.loads(body)
-    found: list[Any] = document["projects"] if isinstance(document, dict) else document
-    return found
+def request_cost(candidate: Candidate, seconds: int) -> Sample:
+    """The processor time of one request, in a fresh process."""
+    with started(candidate) as server:
+        drive(server, candidate.load.warm_up or candidate.load, WARM_UP)
+        before = server.processor_seconds()
+        count, rate = drive(server, candidate.load, seconds)
+        used = server.processor_seconds() - before
+        if not responds(candidate, server.url):
+            raise Failed(f"{candidate.name}: a wrong response after the load")
+    is_steady = candidate.load.script != "world"  # wrk stops early, and counts the rest as time
+    return Sample(used / count, rate if is_steady else None)
 
 
-def fetch(url: str, body: bytes | None = None, method: str | None = None) -> bytes:
-    with urlopen(Request(url, body, HEADERS, method=method), timeout=PATIENCE) as response:
-        answer: bytes = response.read()
-        return answer
+def start_cost(candidate: Candidate, _: int) -> Sample:
+    """The time from a start to the first right response."""
+    times = []
+    for _ in range(STARTS):
+        with started(candidate) as server:
+            times.append(server.seconds)
+    return Sample(statistics.median(times))
+
+
+def drive(server: Server, load: Load, seconds: int) -> tuple[int, float]:
+    """Let wrk send requests; returns how many got a response, and how many per second."""
+    command = ["wrk", "-t1", f"-c{load.connections}", f"-d{seconds}", "--timeout", "30"]
+    command += ["-H", f"Authorization: {HEADERS['Authorization']}", server.url + load.path]
+    if load.script:
+        command += ["-s", str(BENCH / "load.lua"), "--", load.script, str(next(numbers))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    count = re.search(r"(\d+) requests in", done.stdout)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
+    failed = "Non-2xx" in done.stdout or "Socket errors" in done.stdout
+    if done.returncode or failed or not count or not rate or not int(count[1]):
+        raise Failed(f"{server.candidate.name}: {done.stdout}{done.stderr}")
+    return int(count[1]), float(rate[1])
+
+
+@contextmanager
+def started(candidate: Candidate) -> Iterator[Server]:
+    """The candidate in a process of its own, which ends with the context."""
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("wb") as log:
+        port = free_port()
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            candidate.command(port, Path(folder)),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=to_server_core,
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            while not responds(candidate, url):
+                if process.poll() is not None or time.perf_counter() - began > PATIENCE:
+                    said = Path(folder, "log").read_text("utf-8", "replace")[-2000:]
+                    raise Failed(f"{candidate.name} sent no right response: {said}")
+                time.sleep(0.001)
+            yield Server(candidate, process, url, time.perf_counter() - began)
+        finally:
+            end(process)
+
+
+def responds(candidate: Candidate, url: str) -> bool:
+    try:
+        return candidate.load.is_right(response_of(candidate, url))
+    # An error status is an OSError here, and a document of another shape one of the last three.
+    except (HTTPException, OSError, LookupError, TypeError, ValueError):
+        return False
+
+
+def response_of(candidate: Candidate, url: str) -> bytes:
+    load, body = candidate.load, None
+    if load.script == "create":
+        body = json.dumps({"name": f"single {next(numbers)}"}).encode()
+    method = "POST" if load.script in {"create", "reset"} else "GET"
+    request = Request(url + load.path, body, HEADERS, method=method)
+    with urlopen(request, timeout=PATIENCE) as response:
+        content: bytes = response.read()
+        return content
 
 
 def free_port() -> int:
@@ -130,121 +182,21 @@ def free_port() -> int:
         return port
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(15)
+    process.kill()
+    process.wait()
+
+
 def to_server_core() -> None:
     os.sched_setaffinity(0, {CORES[0]})
 
 
-def begin() -> None:
-    """Put this process, and the wrk that it will start, apart from the server.
-
-    Being told to end is an exception, so that no server outlives it.
-    """
+def prepare() -> None:
+    """Move this process and its wrk to the client's core; end the servers on SIGTERM, too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if not shutil.which("wrk"):
-        raise Wrong("wrk is needed: apt-get install wrk")
+        raise Failed("wrk is needed: apt-get install wrk")
     os.sched_setaffinity(0, {CORES[-1]})
-
-
-@contextmanager
-def running(candidate: Candidate) -> Iterator[Server]:
-    """The candidate on a free port and on the first core, from its first right answer on."""
-    with tempfile.TemporaryDirectory() as name, Path(name, "log").open("w+b") as log:
-        for _ in range(ATTEMPTS):
-            server = start(candidate, Path(name), log)
-            if server is not None:
-                break
-        else:
-            log.seek(0)
-            said = log.read().decode(errors="replace")[-2000:]
-            raise Wrong(f"{candidate.name} gave no right answer: {said}")
-        try:
-            yield server
-        finally:
-            end(server.process)
-
-
-def start(candidate: Candidate, folder: Path, log: BinaryIO) -> Server | None:
-    """The candidate at its first right answer; None if it ends or hangs before that."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}{candidate.base}"
-    command = candidate.start(port, folder)
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        start_new_session=True,  # so that it is ended with all the processes it started
-        preexec_fn=to_server_core,
-    )
-    try:
-        while process.poll() is None and time.perf_counter() - began < PATIENCE:
-            if answers(candidate, url):
-                return Server(candidate, url, process, time.perf_counter() - began)
-            time.sleep(0.001)
-    except BaseException:
-        end(process)
-        raise
-    end(process)
-    return None
-
-
-def answers(candidate: Candidate, url: str) -> bool:
-    """Whether it listens by now, and answers right."""
-    try:
-        candidate.prepare(url)
-        return candidate.right("deployment", fetch(url + PATHS["deployment"]))
-    except (OSError, HTTPException):
-        return False
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(15)
-
-
-def rate(server: Server, operation: str, timing: Timing) -> float:
-    """Requests per second; none may fail, and what was created must be there afterwards."""
-    name = server.candidate.name
-    step = STEPS.get(operation)
-    asked = "list" if operation == "turn" else operation
-    if step:
-        server.candidate.renew(server.url)
-    before = server.ask(asked)
-    stored = server.listed() if step and server.candidate.keeps else None
-    command = ["wrk", "-t1", f"-c{timing.connections}", f"-d{timing.seconds}", "--timeout", "30"]
-    command += ["-H", f"Authorization: {HEADERS['Authorization']}", server.url + PATHS[operation]]
-    if step:
-        command += ["-s", str(BENCH / "create.lua"), "--", next(salts), str(step)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    made = re.search(r"(\d+) requests in", done.stdout)
-    speed = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
-    bad = "Non-2xx" in done.stdout or "Socket errors" in done.stdout
-    if done.returncode or bad or not made or not speed or not int(made[1]):
-        raise Wrong(f"{name}: requests failed: {done.stdout}{done.stderr}")
-    if step and stored is not None:
-        # When wrk stops, each connection may have one request under way that it does not count.
-        added, counted = server.listed() - stored, int(made[1]) // step
-        if abs(added - counted) > timing.connections:
-            raise Wrong(f"{name}: {added} projects more after {counted} creates")
-    if server.ask(asked) != before and not step:
-        raise Wrong(f"{name}: another answer to {operation} after the load")
-    return float(speed[1])
-
-
-def rates(loads: Sequence[tuple[Server, str]], timing: Timing) -> list[list[float]]:
-    """The rates of each server under its operation, in interleaved rounds, once all are warm."""
-    for server, operation in loads:
-        for _ in range(server.candidate.warm_up):
-            rate(server, operation, timing)
-    rounds = [[rate(*load, timing) for load in loads] for _ in range(timing.rounds)]
-    return [list(column) for column in zip(*rounds, strict=True)]
-
-
-def ratio(ones: Sequence[float], others: Sequence[float]) -> float:
-    """The median of the rounds' ratios."""
-    return statistics.median(one / other for one, other in zip(ones, others, strict=True))

@@ -1,12 +1,13 @@
-// The same three operations in Express, as one would write them in five minutes:
-// node express.js PORT FILE, where FILE holds {"projects": [...], "deployments": [...]}.
+// The operations in Express, written without tuning: node express.js PORT FILE
+// FILE holds one deployment as JSON.
 const { randomBytes } = require("node:crypto");
 const { readFileSync } = require("node:fs");
-const express = require("../.peers/node_modules/express");
+const express = require("./.peers/node_modules/express");
 
 const [port, file] = process.argv.slice(2);
-const { projects, deployments } = JSON.parse(readFileSync(file, "utf8"));
-const held = new Map(deployments.map((each) => [each.id, each]));
+const deployment = JSON.parse(readFileSync(file, "utf8"));
+const projects = [];
+const deployments = new Map([[deployment.id, deployment]]);
 const newId = (prefix) => `${prefix}_${randomBytes(8).toString("hex")}`;
 
 const app = express();
@@ -14,7 +15,6 @@ app.use((request, response, next) => {
   if (request.get("Authorization") === "Bearer dev-token") next();
   else response.status(401).json({ code: "token_invalid" });
 });
-app.get("/v1/projects", (request, response) => response.json({ projects }));
 app.post("/v1/projects", express.json(), (request, response) => {
   const project = {
     id: newId("prj"),
@@ -24,12 +24,12 @@ app.post("/v1/projects", express.json(), (request, response) => {
   };
   projects.push(project);
   const { latest_deployment_id: id, id: project_id, created_at } = project;
-  held.set(id, { id, project_id, status: "queued", created_at });
+  deployments.set(id, { id, project_id, status: "queued", created_at });
   response.status(201).json(project);
 });
 app.get("/v1/deployments/:id", (request, response) => {
-  const deployment = held.get(request.params.id);
-  if (deployment) response.json(deployment);
+  const found = deployments.get(request.params.id);
+  if (found) response.json(found);
   else response.status(404).json({ code: "deployment_not_found" });
 });
 app.listen(Number(port), "127.0.0.1");
