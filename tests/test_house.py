@@ -86,11 +86,7 @@ def test_a_file_of_the_server_imports_only_those_before_it(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("paths", "lines"),
-    [
-        ([ROOT / "app.py"], 150),
-        (sorted(ROOT.glob("server/*.py")), 180),
-        (TESTS, 400),
-    ],
+    [([ROOT / "app.py"], 150), (sorted(ROOT.glob("server/*.py")), 180), (TESTS, 400)],
     ids=["app.py", "server", "tests"],
 )
 def test_files_are_short(paths: list[Path], lines: int) -> None:

@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from store import MemoryStore, Store
-from tests.conftest import Clock, client_of, counting_ids, in_parallel
+from store import Deployment, MemoryStore, Project, Stage, Store
+from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
 from tests.test_store import IMPLEMENTATIONS
 
 pytestmark = pytest.mark.usefixtures("both_speeds")
@@ -93,11 +93,27 @@ def race_resets_with_creates(store: Store, app: Flask) -> None:
         store.reset((), ())
 
 
+def race_to_put_one_deployment(store: Store, app: Flask) -> None:
+    put = partial(store.put_deployment, SlowId("d"), (Stage("failed"),))
+    assert sum(is_new for _, is_new in in_parallel(8 * [put])) == 1
+
+
+def race_to_add_projects(store: Store, app: Flask) -> None:
+    def add(name: str) -> None:
+        deployment = Deployment(f"d{name}", SlowId(name), START, (Stage("failed"),))
+        store.add([Project(SlowId(name), name, START, deployment.id, "{}")], [deployment])
+
+    in_parallel([partial(add, name) for name in "abcdefgh"])
+    assert len(store.list_projects()) == 8
+
+
 RACES = [
     race_for_one_name,
     race_for_the_last_places,
     race_lists_with_creates,
     race_resets_with_creates,
+    race_to_put_one_deployment,
+    race_to_add_projects,
 ]
 
 

@@ -1,6 +1,7 @@
 """Raw requests on sockets, and the responses that come back."""
 
 import json
+import select
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,12 +44,18 @@ class Connection:
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
 
-    def send_bytes(self, data: bytes) -> None:
-        """Send each byte by itself, until the server closes."""
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        with suppress(ConnectionError):
-            for byte in data:
-                self.send(bytes([byte]))
+    def send_in_pieces(self, *pieces: bytes) -> None:
+        """Send each piece after the server has read the previous one, until it responds.
+
+        A response on another connection shows that the server has read the piece.
+        """
+        with Connection(self.sock.getpeername()[1]) as other:
+            for piece in pieces:
+                self.send(piece)
+                other.send(get())
+                other.reply()
+                if select.select([self.sock], [], [], 0)[0]:
+                    return
 
     def more(self) -> bytes:
         data = self.sock.recv(65536)

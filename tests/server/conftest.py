@@ -119,6 +119,8 @@ SEND: dict[str, Callable[[Connection, bytes], None]] = {
     "before another": lambda client, raw: client.send(
         raw + get("/", "Host: localhost", AUTHORIZATION)
     ),
-    "byte by byte": lambda client, raw: client.send_bytes(raw),
+    "byte by byte": lambda client, raw: client.send_in_pieces(
+        *(bytes([each]) for each in raw[:200]), raw[200:]
+    ),
 }
 SENT_IN_EVERY_WAY = pytest.mark.parametrize("send", SEND.values(), ids=SEND)

@@ -106,6 +106,8 @@ MALFORMED = {
     "chunked with a parameter": post("Transfer-Encoding: chunked;q=1", body=b"0\r\n\r\n"),
 }
 
+WELL_FORMED = b"\r\n" + get("/1?a", "Host: localhost", "A: b")
+
 
 @SENT_IN_EVERY_WAY
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
@@ -125,11 +127,12 @@ def test_a_malformed_head_is_rejected_once_and_not_logged(
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
 
 
-def test_a_well_formed_head_that_arrives_byte_by_byte_reaches_the_app(port: int) -> None:
+@pytest.mark.parametrize("place", range(1, len(WELL_FORMED)))
+def test_a_head_that_arrives_in_two_pieces_reaches_the_app(port: int, place: int) -> None:
     with Connection(port) as client:
-        client.send_bytes(b"\r\n" + get("/a?b", "Host: localhost", AUTHORIZATION))
-        reply = client.reply()
-    assert (reply.status_code, reply.json["path"], reply.json["query"]) == (200, "/a", "b")
+        client.send_in_pieces(WELL_FORMED[:place], WELL_FORMED[place:] + get("/2"))
+        first, second = client.reply().json, client.reply().json
+    assert (first["path"], first["query"], second["path"]) == ("/1", "a", "/2")
 
 
 @pytest.mark.parametrize(

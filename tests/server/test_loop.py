@@ -46,11 +46,9 @@ def test_a_server_can_be_closed_before_and_after_it_runs() -> None:
 
 
 STOPS = [signal.SIGTERM, signal.SIGINT]
-
-
 BIG = 4_000_000
 
-
+# Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
 PROGRAM = """
 import os, signal, sys, threading
 from server import Options, serve

@@ -29,6 +29,7 @@ MALFORMED = {
     "an unclosed chunk extension": chunked(b'5;a="b\r\nhello\r\n0\r\n\r\n'),
     "an endless chunk extension": chunked(b"5;" + b"a" * 5000),
     "no CRLF after a chunk": chunked(b"5\r\nhello0\r\n\r\n"),
+    "no CRLF after a chunk so far": chunked(b"5\r\nhello0"),
     "a chunk longer than its size": chunked(b"4\r\nhello\r\n0\r\n\r\n"),
     "a CR alone after a chunk": chunked(b"5\r\nhello\r0\r\n\r\n"),
     "a CR too many after a chunk": chunked(b"5\r\nhello\r\r\n0\r\n\r\n"),
@@ -36,6 +37,8 @@ MALFORMED = {
     "a folded trailer": chunked(b"0\r\nA: b\r\n c\r\n\r\n"),
     "a trailer that ends in LF": chunked(b"0\r\nA: b\n\r\n\r\n"),
 }
+
+CHUNKS = b"5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nA: b\r\n\r\n"
 
 
 @SENT_IN_EVERY_WAY
@@ -56,10 +59,13 @@ def test_a_malformed_chunked_body_is_rejected_once_and_not_logged(
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
 
 
-def test_a_chunked_body_that_arrives_byte_by_byte_reaches_the_app(port: int) -> None:
+@pytest.mark.parametrize("place", range(1, len(CHUNKS)))
+def test_a_chunked_body_that_arrives_in_two_pieces_reaches_the_app(port: int, place: int) -> None:
+    head = post("Transfer-Encoding: chunked")
     with Connection(port) as client:
-        client.send_bytes(chunked(b"5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nA: b\r\n\r\n"))
+        client.send_in_pieces(head + CHUNKS[:place], CHUNKS[place:] + get("/next"))
         assert client.reply().json["body"] == "hello!"
+        assert client.reply().json["path"] == "/next"
 
 
 @pytest.mark.parametrize(

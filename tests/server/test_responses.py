@@ -27,10 +27,7 @@ def test_a_rejection_of_head_has_no_body(port: int, raw: bytes, status: int, cod
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_an_exception_that_escapes_the_app_is_500_and_its_message_is_not_logged(
-    port: int,
-    method: str,
-    rejections: list[tuple[int, str]],
-    caplog: pytest.LogCaptureFixture,
+    port: int, method: str, rejections: list[tuple[int, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     with Connection(port) as client:
         client.send(get(f"/boom?{SECRET}", "Host: localhost", AUTHORIZATION, method=method))

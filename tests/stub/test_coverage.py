@@ -1,13 +1,12 @@
 """The coverage."""
 
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
 from stub import coverage_table
-from tests.conftest import control_client_of, counting_ids, in_parallel
+from tests.conftest import control_client_of, counting_ids
 from tests.contract import V1
-from tests.stub.conftest import coverage, entries
+from tests.stub.conftest import coverage
 
 
 def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
@@ -70,21 +69,6 @@ def test_statuses_are_bounded_except_those_of_the_contract(stub: FlaskClient) ->
     assert shown["deployment_statuses"]["others"] == 10
     assert shown["deployment_statuses"]["queued"] == 1
     assert shown["operations"]["getDeployment"]["200"] == 1011
-
-
-def test_counts_are_exact_with_many_clients(app: Flask) -> None:
-    def send_50() -> None:
-        client = control_client_of(app)
-        for _ in range(50):
-            client.get("/v1/deployments/dpl_failed?a=1")
-
-    assert in_parallel(8 * [send_50]) == 8 * [None]
-    shown = coverage(control_client_of(app))
-    assert shown["operations"]["getDeployment"]["200"] == 400
-    assert shown["deployment_statuses"]["failed"] == 400
-    assert shown["unpromised"][0]["count"] == 400
-    numbers = [entry["number"] for entry in entries(control_client_of(app))]
-    assert numbers == list(range(1, 401))
 
 
 def test_the_table_is_of_the_main_world() -> None:
