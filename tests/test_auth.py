@@ -10,8 +10,6 @@ from tests.contract import assert_problem
 pytestmark = pytest.mark.usefixtures("both_speeds")
 
 MISSING = "token_missing"
-
-
 INVALID = "token_invalid"
 
 

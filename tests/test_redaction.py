@@ -10,8 +10,6 @@ from tests.conftest import control_client_of
 from tests.stub.conftest import entries
 
 TOKEN = "s3cret/t0k~n+="
-
-
 SPELLED = [
     TOKEN,
     "".join(f"%{ord(char):02X}" for char in TOKEN),

@@ -227,7 +227,6 @@ json_values = st.recursive(
     max_leaves=12,
 )
 
-
 own_members = st.dictionaries(
     st.text().filter(lambda name: name not in ("id", "created_at", "latest_deployment_id")),
     json_values,

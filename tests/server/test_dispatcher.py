@@ -33,7 +33,7 @@ def test_warm_threads_are_reused() -> None:
 
     with serving(note, threads=16) as port, Connection(port) as client:
         for _ in range(48):
-            client.send(get("/", "Host: localhost"))
+            client.send(get())
             client.reply()
     assert len(served) < 8
 

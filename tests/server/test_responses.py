@@ -87,7 +87,7 @@ def test_a_request_is_freed_without_the_garbage_collector() -> None:
     try:
         with serving(note, threads=1) as port, Connection(port) as client:
             for _ in range(3):
-                client.send(get("/", "Host: localhost"))
+                client.send(get())
                 client.reply()
             assert [thing() for thing in seen[:2]] == [None, None]
     finally:

@@ -10,12 +10,8 @@ from tests.contract import assert_problem
 from tests.wire import Connection, get, port_of
 
 PAGE = "http://localhost:5173"
-
-
-PREFLIGHT = {
-    "Access-Control-Request-Method": "POST",
-    "Access-Control-Request-Headers": "authorization",
-}
+REQUEST = "Access-Control-Request"
+PREFLIGHT = {f"{REQUEST}-Method": "POST", f"{REQUEST}-Headers": "authorization"}
 
 
 @pytest.fixture
@@ -32,16 +28,14 @@ def cors_headers(response: object) -> dict[str, str]:
 @pytest.mark.parametrize("path", ["/v1/projects", "/v1/nowhere", "/_stub/reset", "/", "//x"])
 def test_a_preflight_needs_no_token(browser: FlaskClient, path: str) -> None:
     environ = {"PATH_INFO": path}
-    response = browser.options(
-        "/", headers={"Origin": PAGE, **PREFLIGHT}, environ_overrides=environ
-    )
+    headers = {"Origin": PAGE, **PREFLIGHT}
+    response = browser.options("/", headers=headers, environ_overrides=environ)
     assert (response.status_code, response.data) == (204, b"")
     allowed = cors_headers(response)
     assert allowed["Access-Control-Allow-Origin"] == PAGE
     assert allowed["Access-Control-Allow-Headers"] == "Authorization, Content-Type, Prefer"
-    assert {"GET", "POST", "PUT", "DELETE"} <= {
-        *allowed["Access-Control-Allow-Methods"].split(", ")
-    }
+    methods = allowed["Access-Control-Allow-Methods"].split(", ")
+    assert {"GET", "POST", "PUT", "DELETE"} <= {*methods}
     assert allowed["Vary"] == "Origin"
     assert "Access-Control-Allow-Credentials" not in allowed
     assert response.headers["Cache-Control"] == "no-store"

@@ -143,8 +143,6 @@ def test_new_ids_differ_from_those_of_the_document(clock: Clock) -> None:
 
 
 STAGE = {"status": "queued", "seconds": 1}
-
-
 LAST = {"status": "failed"}
 
 
