@@ -86,7 +86,7 @@ def test_a_client_that_sends_too_much_can_read_the_response(port: int, chunks: b
         client.assert_rejected(413, "body_too_large")
 
 
-def test_a_client_that_never_stops_sending_is_cut_off(port: int) -> None:
+def test_a_rejected_client_may_send_on_for_a_moment(port: int) -> None:
     with Connection(port) as client:
         client.send(get(version="9.9"))
         assert_problem(client.reply(), 400, "malformed_request")
@@ -94,7 +94,7 @@ def test_a_client_that_never_stops_sending_is_cut_off(port: int) -> None:
         with suppress(ConnectionError):
             while time.monotonic() < started + 10:
                 client.send(b"x" * 1024)
-        assert time.monotonic() < started + 4
+        assert 1 < time.monotonic() - started < 4
 
 
 def test_a_half_closed_connection_gets_its_response(port: int, gate: Gate) -> None:
