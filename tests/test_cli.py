@@ -46,7 +46,8 @@ def test_each_request_is_logged_in_one_line_without_secrets_or_control_character
     token = "s3cret-token"
     with program("--token", token, quiet=False) as (process, url):
         for target, _ in LOGGED:
-            assert call(url, target, token=token).status_code == 404
+            response = call(url, target, token=token)
+            assert_problem(response, 404, response.json["code"])
         response = call(url, "/v1/projects", token="wrong-one")
         assert_problem(response, 401, "token_invalid")
         response = call(url, "/v1/projects", token=token, body=b'{"name": "x"}')

@@ -165,7 +165,8 @@ def test_a_large_head_is_rejected(port: int, raw: bytes) -> None:
 def test_a_well_formed_head_reaches_the_app(port: int, raw: bytes) -> None:
     with Connection(port) as client:
         client.send(raw)
-        assert client.reply().status_code == 200
+        environ = client.reply().json["environ"]
+    assert environ["HTTP_AUTHORIZATION"].upper() == f"BEARER {SECRET.upper()}"
 
 
 @pytest.mark.parametrize(

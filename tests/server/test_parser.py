@@ -107,10 +107,10 @@ def test_a_trailer_never_becomes_a_header(port: int) -> None:
         client.send(chunked(f"5\r\nhello\r\n0\r\n{AUTHORIZATION}\r\nHost: a\r\n\r\n".encode()))
         reply = client.reply()
     environ = reply.json["environ"]
-    assert (reply.status_code, reply.json["body"]) == (401, "hello")
+    assert reply.json["body"] == "hello"
     assert environ["CONTENT_LENGTH"] == "5"
     assert environ["HTTP_HOST"] == "localhost"
-    assert "HTTP_TRANSFER_ENCODING" not in environ
+    assert not environ.keys() & {"HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"}
 
 
 @pytest.mark.parametrize("first", ["GET", "POST"])
@@ -120,7 +120,8 @@ def test_a_request_with_expect_leaves_nothing_for_the_next(port: int, first: str
         client.send(get("/1", *fields, method=first))
         assert client.reply().status_code == 200
         client.send(get("/2"))
-        assert client.reply().status_code == 401
+        environ = client.reply().json["environ"]
+    assert not environ.keys() & {"HTTP_EXPECT", "HTTP_AUTHORIZATION"}
 
 
 def test_a_client_that_expects_100_gets_it(port: int) -> None:
@@ -135,7 +136,7 @@ def test_an_http_1_0_client_gets_no_100(port: int) -> None:
     with Connection(port) as client:
         client.send(post("Content-Length: 5", "Expect: 100-continue", version="1.0"))
         client.send(b"hello")
-        assert client.reply().status_code == 401
+        assert client.reply().status_code == 200
 
 
 def test_requests_before_a_malformed_one_get_their_responses_in_order(port: int) -> None:

@@ -22,7 +22,7 @@ def test_a_world_begins_as_the_sample_and_is_its_own(
     one.post("/_stub/clock", json={"advance": 100})
     one.post("/_stub/faults", json={"status": 503})
     assert names(two) == names(stub) == SAMPLE_NAMES
-    assert one.get("/v1/projects").status_code == 503
+    assert_problem(one.get("/v1/projects"), 503, "injected_fault")
     assert names(one) == [*SAMPLE_NAMES, "mine"]
     assert len(one.get("/_stub/requests").json["requests"]) == 3
     assert len(two.get("/_stub/requests").json["requests"]) == 1
