@@ -1,4 +1,4 @@
-"""Fixtures, and what every test shares: the error shape, the contract, the running program."""
+"""The fixtures and helpers that tests of every folder share."""
 
 import itertools
 import os
@@ -14,17 +14,22 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.http import HTTP_STATUS_CODES
 from werkzeug.test import TestResponse
 
 from app import create_app
-from stub.seed import SAMPLE, read_seed
+from stub.seed import SAMPLE, Seed, make_seed, read_seed
 from tests.contract import assert_in_contract
 
 ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
+SAMPLE_SEED = read_seed(SAMPLE)
+SAMPLE_NAMES = ["website", "billing", "search"]
+
+
+def seed_of(document: Any) -> Seed:
+    return make_seed(document)
 
 
 class Clock:
@@ -41,7 +46,7 @@ class Clock:
 
 
 class ControlClient(FlaskClient):
-    """A client that holds the control routes against their contract; it may force outcomes."""
+    """Checks responses of the control routes against their contract; may force outcomes of /v1."""
 
     checked = "/_stub/"
 
@@ -60,13 +65,12 @@ class ControlClient(FlaskClient):
 
 
 class CheckedClient(ControlClient):
-    """A client that holds each response against its contract."""
+    """Checks every response against its contract."""
 
     checked = ""
 
 
 def control_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
-    """A client of what goes beyond the contract: forced outcomes and control routes."""
     client = ControlClient(app, app.response_class)
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client
@@ -84,32 +88,24 @@ def counting_ids() -> Callable[[str], str]:
     return lambda prefix: f"{prefix}_{next(counter)}"
 
 
-def assert_problem(response: TestResponse, status: int, code: str) -> dict[str, Any]:
-    """The one error shape (RFC 9457); gives the document."""
-    assert response.status_code == status, response.text
-    assert response.content_type == "application/problem+json"
-    assert response.headers["Cache-Control"] == "no-store"
-    problem: dict[str, Any] = response.json
-    assert list(problem)[:5] == ["type", "title", "status", "detail", "code"]
-    assert problem["type"] == "about:blank"
-    assert problem["title"] == HTTP_STATUS_CODES.get(status, "Unknown Error")
-    assert problem["status"] == status
-    assert problem["code"] == code
-    assert len(problem["detail"]) > 20
-    assert ("errors" in problem) == (code == "invalid_body")
-    assert TOKEN not in response.text
-    return problem
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="module", params=["with speedups", "without speedups"])
+def both_speeds(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Runs a module's tests twice: `speedups` changes nothing else."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "without speedups":
+            patch.setattr("speedups.install", lambda app: None)
+        yield
+
+
 @pytest.fixture
 def app(clock: Clock) -> Flask:
     """The service with the sample, a clock that stands still, and ids that count."""
-    return create_app(clock=clock, new_id=counting_ids(), seed=read_seed(SAMPLE))
+    return create_app(clock=clock, new_id=counting_ids(), seed=SAMPLE_SEED)
 
 
 @pytest.fixture
@@ -122,27 +118,38 @@ def anonymous(app: Flask) -> FlaskClient:
     return client_of(app, None)
 
 
+@pytest.fixture
+def stub(app: Flask) -> FlaskClient:
+    """A client that may force outcomes."""
+    return control_client_of(app)
+
+
+def names(client: FlaskClient) -> list[str]:
+    """The names of the projects, as listed."""
+    return [project["name"] for project in client.get("/v1/projects").json["projects"]]
+
+
 @contextmanager
 def unchanged(client: FlaskClient) -> Iterator[None]:
-    """What is done inside leaves the list as it was, byte for byte."""
+    """What happens inside leaves the list as it was, byte for byte."""
     before = client.get("/v1/projects").data
     yield
     assert client.get("/v1/projects").data == before
 
 
 def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run all at once, each in a thread of its own, and give what they return or raise."""
+    """Run all at once, each in a thread of its own; return what they return or raise."""
     barrier = threading.Barrier(len(jobs))
     results: list[Any] = [None] * len(jobs)
 
-    def run(index: int) -> None:
+    def work(index: int) -> None:
         barrier.wait()
         try:
             results[index] = jobs[index]()
         except Exception as error:
             results[index] = error
 
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(jobs))]
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(jobs))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -178,3 +185,20 @@ def program(
             yield process, line.split()[-1]
         finally:
             process.kill()
+
+
+def not_started(*args: str, env: dict[str, str] | None = None) -> str:
+    """What a program that does not start writes to stderr."""
+    done = subprocess.run(
+        [sys.executable, "app.py", *args],
+        cwd=ROOT,
+        env=environment(env),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    return done.stderr

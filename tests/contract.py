@@ -1,13 +1,14 @@
-"""Holds what the service answers against openapi.json, and the control routes against theirs."""
+"""Checks responses against the two contracts, and errors against the one error shape."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from jsonschema import Draft202012Validator
+from werkzeug.http import HTTP_STATUS_CODES
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,7 +37,7 @@ class Contract:
         return found
 
     def declared(self, method: str, path: str) -> dict[str, Any]:
-        """The responses of the operation, or those of no operation."""
+        """The responses of the operation at this path, else those of any request."""
         responses = self.components["responses"]
         elsewhere = {"401": responses["Unauthorized"], "404": responses["NotFound"]}
         for template, item in self.document["paths"].items():
@@ -51,7 +52,7 @@ class Contract:
     def check(
         self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
     ) -> None:
-        """Status, headers and body are as declared for this request."""
+        """Assert that status, headers and body are as declared for this request."""
         declared = self.declared(method, path).get(str(status))
         assert declared, f"{method} {path} -> {status} is not declared"
         response = self.resolve(declared)
@@ -83,7 +84,52 @@ STUB = Contract(ROOT / "stub" / "openapi.json")
 def assert_in_contract(
     method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
-    """What is answered at a path is what its contract declares."""
+    """Assert that a response is one that the contract of its path declares."""
     if path != "/openapi.json":
         contract = STUB if path.startswith("/_stub/") else V1
         contract.check(method, path, status, headers, body)
+
+
+class Response(Protocol):
+    """What the responses of the test client and of the wire have in common."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def headers(self) -> Any: ...
+    @property
+    def data(self) -> bytes: ...
+
+
+def assert_problem(
+    response: Response, status: int, code: str, *, head: bool = False
+) -> dict[str, Any]:
+    """Assert the one error shape (RFC 9457); return the document. HEAD has none."""
+    assert response.status_code == status, response.data
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert ("WWW-Authenticate" in response.headers) == (status == 401)
+    assert ("Allow" in response.headers) == (status == 405)
+    if head:
+        assert response.data == b""
+        return {}
+    problem: dict[str, Any] = json.loads(response.data)
+    assert list(problem)[:5] == ["type", "title", "status", "detail", "code"]
+    assert problem["type"] == "about:blank"
+    assert problem["title"] == HTTP_STATUS_CODES.get(status, "Unknown Error")
+    assert problem["status"] == status
+    assert problem["code"] == code
+    assert len(problem["detail"]) > 20
+    assert problem["detail"][-1] in ".)"
+    assert problem.keys() - {"errors"} == {"type", "title", "status", "detail", "code"}
+    assert ("errors" in problem) == (code == "invalid_body")
+    assert all(error["detail"] for error in problem.get("errors", ()))
+    assert b"dev-token" not in response.data
+    return problem
+
+
+def assert_invalid(response: Response, *pointers: str) -> list[dict[str, str]]:
+    """Assert a 422 with errors at these places; return the errors."""
+    errors: list[dict[str, str]] = assert_problem(response, 422, "invalid_body")["errors"]
+    assert [error["pointer"] for error in errors] == list(pointers)
+    return errors

@@ -1,21 +1,16 @@
-"""The contract of a `Store`, which every implementation passes: alone, raced, and by a model."""
+"""The contract of a `Store`, which every implementation passes."""
 
 import json
-import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import FrozenInstanceError, fields, replace
 from datetime import datetime, timedelta
-from functools import partial
 from threading import Lock
 from typing import Any
 
 import pytest
-from flask import Flask
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app import create_app
 from store import (
     Deployment,
     MemoryStore,
@@ -30,13 +25,11 @@ from store import (
     running,
     unused_id,
 )
-from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
-
-Race = Callable[[Store, Flask], None]
+from tests.conftest import START, Clock, counting_ids
 
 
 class PlainStore:
-    """The second implementation, and the model: two lists, searched from end to end."""
+    """Another implementation, and the model: two lists that are searched from end to end."""
 
     def __init__(
         self,
@@ -130,12 +123,14 @@ def project_and_deployment(number: int) -> tuple[Project, Deployment]:
     return Project(f"p{number}", f"n{number}", created_at, deployment.id, sent), deployment
 
 
-def test_it_begins_empty(store: Store) -> None:
+def test_a_new_store_is_empty(store: Store) -> None:
     assert store.list_projects() == ()
     assert store.get_deployment("dpl_1") is None
 
 
-def test_what_is_created_is_listed_in_order_with_its_deployment(store: Store, clock: Clock) -> None:
+def test_created_projects_are_listed_in_order_with_their_deployments(
+    store: Store, clock: Clock
+) -> None:
     first = store.create_project("a", '{"name": "a"}')
     clock.advance(1)
     second = store.create_project("b", '{"name": "b"}')
@@ -148,7 +143,7 @@ def test_what_is_created_is_listed_in_order_with_its_deployment(store: Store, cl
         assert deployment.timeline == running(2.0)
 
 
-def test_a_snapshot_stays_as_it_was(store: Store) -> None:
+def test_a_list_is_a_snapshot(store: Store) -> None:
     before = store.list_projects()
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
@@ -162,15 +157,29 @@ def test_records_cannot_be_changed(store: Store) -> None:
             setattr(record, fields(record)[0].name, "other")
 
 
-def test_a_list_that_has_not_changed_is_not_made_again() -> None:
+def test_an_unchanged_list_is_cached() -> None:
     store = MemoryStore()
     assert store.list_projects() is store.list_projects()
     assert store.list_projects().representation is store.list_projects().representation
 
 
-def test_a_deployment_is_made_or_replaced_and_is_its_projects_latest(
-    store: Store, clock: Clock
-) -> None:
+def test_a_list_is_written_in_full_after_each_change(store: Store) -> None:
+    for number in range(3):
+        store.create_project(f"p{number}", json.dumps({"name": f"p{number}"}))
+        projects = store.list_projects()
+        if number != 1:  # this list is never written
+            written = json.loads(projects.representation)["projects"]
+            assert [each["name"] for each in written] == ["p0", "p1", "p2"][: number + 1]
+            assert [each["id"] for each in written] == [project.id for project in projects]
+    store.put_deployment("x", (Stage("failed"),), projects[0].id)
+    written = json.loads(store.list_projects().representation)["projects"]
+    assert [each["latest_deployment_id"] == "x" for each in written] == [True, False, False]
+    store.remove_projects()
+    store.create_project("new", '{"name": "new"}')
+    assert store.list_projects().representation.count(b'"name"') == 1
+
+
+def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clock: Clock) -> None:
     project, deployment = project_and_deployment(1)
     store.reset([project], [deployment])
     before = store.list_projects()
@@ -191,7 +200,7 @@ def test_a_deployment_is_made_or_replaced_and_is_its_projects_latest(
     assert store.get_deployment("d3") is None
 
 
-def test_what_is_added_leaves_what_is_there(store: Store) -> None:
+def test_add_keeps_existing_records(store: Store) -> None:
     (one, one_d), (two, two_d) = project_and_deployment(1), project_and_deployment(2)
     store.reset([one], [one_d])
     same_name = replace(two, name=one.name)
@@ -203,14 +212,14 @@ def test_what_is_added_leaves_what_is_there(store: Store) -> None:
     assert store.get_deployment("d2") == two_d
 
 
-def test_what_is_added_stands_where_its_age_says(store: Store) -> None:
+def test_added_projects_are_listed_by_age(store: Store) -> None:
     for number in (0, 3, 1):
         project, deployment = project_and_deployment(number)
         store.add([project], [deployment])
     assert [project.id for project in store.list_projects()] == ["p3", "p0", "p1"]
 
 
-def test_what_there_is_no_room_for_is_not_added_in_part(store: Store) -> None:
+def test_add_adds_all_or_none(store: Store) -> None:
     store.create_project("a", '{"name": "a"}')
     records = [project_and_deployment(number) for number in range(3)]
     with pytest.raises(StoreFull):
@@ -222,7 +231,7 @@ def test_what_there_is_no_room_for_is_not_added_in_part(store: Store) -> None:
     assert len(store.list_projects()) == 3
 
 
-def test_without_projects_only_deployments_of_none_are_left(store: Store) -> None:
+def test_removing_the_projects_removes_their_deployments(store: Store) -> None:
     made = store.create_project("a", '{"name": "a"}')
     store.put_deployment("of_none", (Stage("failed"),))
     store.put_deployment("of_a", (Stage("failed"),), made.id)
@@ -234,7 +243,7 @@ def test_without_projects_only_deployments_of_none_are_left(store: Store) -> Non
     assert store.create_project("a", '{"name": "a"}').name == "a"
 
 
-def test_a_name_is_taken_once_and_a_failure_leaves_nothing(store: Store) -> None:
+def test_a_create_that_fails_changes_nothing(store: Store) -> None:
     store.create_project("a", '{"name": "a"}')
     before = store.list_projects()
     with pytest.raises(NameTaken):
@@ -263,7 +272,7 @@ def test_reset_replaces_everything(store: Store) -> None:
     assert store.list_projects() == ()
 
 
-def test_a_status_is_a_function_of_age_alone(clock: Clock) -> None:
+def test_a_status_depends_on_the_age_alone(clock: Clock) -> None:
     timeline = (Stage("a", 0), Stage("b", 1.5), Stage("c", 0.0), Stage("d", 2), Stage("e"))
     deployment = Deployment("d1", None, clock(), timeline)
     seen = []
@@ -274,123 +283,15 @@ def test_a_status_is_a_function_of_age_alone(clock: Clock) -> None:
     assert deployment.status(START) == "b"
 
 
-# Races. A thread is switched away from where it waits, so ids whose hashing waits widen each
-# window between two steps of a method to milliseconds.
-
-
-class SlowId(str):
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        time.sleep(0.002)
-        return super().__hash__()
-
-
-def slow_ids() -> Callable[[str], str]:
-    next_id = counting_ids()
-    return lambda prefix: SlowId(next_id(prefix))
-
-
-def create(app: Flask, name: str) -> int:
-    """The status of a POST by a client of its own."""
-    return client_of(app).post("/v1/projects", json={"name": name}).status_code
-
-
-def race_for_one_name(store: Store, app: Flask) -> None:
-    statuses = in_parallel(8 * [partial(create, app, "a")])
-    assert sorted(statuses) == [201] + 7 * [409]
-    assert len(store.list_projects()) == 1
-
-
-def race_for_the_last_places(store: Store, app: Flask) -> None:
-    for name in "tuvwxyz":
-        store.create_project(name, f'{{"name": "{name}"}}')
-    statuses = in_parallel([partial(create, app, name) for name in "abcdefgh"])
-    assert sorted(statuses) == [201] + 7 * [507]
-
-
-def race_lists_with_creates(store: Store, app: Flask) -> None:
-    """Whatever is listed is whole: its deployment can be read."""
-    client = client_of(app)
-
-    def look() -> None:
-        for _ in range(5000):
-            projects = client.get("/v1/projects").json["projects"]
-            for project in reversed(projects):  # the newest has had the least time
-                path = f"/v1/deployments/{project['latest_deployment_id']}"
-                assert client.get(path).status_code == 200
-            if len(projects) == 6:
-                return
-        raise AssertionError("not all was created")
-
-    def fill(names: str) -> None:
-        for name in names:
-            assert create(app, name) == 201
-
-    results = in_parallel([look, *(partial(fill, names) for names in ("ab", "cd", "ef"))])
-    assert results == 4 * [None]
-
-
-def race_resets_with_creates(store: Store, app: Flask) -> None:
-    """A project is either swept away, name and all, or there with its deployment."""
-    for milliseconds in range(8):
-
-        def reset(after: float = milliseconds / 1000) -> None:
-            time.sleep(after)
-            store.reset((), ())
-
-        results = in_parallel([reset, *(partial(create, app, name) for name in "ab")])
-        assert results == [None, 201, 201]
-        for project in store.list_projects():
-            assert store.get_deployment(project.latest_deployment_id) is not None
-        for name in {*"ab"} - {project.name for project in store.list_projects()}:
-            assert create(app, name) == 201
-        assert {project.name for project in store.list_projects()} == {*"ab"}
-        store.reset((), ())
-
-
-RACES = [
-    race_for_one_name,
-    race_for_the_last_places,
-    race_lists_with_creates,
-    race_resets_with_creates,
-]
-
-
-def run(race: Race, store: Store) -> None:
-    race(store, create_app(new_store=lambda *_, **__: store))
-
-
-@pytest.mark.parametrize("make", IMPLEMENTATIONS)
-@pytest.mark.parametrize("race", RACES)
-def test_every_method_is_atomic(race: Race, make: Callable[..., Store]) -> None:
-    for _ in range(5):
-        run(race, make(clock=Clock(), new_id=slow_ids(), max_projects=8))
-
-
-@pytest.mark.parametrize("race", RACES)
-def test_the_races_are_real_without_the_lock_they_go_wrong(
-    race: Race,
-) -> None:
-    def run_without_lock() -> None:
-        for _ in range(60):
-            store: Any = MemoryStore(clock=Clock(), new_id=slow_ids(), max_projects=8)
-            store._lock = nullcontext()
-            run(race, store)
-
-    with pytest.raises(Exception, match=r".*"):
-        run_without_lock()
-
-
 def outcome(act: Callable[[Store], Any], store: Store) -> Any:
     try:
         return act(store)
-    except (NameTaken, StoreFull, UnknownProject) as refusal:
-        return type(refusal)
+    except (NameTaken, StoreFull, UnknownProject) as error:
+        return type(error)
 
 
 class AgainstTheModel(RuleBasedStateMachine):
-    """MemoryStore and the plain model, with the same clock and ids, cannot be told apart."""
+    """MemoryStore behaves as the model does with the same clock and ids."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -454,19 +355,3 @@ class AgainstTheModel(RuleBasedStateMachine):
 
 
 TestAgainstTheModel = AgainstTheModel.TestCase
-
-
-def test_a_list_goes_on_from_one_that_was_written(store: Store) -> None:
-    for number in range(3):
-        store.create_project(f"p{number}", json.dumps({"name": f"p{number}"}))
-        projects = store.list_projects()
-        if number != 1:  # which is never written
-            written = json.loads(projects.representation)["projects"]
-            assert [each["name"] for each in written] == ["p0", "p1", "p2"][: number + 1]
-            assert [each["id"] for each in written] == [project.id for project in projects]
-    store.put_deployment("x", (Stage("failed"),), projects[0].id)
-    written = json.loads(store.list_projects().representation)["projects"]
-    assert [each["latest_deployment_id"] == "x" for each in written] == [True, False, False]
-    store.remove_projects()
-    store.create_project("new", '{"name": "new"}')
-    assert store.list_projects().representation.count(b'"name"') == 1

@@ -1,18 +1,31 @@
-"""Raw sockets and what the tests of the server read from them."""
+"""Raw requests on sockets, and the responses that come back."""
 
 import json
+import select
 import socket
 from contextlib import suppress
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
+
+from werkzeug.datastructures import Headers
+
+from tests.contract import assert_problem
 
 SECRET = "tok-5ecret"
 
 
-class Reply(NamedTuple):
+@dataclass(frozen=True)
+class Reply:
+    """A response; its names are those of Werkzeug's responses."""
+
     version: str
-    status: int
-    headers: dict[str, str]
-    body: bytes
+    status_code: int
+    headers: Headers
+    data: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
 
 
 class Connection:
@@ -31,6 +44,19 @@ class Connection:
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
 
+    def send_in_pieces(self, *pieces: bytes) -> None:
+        """Send each piece after the server has read the previous one, until it responds.
+
+        A response on another connection shows that the server has read the piece.
+        """
+        with Connection(self.sock.getpeername()[1]) as other:
+            for piece in pieces:
+                self.send(piece)
+                other.send(get())
+                other.reply()
+                if select.select([self.sock], [], [], 0)[0]:
+                    return
+
     def more(self) -> bytes:
         data = self.sock.recv(65536)
         self.unread += data
@@ -43,11 +69,13 @@ class Connection:
         return found
 
     def reply(self, *, head: bool = False) -> Reply:
-        """The next answer; `head`: it answers HEAD and has no body."""
+        """The next response; one to a HEAD request has no body."""
         status_line, *lines = self.until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         version, status, _ = status_line.split(" ", 2)
-        headers = dict(line.split(": ", 1) for line in lines)
-        length = 0 if head or status == "100" else int(headers["Content-Length"])
+        headers = Headers(
+            [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
+        )
+        length = 0 if head or status in ("100", "204") else int(headers["Content-Length"])
         while len(self.unread) < length:
             assert self.more(), f"closed after {len(self.unread)} of {length} bytes"
         body, self.unread = self.unread[:length], self.unread[length:]
@@ -59,19 +87,39 @@ class Connection:
             return not self.unread and not self.more()
         return True
 
+    def assert_rejected(self, status: int, code: str, *, head: bool = False) -> None:
+        """The next response is an error of the server's own, which ends the connection."""
+        reply = self.reply(head=head)
+        assert reply.version == "HTTP/1.1"
+        assert reply.headers["Connection"] == "close"
+        assert_problem(reply, status, code, head=head)
+        assert SECRET not in reply.data.decode()
+        assert self.closed()
 
-def assert_problem(reply: Reply, status: int, code: str, *, head: bool = False) -> None:
-    """The one shape of the server's own errors."""
-    assert (reply.version, reply.status) == ("HTTP/1.1", status)
-    assert reply.headers["Content-Type"] == "application/problem+json"
-    assert reply.headers["Cache-Control"] == "no-store"
-    assert reply.headers["Connection"] == "close"
-    if head:
-        assert reply.body == b""
-        return
-    problem = json.loads(reply.body)
-    assert problem.keys() == {"type", "title", "status", "detail", "code"}
-    assert (problem["type"], problem["status"], problem["code"]) == ("about:blank", status, code)
-    assert problem["title"]
-    assert problem["detail"].endswith(".")
-    assert SECRET not in reply.body.decode()
+
+def get(target: str = "/", *fields: str, version: str = "1.1", method: str = "GET") -> bytes:
+    """A request without a body; without fields it has a Host."""
+    lines = [f"{method} {target} HTTP/{version}", *(fields or ("Host: localhost",)), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+def post(*fields: str, body: bytes = b"", version: str = "1.1") -> bytes:
+    """A POST request with a Host, these fields, and the body as it is."""
+    return get("/", "Host: localhost", *fields, version=version, method="POST") + body
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+def call(
+    url: str, target: str, *, method: str = "", body: bytes = b"", token: str = "dev-token"
+) -> Reply:
+    """The response to a request with a token and perhaps a JSON body."""
+    fields = ["Host: localhost", f"Authorization: Bearer {token}", "Connection: close"]
+    if body:
+        fields += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    with Connection(port_of(url)) as client:
+        method = method or ("POST" if body else "GET")
+        client.send(get(target, *fields, method=method) + body)
+        return client.reply()

@@ -1,4 +1,4 @@
-"""What a body must be, and what becomes of one that is."""
+"""Reading a JSON body: media type, size, and syntax."""
 
 import gzip
 import json
@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import create_app
-from tests.conftest import assert_problem, client_of, unchanged
+from tests.conftest import client_of, unchanged
+from tests.contract import assert_problem
+
+pytestmark = pytest.mark.usefixtures("both_speeds")
 
 PATH = "/v1/projects"
 
 
-def post(client: FlaskClient, data: bytes, content_type: str | None = "application/json") -> Any:
+def post_body(
+    client: FlaskClient, data: bytes, content_type: str | None = "application/json"
+) -> Any:
     return client.post(PATH, data=data, content_type=content_type)
 
 
@@ -32,10 +37,10 @@ def post(client: FlaskClient, data: bytes, content_type: str | None = "applicati
         "application/json;",
     ],
 )
-def test_json_in_utf8_is_taken_however_it_is_declared(
+def test_every_spelling_of_json_in_utf_8_is_accepted(
     client: FlaskClient, content_type: str
 ) -> None:
-    assert post(client, b'{"name": "a"}', content_type).status_code == 201
+    assert post_body(client, b'{"name": "a"}', content_type).status_code == 201
 
 
 @pytest.mark.parametrize(
@@ -63,38 +68,37 @@ def test_json_in_utf8_is_taken_however_it_is_declared(
 )
 def test_any_other_media_type_is_415(client: FlaskClient, content_type: str | None) -> None:
     with unchanged(client):
-        response = post(client, b'{"name": "a"}', content_type)
+        response = post_body(client, b'{"name": "a"}', content_type)
         problem = assert_problem(response, 415, "unsupported_media_type")
     assert "`Content-Type: application/json`" in problem["detail"]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "status"),
-    [("gzip", 415), ("br", 415), ("x", 415), ("identity, gzip", 415), ("Identity", 201), ("", 201)],
-)
-def test_a_content_encoding_is_415(client: FlaskClient, encoding: str, status: int) -> None:
-    body = gzip.compress(b'{"name": "a"}') if status == 415 else b'{"name": "a"}'
-    response = client.post(
-        PATH, data=body, content_type="application/json", headers={"Content-Encoding": encoding}
-    )
-    assert response.status_code == status
-    if status == 415:
-        assert (
-            "Content-Encoding" in assert_problem(response, 415, "unsupported_media_type")["detail"]
-        )
+@pytest.mark.parametrize("encoding", ["gzip", "br", "x", "identity, gzip"])
+def test_a_content_encoding_is_415(client: FlaskClient, encoding: str) -> None:
+    headers = {"Content-Encoding": encoding}
+    body = gzip.compress(b'{"name": "a"}')
+    response = client.post(PATH, data=body, content_type="application/json", headers=headers)
+    problem = assert_problem(response, 415, "unsupported_media_type")
+    assert "Content-Encoding" in problem["detail"]
+
+
+@pytest.mark.parametrize("encoding", ["Identity", ""])
+def test_the_content_encoding_identity_is_accepted(client: FlaskClient, encoding: str) -> None:
+    headers = {"Content-Encoding": encoding}
+    assert client.post(PATH, json={"name": "a"}, headers=headers).status_code == 201
 
 
 def sized(size: int) -> bytes:
     return b'{"name": "a", "filler": "%s"}' % ((size - 27) * b"x")
 
 
-def test_a_body_may_have_64_kib_and_not_a_byte_more(client: FlaskClient) -> None:
+def test_a_body_has_at_most_64_kib(client: FlaskClient) -> None:
     assert len(sized(65536)) == 65536
     with unchanged(client):
-        assert_problem(post(client, sized(65537)), 413, "body_too_large")
-        assert_problem(post(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
-        assert_problem(post(client, 70_000 * b"{"), 413, "body_too_large")
-    assert post(client, sized(65536)).status_code == 201
+        assert_problem(post_body(client, sized(65537)), 413, "body_too_large")
+        assert_problem(post_body(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
+        assert_problem(post_body(client, 70_000 * b"{"), 413, "body_too_large")
+    assert post_body(client, sized(65536)).status_code == 201
 
 
 def nested(levels: int) -> bytes:
@@ -157,54 +161,12 @@ MALFORMED: list[tuple[bytes, str]] = [
 
 
 @pytest.mark.parametrize(("body", "place"), MALFORMED)
-def test_what_is_not_strict_json_is_400_with_the_place(
+def test_anything_but_strict_json_is_400_with_the_place(
     client: FlaskClient, body: bytes, place: str
 ) -> None:
     with unchanged(client):
-        problem = assert_problem(post(client, body), 400, "malformed_json")
+        problem = assert_problem(post_body(client, body), 400, "malformed_json")
     assert place in problem["detail"]
-
-
-@pytest.mark.parametrize(
-    ("body", "pointers"),
-    [
-        (b"null", [""]),
-        (b"[]", [""]),
-        (b"1", [""]),
-        (b'"a"', [""]),
-        (b"true", [""]),
-        (b"{}", ["/name"]),
-        (b'{"Name": "a"}', ["/name"]),
-        (b'{"name": null}', ["/name"]),
-        (b'{"name": 1}', ["/name"]),
-        (b'{"name": ["a"]}', ["/name"]),
-        (b'{"name": ""}', ["/name"]),
-        (b'{"name": " \\t\\u2003"}', ["/name", "/name"]),
-        (b'{"name": "\xe3\x80\x80"}', ["/name"]),
-        (b'{"name": "%s"}' % (101 * b"a"), ["/name"]),
-        (b'{"name": "a\\u0000"}', ["/name"]),
-        (b'{"name": "a\\n"}', ["/name"]),
-        (b'{"name": "a\\u007f"}', ["/name"]),
-        (b'{"name": "a\xc2\x85b"}', ["/name"]),
-        (b'{"name": "a", "id": null}', ["/id"]),
-        (b'{"id": 1, "created_at": 2, "latest_deployment_id": 3}',
-         ["/id", "/created_at", "/latest_deployment_id", "/name"]),
-    ],
-)  # fmt: skip
-def test_json_of_the_wrong_content_is_422_with_every_fault(
-    client: FlaskClient, body: bytes, pointers: list[str]
-) -> None:
-    with unchanged(client):
-        problem = assert_problem(post(client, body), 422, "invalid_body")
-    assert [error["pointer"] for error in problem["errors"]] == pointers
-    assert all(error["detail"] for error in problem["errors"])
-
-
-@pytest.mark.parametrize(
-    "name", ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeff", "a\u2028b"]
-)
-def test_a_name_of_1_to_100_code_points_is_kept_as_it_is(client: FlaskClient, name: str) -> None:
-    assert client.post(PATH, json={"name": name}).json["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -220,16 +182,16 @@ def test_a_name_of_1_to_100_code_points_is_kept_as_it_is(client: FlaskClient, na
         '"__proto__": {}, "constructor": null, "projects": []',
     ],
 )
-def test_what_is_accepted_comes_back_to_the_letter(client: FlaskClient, members: str) -> None:
+def test_members_are_returned_to_the_letter(client: FlaskClient, members: str) -> None:
     text = '  {\n"name": "a", ' + members + "}\r\n"
-    created = post(client, text.encode())
+    created = post_body(client, text.encode())
     assert created.status_code == 201
     assert members in created.text
     assert created.text.rstrip() in client.get(PATH).text
 
 
-def test_32_levels_are_not_too_many(client: FlaskClient) -> None:
-    assert post(client, nested(32)).status_code == 201
+def test_32_levels_are_accepted(client: FlaskClient) -> None:
+    assert post_body(client, nested(32)).status_code == 201
     assert nested(32)[14:].decode() in client.get(PATH).text
 
 
@@ -242,13 +204,13 @@ def test_a_body_cut_short_is_400(client: FlaskClient) -> None:
         assert_problem(response, 400, "malformed_request")
 
 
-def test_the_interpreters_limit_on_digits_decides_nothing(client: FlaskClient) -> None:
+def test_the_limit_on_digits_of_the_interpreter_has_no_effect(client: FlaskClient) -> None:
     limit = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(640)
     unchecked = client.application.test_client()
     unchecked.environ_base.update(client.environ_base)
     try:
-        response = post(unchecked, b'{"name": "a", "x": %s}' % (4300 * b"9"))
+        response = post_body(unchecked, b'{"name": "a", "x": %s}' % (4300 * b"9"))
     finally:
         sys.set_int_max_str_digits(limit)
     assert response.status_code == 201
@@ -264,6 +226,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
+
 own_members = st.dictionaries(
     st.text().filter(lambda name: name not in ("id", "created_at", "latest_deployment_id")),
     json_values,
@@ -272,13 +235,13 @@ own_members = st.dictionaries(
 
 
 @given(members=own_members, ascii_only=st.booleans(), indent=st.none() | st.integers(0, 3))
-def test_any_members_come_back_as_they_were_sent(
+def test_any_members_are_returned_as_sent(
     members: dict[str, Any], ascii_only: bool, indent: int | None
 ) -> None:
     client = client_of(create_app())
     sent = {**members, "name": "a"}
     body = json.dumps(sent, ensure_ascii=ascii_only, indent=indent).encode()
-    created = post(client, body)
+    created = post_body(client, body)
     assert created.status_code == 201
     assert client.get(PATH).json == {"projects": [created.json]}
     returned = {name: created.json[name] for name in sent}
@@ -288,9 +251,9 @@ def test_any_members_come_back_as_they_were_sent(
 @given(st.binary(max_size=200) | st.text().map(str.encode) | json_values.map(
     lambda value: json.dumps(value).encode()
 ))  # fmt: skip
-def test_no_body_at_all_is_a_fault_of_ours(body: bytes) -> None:
+def test_no_body_makes_the_service_fail(body: bytes) -> None:
     client = client_of(create_app())
-    response = post(client, body)
+    response = post_body(client, body)
     assert response.status_code in (201, 400, 422)
     if response.status_code != 201:
         assert client.get(PATH).json == {"projects": []}

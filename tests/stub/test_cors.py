@@ -1,4 +1,4 @@
-"""CORS, off unless it is asked for."""
+"""CORS, which is off by default."""
 
 import pytest
 from flask.testing import FlaskClient
@@ -6,10 +6,12 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import Options
 from tests.conftest import BEARER, program
-from tests.wire import Connection
+from tests.contract import assert_problem
+from tests.wire import Connection, get, port_of
 
 PAGE = "http://localhost:5173"
-ASKED = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+REQUEST = "Access-Control-Request"
+PREFLIGHT = {f"{REQUEST}-Method": "POST", f"{REQUEST}-Headers": "authorization"}
 
 
 @pytest.fixture
@@ -24,25 +26,29 @@ def cors_headers(response: object) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", ["/v1/projects", "/v1/nowhere", "/_stub/reset", "/", "//x"])
-def test_a_preflight_is_answered_before_the_token(browser: FlaskClient, path: str) -> None:
+def test_a_preflight_needs_no_token(browser: FlaskClient, path: str) -> None:
     environ = {"PATH_INFO": path}
-    response = browser.options("/", headers={"Origin": PAGE, **ASKED}, environ_overrides=environ)
+    headers = {"Origin": PAGE, **PREFLIGHT}
+    response = browser.options("/", headers=headers, environ_overrides=environ)
     assert (response.status_code, response.data) == (204, b"")
-    told = cors_headers(response)
-    assert told["Access-Control-Allow-Origin"] == PAGE
-    assert told["Access-Control-Allow-Headers"] == "Authorization, Content-Type, Prefer"
-    assert {"GET", "POST", "PUT", "DELETE"} <= {*told["Access-Control-Allow-Methods"].split(", ")}
-    assert told["Vary"] == "Origin"
-    assert "Access-Control-Allow-Credentials" not in told
+    allowed = cors_headers(response)
+    assert allowed["Access-Control-Allow-Origin"] == PAGE
+    assert allowed["Access-Control-Allow-Headers"] == "Authorization, Content-Type, Prefer"
+    methods = allowed["Access-Control-Allow-Methods"].split(", ")
+    assert {"GET", "POST", "PUT", "DELETE"} <= {*methods}
+    assert allowed["Vary"] == "Origin"
+    assert "Access-Control-Allow-Credentials" not in allowed
     assert response.headers["Cache-Control"] == "no-store"
     assert browser.get("/_stub/requests", headers=BEARER).json["requests"] == []
 
 
-@pytest.mark.parametrize(("headers", "status"), [(BEARER, 200), ({}, 401)])
-def test_every_answer_may_be_read_by_the_page(
-    browser: FlaskClient, headers: dict[str, str], status: int
+@pytest.mark.parametrize(("token", "status"), [(BEARER, 200), ({}, 401)])
+def test_the_page_may_read_every_response(
+    browser: FlaskClient, token: dict[str, str], status: int
 ) -> None:
-    response = browser.get("/v1/projects", headers={"Origin": PAGE, **headers})
+    response = browser.get("/v1/projects", headers={"Origin": PAGE, **token})
+    if status == 401:
+        assert_problem(response, 401, "token_missing")
     assert response.status_code == status
     assert cors_headers(response) == {
         "Access-Control-Allow-Origin": PAGE,
@@ -56,14 +62,16 @@ def test_every_answer_may_be_read_by_the_page(
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Origin": "http://localhost:5174", **ASKED},
-        {"Origin": "https://localhost:5173", **ASKED},
-        {"Origin": "null", **ASKED},
+        {"Origin": "http://localhost:5174", **PREFLIGHT},
+        {"Origin": "https://localhost:5173", **PREFLIGHT},
+        {"Origin": "null", **PREFLIGHT},
         {"Origin": PAGE},
-        ASKED,
+        PREFLIGHT,
     ],
 )
-def test_anything_else_is_as_if_it_were_off(browser: FlaskClient, headers: dict[str, str]) -> None:
+def test_other_requests_are_treated_as_without_cors(
+    browser: FlaskClient, headers: dict[str, str]
+) -> None:
     off = create_app().test_client()
     for token in ({}, BEARER):
         here, there = (
@@ -76,26 +84,26 @@ def test_anything_else_is_as_if_it_were_off(browser: FlaskClient, headers: dict[
 
 
 @pytest.mark.parametrize(
-    ("fields", "status"),
+    ("fields", "status", "code"),
     [
-        (["Host: a.invalid"], 400),
-        (["Host: localhost", f"Content-Length: {10**9}"], 413),
+        (["Host: a.invalid"], 400, "host_not_allowed"),
+        (["Host: localhost", f"Content-Length: {10**9}"], 413, "body_too_large"),
     ],
 )
-def test_so_may_the_answers_of_the_server_itself(fields: list[str], status: int) -> None:
+def test_the_page_may_read_rejections_of_the_server(
+    fields: list[str], status: int, code: str
+) -> None:
     with program("--cors-origin", PAGE) as (_, url):
         for origin in (PAGE, "http://elsewhere"):
-            with Connection(int(url.rpartition(":")[2])) as page:
-                page.send(
-                    "\r\n".join(["GET / HTTP/1.1", f"Origin: {origin}", *fields, "", ""]).encode()
-                )
+            with Connection(port_of(url)) as page:
+                page.send(get("/", f"Origin: {origin}", *fields))
                 reply = page.reply()
-            assert reply.status == status
-            told = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
-            assert (told <= reply.headers.items()) == (origin == PAGE)
+            assert_problem(reply, status, code)
+            allowed = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
+            assert (allowed <= dict(reply.headers).items()) == (origin == PAGE)
 
 
-def test_any_origin_is_a_star() -> None:
+def test_a_star_allows_every_origin() -> None:
     browser = create_app(stub_options=Options(cors_origins=["*"])).test_client()
     response = browser.get("/_stub/health", headers={"Origin": "https://anywhere"})
     assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
@@ -120,6 +128,6 @@ def test_any_origin_is_a_star() -> None:
         "http://\u00fc",
     ],
 )
-def test_what_is_no_origin_is_refused_at_the_start(origin: str) -> None:
+def test_an_app_is_not_made_with_an_invalid_origin(origin: str) -> None:
     with pytest.raises(ValueError, match="origin"):
         create_app(stub_options=Options(cors_origins=[origin]))

@@ -1,4 +1,4 @@
-"""The program's life: each test starts one, sends it signals and reads what it still answers."""
+"""The life of a server: many connections, signals, and the drain."""
 
 import os
 import signal
@@ -8,17 +8,47 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from tests.wire import Connection
+from server import create_server
+from tests.conftest import ROOT
+from tests.server.conftest import Gate, make_app, serving
+from tests.wire import Connection, get
 
-ROOT = Path(__file__).parents[1]
+
+def test_1100_connections_at_once_are_served_and_released() -> None:
+    with serving(make_app(Gate())) as port:
+        for _ in range(4):  # together more than there may be at once
+            with ExitStack() as stack:
+                crowd = [stack.enter_context(Connection(port)) for _ in range(1100)]
+                for client in (crowd[0], crowd[-1]):
+                    client.send(get())
+                    assert client.reply().status_code == 200
+
+
+def test_closing_is_immediate() -> None:
+    started = time.monotonic()
+    for _ in range(8):
+        with serving(make_app(Gate())) as port, Connection(port) as client:
+            client.send(get("/", "Host: localhost", "Connection: close"))
+            client.reply()
+    assert time.monotonic() - started < 2  # each would take half a second
+
+
+def test_a_server_can_be_closed_before_and_after_it_runs() -> None:
+    server = create_server(make_app(Gate()), "127.0.0.1", 0)
+    server.close()
+    server.run()
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        Connection(server.effective_port)
+
+
 STOPS = [signal.SIGTERM, signal.SIGINT]
 BIG = 4_000_000
 
-# Its views say on stdout that they run, and wait for the end of stdin.
+# Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
 PROGRAM = """
 import os, signal, sys, threading
 from server import Options, serve
@@ -62,7 +92,7 @@ class Program:
         return self.process.stdout.readline()
 
     def stop(self, number: signal.Signals) -> None:
-        """Send a signal, and wait until it has been noticed: no connection is taken any more."""
+        """Send a signal, and wait until the program no longer listens."""
         self.process.send_signal(number)
         give_up = time.monotonic() + 5
         listening = True
@@ -101,12 +131,8 @@ def start() -> Iterator[Callable[..., Program]]:
         yield start
 
 
-def get(path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
-
-
 @pytest.mark.parametrize("number", STOPS)
-def test_every_request_received_is_answered_whole(
+def test_every_received_request_gets_its_whole_response(
     start: Callable[..., Program], number: signal.Signals
 ) -> None:
     program = start()
@@ -119,12 +145,12 @@ def test_every_request_received_is_answered_whole(
         program.let_go()
         for client in clients:
             reply = client.reply()
-            assert (reply.status, len(reply.body)) == (200, BIG)
+            assert (reply.status_code, len(reply.data)) == (200, BIG)
             assert client.closed()
     assert program.outcome() == (0, b"")
 
 
-def test_every_pipelined_request_is_answered_and_the_last_one_says_close(
+def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(
     start: Callable[..., Program],
 ) -> None:
     program = start()
@@ -135,12 +161,12 @@ def test_every_pipelined_request_is_answered_and_the_last_one_says_close(
         program.let_go()
         replies = [client.reply() for _ in range(1001)]
         assert client.closed()
-    assert [reply.body.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(1000))]
+    assert [reply.data.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(1000))]
     assert ["Connection" in reply.headers for reply in replies] == [False] * 1000 + [True]
     assert program.outcome() == (0, b"")
 
 
-def test_an_answer_that_is_read_slowly_is_not_cut(start: Callable[..., Program]) -> None:
+def test_a_response_that_is_read_slowly_is_not_cut(start: Callable[..., Program]) -> None:
     program = start()
     program.let_go()
     with Connection(program.port) as client:
@@ -157,7 +183,9 @@ def test_an_answer_that_is_read_slowly_is_not_cut(start: Callable[..., Program])
     assert program.outcome() == (0, b"")
 
 
-def test_what_the_kernel_had_taken_in_is_answered_too(start: Callable[..., Program]) -> None:
+def test_requests_that_the_kernel_has_received_get_their_responses(
+    start: Callable[..., Program],
+) -> None:
     program = start()
     program.let_go()
     program.process.send_signal(signal.SIGSTOP)
@@ -168,21 +196,21 @@ def test_what_the_kernel_had_taken_in_is_answered_too(start: Callable[..., Progr
         program.process.send_signal(signal.SIGTERM)
         program.process.send_signal(signal.SIGCONT)
         for client in clients:
-            assert client.reply().body == b"/one"
-            assert len(client.reply().body) == BIG
+            assert client.reply().data == b"/one"
+            assert len(client.reply().data) == BIG
     assert program.outcome() == (0, b"")
 
 
 @pytest.mark.parametrize("number", STOPS)
-@pytest.mark.parametrize(("sent", "within"), [(b"", 1.5), (get("/")[:-1], 1.5), (get("/"), 4)])
-def test_where_nothing_is_under_way_it_stops_at_once(
+@pytest.mark.parametrize(("sent", "within"), [(b"", 1.5), (get()[:-1], 1.5), (get(), 4)])
+def test_without_current_requests_it_stops_at_once(
     start: Callable[..., Program], number: signal.Signals, sent: bytes, within: float
 ) -> None:
     program = start()
     with Connection(program.port) as client:
         client.send(sent)
-        if sent == get("/"):
-            assert client.reply().body == b"/"
+        if sent == get():
+            assert client.reply().data == b"/"
         started = time.monotonic()
         program.process.send_signal(number)
         assert client.closed()
@@ -209,7 +237,7 @@ def test_a_second_signal_ends_it_at_once(
         assert program.outcome() == (-number, b"")
 
 
-def test_the_grace_ends_what_does_not_end(start: Callable[..., Program]) -> None:
+def test_the_drain_ends_when_the_grace_is_over(start: Callable[..., Program]) -> None:
     program = start(0, 0.5)
     with Connection(program.port) as client:
         client.send(get("/gate"))
@@ -232,4 +260,4 @@ def test_a_port_is_free_again_after_a_kill(start: Callable[..., Program]) -> Non
     again = start(program.port)
     with Connection(again.port) as client:
         client.send(get("/again"))
-        assert client.reply().body == b"/again"
+        assert client.reply().data == b"/again"

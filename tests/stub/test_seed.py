@@ -1,22 +1,43 @@
-"""The seed document: what it may hold, what becomes of it, and every fault told at once."""
+"""The seed document: a reset with it makes its state, or reports every error."""
 
 import json
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from app import create_app
-from stub.seed import SAMPLE, SeedError, parse_seed, read_seed
-from tests.conftest import Clock, client_of, counting_ids
+from tests.conftest import (
+    ROOT,
+    SAMPLE_NAMES,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    names,
+)
+from tests.contract import assert_invalid, assert_problem
+from tests.stub.conftest import status_of
 
 NOW = "2026-11-21T10:00:00.000Z"
 
 
+def reset(app: Flask, document: Any) -> TestResponse:
+    """The response to a reset with a seed document, or with its text."""
+    text = document if isinstance(document, str) else json.dumps(document)
+    client = control_client_of(app)
+    return client.post("/_stub/reset", data=text, content_type="application/json")
+
+
 def seeded(document: Any, clock: Clock) -> FlaskClient:
-    seed = parse_seed(json.dumps(document))
-    return client_of(create_app(clock=clock, new_id=counting_ids(), seed=seed))
+    """A client of an app in the state of a seed document."""
+    app = create_app(clock=clock, new_id=counting_ids())
+    response = reset(app, document)
+    assert response.status_code == 204, response.text
+    return client_of(app)
 
 
 @pytest.mark.parametrize("document", [{}, {"projects": []}, {"deployments": [], "projects": []}])
@@ -24,7 +45,7 @@ def test_an_empty_document_is_the_empty_state(document: Any, clock: Clock) -> No
     assert seeded(document, clock).get("/v1/projects").json == {"projects": []}
 
 
-def test_what_is_left_out_is_given_as_post_gives_it(clock: Clock) -> None:
+def test_members_that_are_left_out_are_made_as_post_makes_them(clock: Clock) -> None:
     client = seeded({"projects": [{"name": "a", "tags": ["x", 1.0]}]}, clock)
     assert client.get("/v1/projects").json["projects"] == [
         {
@@ -43,9 +64,9 @@ def test_what_is_left_out_is_given_as_post_gives_it(clock: Clock) -> None:
 
 
 def test_an_integer_keeps_its_value_and_its_sign(clock: Clock) -> None:
-    seed = parse_seed('{"projects": [{"name": "a", "x": -0, "y": 12345678901234567890}]}')
-    client = client_of(create_app(clock=clock, seed=seed))
-    assert '"x": -0.0, "y": 12345678901234567890}' in client.get("/v1/projects").text
+    text = '{"projects": [{"name": "a", "x": -0, "y": 12345678901234567890}]}'
+    listed = seeded(text, clock).get("/v1/projects").text
+    assert '"x": -0.0, "y": 12345678901234567890}' in listed
 
 
 def test_a_projects_latest_deployment_is_the_last_that_names_it(clock: Clock) -> None:
@@ -97,7 +118,7 @@ def test_times_are_rfc_3339_of_any_offset(sent: str, shown: str, clock: Clock) -
     assert client.get("/v1/projects").json["projects"][0]["created_at"] == shown
 
 
-def test_projects_are_listed_oldest_first_whatever_the_document_does(clock: Clock) -> None:
+def test_projects_are_listed_oldest_first_in_any_order_of_the_document(clock: Clock) -> None:
     projects = [
         {"name": "now"},
         {"name": "old", "created_at": "2020-01-01T00:00:00Z"},
@@ -110,7 +131,7 @@ def test_projects_are_listed_oldest_first_whatever_the_document_does(clock: Cloc
     assert listed == ["older", "old", "now", "now too", "new"]
 
 
-def test_what_the_service_gives_avoids_the_ids_of_the_document(clock: Clock) -> None:
+def test_new_ids_differ_from_those_of_the_document(clock: Clock) -> None:
     document = {
         "projects": [{"name": "a"}, {"name": "b", "id": "prj_1"}],
         "deployments": [{"id": "dpl_3", "status": "failed"}],
@@ -202,74 +223,73 @@ def of(project: Any = None, deployment: Any = None) -> Any:
          ["/projects/1/id", "/projects/1/name"]),
     ],
 )  # fmt: skip
-def test_every_fault_is_told_with_its_place(document: Any, pointers: list[str]) -> None:
-    with pytest.raises(SeedError) as raised:
-        parse_seed(json.dumps(document))
-    assert [fault.pointer for fault in raised.value.errors] == pointers
+def test_every_error_is_reported_with_its_place(document: Any, pointers: list[str]) -> None:
+    assert_invalid(reset(create_app(), document), *pointers)
 
 
 @pytest.mark.parametrize("number", ["0", "0.0", "1e3", "86400000", 400 * "9"])
 def test_a_stage_may_last_any_number_of_seconds(number: str, clock: Clock) -> None:
     stages = f'[{{"status": "a", "seconds": {number}}}, {{"status": "b"}}]'
-    seed = parse_seed(f'{{"deployments": [{{"id": "d", "timeline": {stages}}}]}}')
-    client = client_of(create_app(clock=clock, seed=seed))
-    assert client.get("/v1/deployments/d").status_code == 200
+    text = f'{{"deployments": [{{"id": "d", "timeline": {stages}}}]}}'
+    assert seeded(text, clock).get("/v1/deployments/d").status_code == 200
 
 
-def test_a_seed_larger_than_the_store_is_refused() -> None:
-    text = json.dumps({"projects": [{"name": str(number)} for number in range(3)]})
-    assert len(parse_seed(text, max_projects=3).projects) == 3
-    with pytest.raises(SeedError, match="/projects: must have at most 2"):
-        parse_seed(text, max_projects=2)
+def test_a_seed_has_at_most_the_maximum_of_projects() -> None:
+    document = {"projects": [{"name": str(number)} for number in range(3)]}
+    assert reset(create_app(max_projects=3), document).status_code == 204
+    (error,) = assert_invalid(reset(create_app(max_projects=2), document), "/projects")
+    assert error["detail"] == "must have at most 2 items"
 
 
-def test_a_seed_that_is_too_large_is_told_its_other_faults_too() -> None:
+def test_a_seed_that_is_too_large_is_reported_with_its_other_errors() -> None:
     projects = [{"name": ""}, {"name": "b", "id": "p"}]
     deployments = [{"id": "d", "project_id": "p", "status": "failed"}, {"id": "e", "status": 1}]
-    text = json.dumps({"projects": projects, "deployments": deployments})
-    with pytest.raises(SeedError) as raised:
-        parse_seed(text, max_projects=1)
-    pointers = [error.pointer for error in raised.value.errors]
-    assert pointers == ["/projects", "/projects/0/name", "/deployments/1/status"]
+    response = reset(create_app(max_projects=1), {"projects": projects, "deployments": deployments})
+    assert_invalid(response, "/projects", "/projects/0/name", "/deployments/1/status")
 
 
 @pytest.mark.parametrize(
     "member", ["NaN", "1e999", '"\\ud800"', 5000 * "1", 33 * "[" + 33 * "]", '{"a": 1, "a": 2}']
 )
 def test_a_seed_is_read_as_strictly_as_a_body(member: str) -> None:
-    with pytest.raises(json.JSONDecodeError):
-        parse_seed(f'{{"projects": [{{"name": "a", "x": {member}}}]}}')
+    response = reset(create_app(), f'{{"projects": [{{"name": "a", "x": {member}}}]}}')
+    assert_problem(response, 400, "malformed_json")
 
 
 def test_a_project_of_a_seed_may_be_as_deep_as_one_that_is_posted(clock: Clock) -> None:
     value = 31 * "[" + 31 * "]"
-    seed = parse_seed(f'{{"projects": [{{"name": "a", "x": {value}}}]}}')
-    assert value in client_of(create_app(seed=seed)).get("/v1/projects").text
+    client = seeded(f'{{"projects": [{{"name": "a", "x": {value}}}]}}', clock)
+    assert value in client.get("/v1/projects").text
 
 
-@pytest.mark.parametrize(
-    ("content", "reasons"),
-    [
-        (None, ["No such file or directory"]),
-        (b"\xff", ["byte 1: not UTF-8"]),
-        (b'{"projects":\n [}', ["line 2, column 3: Expecting value"]),
-        (b'{"projects": [{}, 1]}', ["/projects/0/name: is required",
-                                    "/projects/1: must be a JSON object"]),
-        (b"[]", ["the document: must be a JSON object"]),
-    ],
-)  # fmt: skip
-def test_a_bad_file_is_refused_with_the_file_the_place_and_the_reason(
-    tmp_path: Path, content: bytes | None, reasons: list[str]
+def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
+    stub: FlaskClient, world: Callable[[str], FlaskClient]
 ) -> None:
-    path = tmp_path / "seed.json"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=r".+") as raised:
-        read_seed(path)
-    assert str(raised.value).splitlines() == [f"{path}: {reason}" for reason in reasons]
+    named = world("w")
+    document = {
+        "projects": [{"name": "a", "id": "p"}],
+        "deployments": [{"id": "d", "project_id": "p", "status": "canceled"}],
+    }
+    assert named.post("/_stub/reset", json=document).status_code == 204
+    assert names(named) == ["a"]
+    assert status_of(named, "d") == "canceled"
+    assert names(stub) == SAMPLE_NAMES
+    assert named.post("/_stub/reset", json={}).status_code == 204
+    assert names(named) == []
+    assert named.post("/_stub/reset").status_code == 204
+    assert names(named) == SAMPLE_NAMES
 
 
-def test_the_sample_is_a_seed_document_like_any_other() -> None:
-    seed = read_seed(SAMPLE)
-    assert len(seed.projects) == 3
-    assert len(seed.deployments) == 5
+def test_a_seed_has_at_most_16_mib(stub: FlaskClient) -> None:
+    projects = [{"name": str(number), "x": 60_000 * "y"} for number in range(200)]
+    assert stub.post("/_stub/reset", json={"projects": projects}).status_code == 204
+    assert len(names(stub)) == 200
+    projects += projects
+    response = stub.post("/_stub/reset", json={"projects": projects})
+    assert_problem(response, 413, "body_too_large")
+    assert len(names(stub)) == 200
+
+
+def test_the_sample_is_a_seed_document_like_any_other(clock: Clock) -> None:
+    sample = (ROOT / "stub" / "sample.json").read_text("utf-8")
+    assert names(seeded(sample, clock)) == SAMPLE_NAMES

@@ -1,0 +1,64 @@
+"""The Host names that are served."""
+
+from collections.abc import Callable
+
+import pytest
+
+from server import Options, create_server
+from tests.server.conftest import AUTHORIZATION, Gate, make_app
+from tests.wire import SECRET, Connection, get
+
+LOOPBACK_NAMES = [
+    "localhost", "localhost:8080", "LocalHost", "localhost.", "a.b.localhost:1", "127.0.0.1",
+    "127.0.0.1:65535", "127.255.0.9", "[::1]", "[::1]:80", "localhost:",
+]  # fmt: skip
+
+OTHER_NAMES = [
+    "evil.example", "localhost.evil.example", "evil-localhost", ".localhost", "128.0.0.1",
+    "127.0.0.1.evil.example", "127.0.0.256", "10.0.0.1", "[::2]", "0.0.0.0", "%6cocalhost", SECRET,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", LOOPBACK_NAMES)
+def test_loopback_serves_its_own_names(port: int, host: str) -> None:
+    with Connection(port) as client:
+        client.send(get("/", f"Host: {host}"))
+        assert client.reply().status_code == 200
+        client.send(get(f"http://{host}/", "Host: localhost"))
+        assert client.reply().status_code == 200
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+@pytest.mark.parametrize(
+    ("target", "host"), [("/", "{}"), ("http://localhost/", "{}"), ("http://{}/", "localhost")]
+)
+def test_loopback_serves_no_other_name(port: int, target: str, host: str, name: str) -> None:
+    with Connection(port) as client:
+        client.send(get(target.format(name), f"Host: {host.format(name)}", AUTHORIZATION))
+        client.assert_rejected(400, "host_not_allowed")
+
+
+@pytest.mark.parametrize("host", ["Stub.test", "stub.test.:99", "[fe80::1]", "localhost"])
+def test_trusted_hosts_are_served_too(serve: Callable[..., int], host: str) -> None:
+    with Connection(serve(trusted_hosts=("stub.test", "fe80::1"))) as client:
+        client.send(get("/", f"Host: {host}"))
+        assert client.reply().status_code == 200
+
+
+@pytest.mark.parametrize("host", ["a.stub.test", "stubxtest"])
+def test_a_host_like_a_trusted_one_is_rejected(serve: Callable[..., int], host: str) -> None:
+    with Connection(serve(trusted_hosts=("stub.test", "fe80::1"))) as client:
+        client.send(get("/", f"Host: {host}"))
+        client.assert_rejected(400, "host_not_allowed")
+
+
+@pytest.mark.parametrize("name", ["http://stub.test", "stub.test:80", "", "a b"])
+def test_a_trusted_host_has_no_scheme_and_no_port(name: str) -> None:
+    with pytest.raises(ValueError, match="is not a host name"):
+        create_server(make_app(Gate()), "127.0.0.1", 0, Options(trusted_hosts=[name]))
+
+
+def test_any_name_is_served_beyond_loopback(serve: Callable[..., int]) -> None:
+    with Connection(serve(host="0.0.0.0")) as client:
+        client.send(get("/", "Host: stub.example"))
+        assert client.reply().status_code == 200

@@ -1,0 +1,45 @@
+"""What a request depends on that nobody promises, and which rule it breaks."""
+
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.stub.conftest import entries
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "authorization", "expected"),
+    [
+        ("GET", "/v1/projects", "Bearer dev-token", ("listProjects", 200, None, [], [])),
+        ("HEAD", "/v1/projects", "Bearer dev-token",
+         ("listProjects", 200, None, ["listProjects: HEAD"], [])),
+        ("GET", "/v1/deployments/x", "Bearer dev-token",
+         ("getDeployment", 404, "deployment_not_found", [], [])),
+        ("GET", "/v1/deployments/x", "Bearer wrong",
+         ("getDeployment", 401, "token_invalid", [], [])),
+        ("GET", "/v1/projects", "",
+         ("listProjects", 401, "token_missing", [], ["listProjects: no Authorization header"])),
+        ("GET", "/v1/projects", "bearer wrong",
+         ("listProjects", 401, "token_invalid", [],
+          ["listProjects: an Authorization header of another form"])),
+        ("DELETE", "/v1/projects", "Bearer dev-token",
+         (None, 405, "method_not_allowed", [], ["no operation: DELETE /v1/projects"])),
+        ("GET", "/v2/projects", "Bearer dev-token",
+         (None, 404, "not_found", [], ["no operation: GET /v2/projects"])),
+        ("GET", "//v1/projects", "Bearer dev-token",
+         (None, 404, "not_found", [], ["no operation: GET //v1/projects"])),
+        ("GET", "/v1/a%0ab", "",
+         (None, 401, "token_missing", [],
+          ["no operation: no Authorization header", "no operation: GET /v1/a?b"])),
+    ],
+)  # fmt: skip
+def test_unpromised_things_and_violations_are_named(
+    stub: FlaskClient, method: str, path: str, authorization: str, expected: tuple[Any, ...]
+) -> None:
+    environ = {"HTTP_AUTHORIZATION": authorization, "PATH_INFO": unquote(path)}
+    stub.open("/", method=method, environ_overrides=environ)
+    (entry,) = entries(stub)
+    names = ("operation", "status", "code", "unpromised", "violations")
+    assert tuple(entry[name] for name in names) == expected

@@ -1,0 +1,97 @@
+"""The coverage."""
+
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import coverage_table
+from tests.conftest import control_client_of, counting_ids
+from tests.contract import V1
+from tests.stub.conftest import coverage
+
+
+def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
+    for path in ("dpl_failed", "dpl_failed", "dpl_queued", "x", "y"):
+        stub.get(f"/v1/deployments/{path}")
+    stub.head("/v1/deployments/dpl_failed")
+    stub.post("/v1/projects", json={"name": "a", "team": 1})
+    stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=503"})
+    control_client_of(stub.application, "wrong").get("/v1/projects")
+    control_client_of(stub.application, "wrong.w").get("/v1/projects")
+    shown = coverage(stub)
+    declared = {
+        operation["operationId"]: {*operation["responses"], "other"}
+        for _, _, operation in V1.operations()
+    }
+    declared["createProject"] -= {"200"}  # of grease alone
+    assert {name: {*counts} for name, counts in shown["operations"].items()} == declared
+    seen = {
+        (name, status): count
+        for name, counts in shown["operations"].items()
+        for status, count in counts.items()
+        if count
+    }
+    assert seen == {
+        ("getDeployment", "200"): 4,
+        ("getDeployment", "404"): 2,
+        ("createProject", "201"): 1,
+        ("createProject", "other"): 1,
+        ("listProjects", "401"): 2,
+    }
+    assert shown["met"] == 4
+    assert shown["of"] == sum(map(len, declared.values())) - 3
+    assert shown["deployment_statuses"] == {
+        "queued": 1, "building": 0, "succeeded": 0, "failed": 2, "canceled": 0
+    }  # fmt: skip
+    assert shown["unpromised"] == [
+        {"what": "getDeployment: HEAD", "count": 1, "example": 6},
+        {"what": "createProject: body member team", "count": 2, "example": 7},
+    ]
+    assert shown["violations"] == []
+
+
+def test_kinds_are_bounded_and_the_rest_counts_as_others(stub: FlaskClient) -> None:
+    for number in range(1010):
+        stub.get(f"/v1/projects?p{number}=1")
+    stub.get("/v1/projects?p7=1")
+    rows = coverage(stub)["unpromised"]
+    assert len(rows) == 1001
+    assert rows[7] == {"what": "listProjects: query parameter p7", "count": 2, "example": 8}
+    assert rows[-1] == {"what": "others", "count": 10, "example": 1001}
+
+
+def test_statuses_are_bounded_except_those_of_the_contract(stub: FlaskClient) -> None:
+    for number in range(1010):
+        stub.put("/_stub/deployments/x", json={"status": f"own-{number}"})
+        stub.get("/v1/deployments/x")
+    stub.get("/v1/deployments/dpl_queued")
+    shown = coverage(stub)
+    assert len(shown["deployment_statuses"]) == 1000 + 5 + 1
+    assert shown["deployment_statuses"]["others"] == 10
+    assert shown["deployment_statuses"]["queued"] == 1
+    assert shown["operations"]["getDeployment"]["200"] == 1011
+
+
+def test_the_table_is_of_the_main_world() -> None:
+    app = create_app(new_id=counting_ids())
+    control_client_of(app, "dev-token.w").get("/v1/projects")
+    assert coverage_table(app) == ""
+    client = control_client_of(app)
+    client.head("/v1/projects")
+    client.get("/v1/dev-token")
+    first, *lines = coverage_table(app).splitlines()
+    assert first == f"coverage: 1 of {coverage(client)['of']} outcomes met"
+    assert lines[0].startswith("  listProjects   200 x1; not met: 400 401")
+    assert lines[-2:] == [
+        "unpromised: listProjects: HEAD (x1, first in request 1)",
+        "violations: no operation: GET /v1/*** (x1, first in request 2)",
+    ]
+
+
+def test_the_table_is_short() -> None:
+    app = create_app()
+    client = control_client_of(app)
+    for number in range(25):
+        client.get(f"/v1/projects?p{number}=1")
+    lines = coverage_table(app).splitlines()
+    assert len(lines) == 1 + 3 + 20 + 1
+    assert lines[-1] == "unpromised: 5 more in /_stub/coverage"

@@ -1,0 +1,131 @@
+"""Faults: the next matching requests fail, wait, or are cut short."""
+
+import re
+from contextlib import ExitStack
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import Options
+from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names, program
+from tests.contract import assert_invalid, assert_problem
+from tests.stub.conftest import status_of
+from tests.wire import Connection, call, get, port_of
+
+PATH = "/v1/deployments/dpl_failed"
+FIELDS = ("Host: localhost", "Authorization: Bearer dev-token")
+
+
+def test_a_fault_is_used_as_often_as_requested(stub: FlaskClient) -> None:
+    wanted = {"method": "GET", "path": "/v1/deployments/*", "times": 2, "status": 503}
+    made = stub.post("/_stub/faults", json={**wanted, "retry_after": 7})
+    assert made.status_code == 201
+    fault = {"id": made.json["id"], **wanted, "retry_after": 7}
+    assert made.json == {**fault, "remaining": 2}
+    assert stub.get("/v1/projects").status_code == 200
+    response = stub.get("/v1/deployments/dpl_failed")
+    assert_problem(response, 503, "injected_fault")
+    assert response.headers["Retry-After"] == "7"
+    assert stub.get("/_stub/faults").json == {"faults": [{**fault, "remaining": 1}]}
+    head = stub.head("/v1/deployments/a%2Fb")
+    assert_problem(head, 503, "injected_fault", head=True)
+    assert stub.get("/_stub/faults").json == {"faults": []}
+    assert status_of(stub, "dpl_failed") == "failed"
+
+
+def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
+    for status in (500, 501):
+        stub.post("/_stub/faults", json={"status": status, "path": "*", "times": None})
+    stub.post("/_stub/faults", json={"status": 429, "method": "POST"})
+    for path in ("/v1/projects", "/v1/nowhere", "/v1/projects/"):
+        assert_problem(stub.get(path), 500, "injected_fault")
+    assert_problem(stub.get("/elsewhere"), 404, "not_found")
+    assert stub.get("/openapi.json").status_code == 200
+    faults = stub.get("/_stub/faults").json["faults"]
+    assert [each["remaining"] for each in faults] == [None, None, 1]
+    for _ in range(2):
+        assert stub.delete(f"/_stub/faults/{faults[0]['id']}").status_code == 204
+    assert_problem(stub.get("/v1/projects"), 501, "injected_fault")
+    assert stub.delete("/_stub/faults").status_code == 204
+    assert names(stub) == SAMPLE_NAMES
+
+
+def test_a_pattern_matches_the_whole_path_and_its_case(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"status": 503, "path": "/v1/PROJECTS", "times": None})
+    stub.post("/_stub/faults", json={"status": 503, "path": "/v1/project", "times": None})
+    assert stub.get("/v1/projects").status_code == 200
+
+
+def test_there_are_at_most_1000_faults(stub: FlaskClient) -> None:
+    for _ in range(1000):
+        assert stub.post("/_stub/faults", json={"status": 503}).status_code == 201
+    assert_invalid(stub.post("/_stub/faults", json={"status": 503}), "")
+    assert len(stub.get("/_stub/faults").json["faults"]) == 1000
+
+
+def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"method": "POST", "cut": 5})
+    response = stub.post("/v1/projects", json={"name": "a"})
+    assert response.status_code == 201
+    assert response.data == b'{"id"'
+    assert int(response.headers["Content-Length"]) > 100
+    assert names(stub) == [*SAMPLE_NAMES, "a"]
+    stub.post("/_stub/faults", json={"cut": 0, "status": 502})
+    assert stub.get("/v1/projects").data == b""
+    stub.post("/_stub/faults", json={"cut": 10**6})
+    assert names(stub) == [*SAMPLE_NAMES, "a"]
+
+
+def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
+    waits: list[tuple[float, list[str]]] = []
+
+    def sleep(seconds: float) -> None:
+        (meanwhile,) = in_parallel([lambda: names(control_client_of(app))])
+        waits.append((seconds, meanwhile))
+
+    app = create_app(clock=clock, stub_options=Options(sleep=sleep))
+    stub = control_client_of(app)
+    stub.post("/_stub/faults", json={"delay": 0.5, "method": "POST"})
+    stub.post("/_stub/faults", json={"delay": 30, "method": "POST", "status": 504})
+    assert stub.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert_problem(stub.post("/v1/projects", json={"name": "b"}), 504, "injected_fault")
+    assert waits == [(0.5, ["a"]), (30, ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("raw", "size", "expected"),
+    [
+        (get(PATH, *FIELDS, "Connection: keep-alive", version="1.0"), 5, 5),
+        (get(PATH, *FIELDS), 9999, None),
+        (get(PATH, *FIELDS, method="HEAD"), 0, 0),
+    ],
+    ids=["HTTP/1.0", "more than there is", "HEAD"],
+)
+def test_a_cut_response_ends_its_connection(raw: bytes, size: int, expected: int | None) -> None:
+    with program() as (_, url):
+        assert call(url, "/_stub/faults", body=b'{"cut": %d}' % size).status_code == 201
+        with Connection(port_of(url)) as client:
+            client.send(raw)
+            head = client.until(b"\r\n\r\n")
+            while client.more():
+                pass
+    length = re.search(rb"Content-Length: ([0-9]+)", head)
+    assert length
+    assert int(length[1]) > 50
+    assert head.count(b"Connection: ") == 1
+    assert len(client.unread) == (int(length[1]) if expected is None else expected)
+
+
+def test_delayed_requests_do_not_block_the_control_routes() -> None:
+    with ExitStack() as stack:
+        _, url = stack.enter_context(program("--threads", "2", "--grace", "0"))
+        fault = b'{"delay": 30, "times": 9}'
+        assert call(url, "/_stub/faults", body=fault).status_code == 201
+        for _ in range(8):
+            client = stack.enter_context(Connection(port_of(url)))
+            client.send(get("/v1/projects", *FIELDS))
+        # Once two requests have met the fault, every thread for /v1 sleeps.
+        while call(url, "/_stub/faults").json["faults"][0]["remaining"] != 7:
+            pass
+        assert call(url, "/_stub/reset", body=b"{}").status_code == 204

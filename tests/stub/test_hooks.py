@@ -1,0 +1,129 @@
+"""What happens to a request before and after the view."""
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import BEARER, SAMPLE_NAMES, SAMPLE_SEED, client_of, control_client_of, names
+from tests.contract import assert_problem
+from tests.stub.conftest import coverage, entries
+
+
+def test_without_the_stub_there_are_v1_and_the_contract_alone() -> None:
+    app = create_app(stub_options=None, seed=SAMPLE_SEED)
+    rules = {rule.rule for rule in app.url_map.iter_rules()}
+    assert rules == {"/v1/projects", "/v1/deployments/<deployment_id>", "/openapi.json"}
+    client = client_of(app)
+    for path in ("/_stub/health", "/_stub/openapi.json", "/_stub/reset"):
+        bare = app.test_client()
+        assert_problem(bare.get(path, headers=BEARER), 404, "not_found")
+        assert_problem(bare.get(path), 401, "token_missing")
+    assert_problem(client_of(app, "Bearer dev-token.a").get("/v1/projects"), 401, "token_invalid")
+    assert client.get("/v1/projects", headers={"Prefer": "code=503"}).status_code == 200
+    assert names(client) == SAMPLE_NAMES
+
+
+def test_a_fault_comes_after_the_token_and_before_every_other_check(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"status": 409, "times": None})
+    wrong = control_client_of(stub.application, "wrong")
+    assert_problem(wrong.get("/v1/projects"), 401, "token_invalid")
+    assert_problem(stub.post("/v1/projects", data=b"{"), 409, "injected_fault")
+    assert_problem(stub.delete("/v1/projects"), 409, "injected_fault")
+    stub.delete("/_stub/faults")
+    assert names(stub) == SAMPLE_NAMES
+
+
+def test_a_fault_overrides_a_preference(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"delay": 0})
+    preferred = stub.post("/v1/projects", json={"name": "a"}, headers={"Prefer": "code=409"})
+    assert preferred.status_code == 201
+    stub.post("/_stub/faults", json={"status": 503})
+    prefer = {"Prefer": "code=409"}
+    assert_problem(stub.get("/v1/projects", headers=prefer), 503, "injected_fault")
+
+
+def test_a_fault_of_401_or_405_has_the_headers_of_one(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"status": 401})
+    stub.post("/_stub/faults", json={"status": 405})
+    response = stub.get("/v1/projects")
+    assert_problem(response, 401, "injected_fault")
+    assert "Bearer" in response.headers["WWW-Authenticate"]
+    response = stub.get("/v1/projects")
+    assert_problem(response, 405, "injected_fault")
+    assert response.headers["Allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("prefer", "status", "code"),
+    [
+        ("code=409", 409, "name_taken"),
+        ("code=401", 401, "token_invalid"),
+        ("code=405", 405, "method_not_allowed"),
+        ("code=422", 422, "invalid_body"),
+        ("code=500", 500, "internal_error"),
+        ("code=507", 507, "store_full"),
+        ("code=404", 404, "injected_fault"),
+        ("code=503", 503, "injected_fault"),
+        ("code=599", 599, "injected_fault"),
+        ('code="503"', 503, "injected_fault"),
+        ("Code = 503", 503, "injected_fault"),
+        ("respond-async, code=503", 503, "injected_fault"),
+        ('wait=10; foo="a, code=500", CODE="503"; bar=1', 503, "injected_fault"),
+        ("code=503, code=409", 503, "injected_fault"),
+    ],
+)
+def test_a_request_may_prefer_an_error(
+    stub: FlaskClient, prefer: str, status: int, code: str
+) -> None:
+    response = stub.post("/v1/projects", json={"name": "a"}, headers={"Prefer": prefer})
+    assert_problem(response, status, code)
+    assert response.headers["Preference-Applied"] == f"code={status}"
+    if status == 401:
+        assert 'error="invalid_token"' in response.headers["WWW-Authenticate"]
+    assert names(stub) == SAMPLE_NAMES
+
+
+@pytest.mark.parametrize(
+    "prefer",
+    [
+        "code=200",
+        "code=399, code=503",
+        "code=600",
+        "code",
+        "code=",
+        "code=5O3",
+        "code=٥٠٣",
+        "xcode=503",
+        'x="code=503"',
+        '"code=503"',
+        '"code"=503',
+        'code="503',
+        "handling=strict",
+        "",
+    ],
+)
+def test_any_other_preference_is_ignored(stub: FlaskClient, prefer: str) -> None:
+    headers = {"Prefer": prefer.encode().decode("latin-1")}
+    response = stub.post("/v1/projects", json={"name": "a"}, headers=headers)
+    assert response.status_code == 201
+    assert "Preference-Applied" not in response.headers
+
+
+def test_a_preferred_outcome_is_that_of_the_operation(stub: FlaskClient) -> None:
+    headers = {"Prefer": "code=404"}
+    response = stub.get("/v1/deployments/dpl_failed", headers=headers)
+    assert_problem(response, 404, "deployment_not_found")
+    assert_problem(stub.get("/v1/nowhere", headers=headers), 404, "not_found")
+    response = stub.delete("/v1/projects", headers={"Prefer": "code=405"})
+    assert_problem(response, 405, "method_not_allowed")
+    assert response.headers["Allow"] == "GET, HEAD, POST"
+    assert response.headers["Preference-Applied"] == "code=405"
+
+
+def test_control_routes_and_open_paths_are_not_recorded(app: Flask, stub: FlaskClient) -> None:
+    for path in ("/_stub/health", "/_stub/nope", "/openapi.json", "/", "/_stub/coverage"):
+        stub.get(path)
+        app.test_client().get(path)
+    assert entries(stub) == []
+    assert coverage(stub)["met"] == 0

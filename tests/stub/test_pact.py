@@ -1,0 +1,273 @@
+"""Provider states, by hand and by Pact's own verifier."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from pact import Verifier
+
+from app import create_app
+from stub import Options
+from tests.conftest import BEARER, TOKEN, Clock, control_client_of, counting_ids, program, seed_of
+from tests.contract import assert_invalid, assert_problem
+from tests.stub.conftest import status_of
+
+
+def change(client: FlaskClient, state: str, **params: Any) -> Any:
+    document = {"state": state, "params": params, "action": "setup", "consumer": "c"}
+    response = client.post("/_stub/pact", json=document)
+    assert response.status_code == 200, response.text
+    return response.json
+
+
+def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
+    assert change(stub, "no projects exist") == {}
+    assert stub.get("/v1/projects").json == {"projects": []}
+    made = change(stub, "a project exists", name="shop")
+    (project,) = stub.get("/v1/projects").json["projects"]
+    assert made == {
+        "id": project["id"],
+        "project_id": project["id"],
+        "name": "shop",
+        "deployment_id": project["latest_deployment_id"],
+    }
+    assert change(stub, "a project exists", name="shop") == made
+    made = change(stub, "a deployment exists", id="d", status="failed")
+    assert made == {"id": "d", "deployment_id": "d", "status": "failed"}
+    made = change(stub, "a deployment exists", id="d", status="x", project_id=project["id"])
+    assert made["project_id"] == project["id"]
+    assert stub.get("/v1/deployments/d").json["status"] == "x"
+    assert len(stub.get("/v1/projects").json["projects"]) == 1
+
+
+def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
+    query = "state=a%20deployment%20exists&action=setup&id=q&status=failed&other=1"
+    assert stub.post(f"/_stub/pact?{query}").json["id"] == "q"
+    assert stub.post("/_stub/pact?state=").json == {}
+    assert stub.post("/_stub/pact?state=nope&action=teardown").json == {}
+    response = stub.post("/_stub/pact?state=a%20project%20exists&name=")
+    assert_invalid(response, "/params/name")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"state": ""},
+        {"state": "", "action": "setup", "params": None},
+        {"state": "", "action": None},
+        {"state": "", "action": ""},
+        {"state": "no projects exist", "action": "teardown"},
+        {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
+    ],
+)
+def test_no_state_and_teardown_change_nothing(stub: FlaskClient, document: Any) -> None:
+    response = stub.post("/_stub/pact", json=document)
+    assert (response.status_code, response.json) == (200, {})
+    assert len(stub.get("/v1/projects").json["projects"]) == 3
+
+
+def test_an_unknown_state_is_404_and_lists_the_known_ones(stub: FlaskClient) -> None:
+    response = stub.post("/_stub/pact", json={"state": "unheard of"})
+    detail = assert_problem(response, 404, "not_found")["detail"]
+    assert '"no projects exist", "a project exists", "a deployment exists"' in detail
+    assert "unheard" not in detail
+
+
+def test_a_full_store_and_too_many_worlds_are_422(app: Flask) -> None:
+    stub = control_client_of(create_app(max_projects=1))
+    change(stub, "a project exists", name="a")
+    document = {"state": "a project exists", "params": {"name": "b"}}
+    assert_invalid(stub.post("/_stub/pact", json=document), "/params")
+    for number in range(1000):
+        control_client_of(app, f"dev-token.{number}").get("/v1/projects")
+    full = control_client_of(app, "dev-token.more").post("/_stub/pact", json=document)
+    assert_invalid(full, "")
+
+
+OWN = {
+    "a team's own": {
+        "projects": [{"name": "website", "id": "other"}, {"name": "mine", "id": "prj_mine"}],
+        "deployments": [
+            {"id": "dpl_failed", "status": "queued"},
+            {"id": "dpl_new", "status": "canceled", "project_id": "other"},
+        ],
+    },
+    "nothing": {},
+}
+
+
+def test_a_team_adds_states_of_its_own() -> None:
+    states = {name: seed_of(document) for name, document in OWN.items()}
+    stub = control_client_of(create_app(stub_options=Options(states=states)))
+    change(stub, "a project exists", name="website")
+    (website,) = stub.get("/v1/projects").json["projects"]
+    change(stub, "a deployment exists", id="dpl_failed", status="failed")
+    for _ in range(2):
+        made = change(stub, "a team's own")
+        assert made == {
+            "id": "dpl_new",
+            "deployment_id": "dpl_new",
+            "status": "canceled",
+            "project_id": website["id"],
+            "name": "mine",
+        }
+        assert len(stub.get("/v1/projects").json["projects"]) == 2
+    assert status_of(stub, "dpl_failed") == "failed"
+    assert change(stub, "nothing") == {}
+    response = stub.post("/_stub/pact", json={"state": "nope"})
+    detail = assert_problem(response, 404, "not_found")["detail"]
+    assert '"a team\'s own", "nothing"' in detail
+
+
+def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
+    seed = seed_of({"projects": [{"name": "a", "id": "taken"}]})
+    states = {"s": seed_of({"projects": [{"name": "b", "id": "taken"}]})}
+    stub = control_client_of(
+        create_app(seed=seed, stub_options=Options(states=states), new_id=counting_ids())
+    )
+    values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
+    assert change(stub, "s") == values
+    assert stub.get("/v1/deployments/dpl_1").status_code == 200
+    assert_problem(stub.get("/v1/deployments/dpl_2"), 404, "deployment_not_found")
+
+
+def test_projects_of_a_state_are_listed_by_age_and_need_room(clock: Clock) -> None:
+    old = {"name": "old", "created_at": "2020-01-01T00:00:00Z"}
+    states = {
+        "one": seed_of({"projects": [old]}),
+        "two": seed_of({"projects": [{"name": "a"}, {"name": "b"}]}),
+    }
+    stub = control_client_of(
+        create_app(clock=clock, stub_options=Options(states=states), max_projects=2)
+    )
+    stub.post("/v1/projects", json={"name": "new"})
+    assert_invalid(stub.post("/_stub/pact", json={"state": "two"}), "/params")
+    change(stub, "one")
+    listed = stub.get("/v1/projects").json["projects"]
+    assert [project["name"] for project in listed] == ["old", "new"]
+
+
+def test_a_deployment_of_no_project_outlives_the_projects(stub: FlaskClient) -> None:
+    change(stub, "a deployment exists", id="d", status="failed")
+    change(stub, "no projects exist")
+    assert stub.get("/v1/deployments/d").status_code == 200
+
+
+def interaction(description: str, states: Any, request: Any, response: Any, **more: Any) -> Any:
+    headers = {"Authorization": [f"Bearer {TOKEN}"]}
+    request["headers"] = {**headers, **request.get("headers", {})}
+    return {
+        "type": "Synchronous/HTTP",
+        "description": description,
+        "providerStates": states,
+        "request": request,
+        "response": response,
+        **more,
+    }
+
+
+JSON = {"Content-Type": ["application/json"]}
+
+
+def write_pact(
+    tmp_path: Path, *, status: str = "failed", state: str = "a deployment exists"
+) -> Path:
+    """A pact over all three operations, with provider states and an injected value."""
+    interactions = [
+        interaction(
+            "list",
+            [
+                {"name": "no projects exist"},
+                {"name": "a project exists", "params": {"name": "shop"}},
+            ],
+            {"method": "GET", "path": "/v1/projects"},
+            {
+                "status": 200,
+                "headers": JSON,
+                "body": {
+                    "content": {"projects": [{"id": "prj_1", "name": "shop"}]},
+                    "contentType": "application/json",
+                    "encoded": False,
+                },
+                "matchingRules": {
+                    "body": {"$.projects[0].id": {"matchers": [{"match": "type"}]}}
+                },
+            },
+        ),
+        interaction(
+            "create",
+            [{"name": "no projects exist"}],
+            {
+                "method": "POST",
+                "path": "/v1/projects",
+                "headers": JSON,
+                "body": {
+                    "content": {"name": "new"}, "contentType": "application/json", "encoded": False,
+                },
+            },
+            {"status": 201, "headers": JSON},
+        ),
+        interaction(
+            "status",
+            [{"name": state, "params": {"id": "dpl_77", "status": "failed"}}],
+            {
+                "method": "GET",
+                "path": "/v1/deployments/dpl_0",
+                "generators": {
+                    "path": {
+                        "type": "ProviderState",
+                        "expression": "/v1/deployments/${deployment_id}",
+                        "dataType": "STRING",
+                    }
+                },
+            },
+            {
+                "status": 200,
+                "headers": JSON,
+                "body": {
+                    "content": {"id": "dpl_77", "status": status},
+                    "contentType": "application/json",
+                    "encoded": False,
+                },
+            },
+        ),
+    ]  # fmt: skip
+    document = {
+        "consumer": {"name": "client"},
+        "provider": {"name": "stub"},
+        "interactions": interactions,
+        "metadata": {"pactSpecification": {"version": "4.0"}},
+    }
+    path = tmp_path / "pact.json"
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("in_body", [True, False])
+@pytest.mark.parametrize(
+    ("expected", "state", "passes"),
+    [
+        ("failed", "a deployment exists", True),
+        ("succeeded", "a deployment exists", False),
+        ("failed", "an unheard of state", False),
+    ],
+)
+def test_the_verifier_of_pact_passes_and_fails_as_expected(
+    tmp_path: Path, expected: str, state: str, *, passes: bool, in_body: bool
+) -> None:
+    with program() as (_, url):
+        verifier = (
+            Verifier("stub", "127.0.0.1")
+            .add_transport(url=url)
+            .add_source(write_pact(tmp_path, status=expected, state=state))
+            .state_handler(f"{url}/_stub/pact", body=in_body)
+            .add_custom_headers(BEARER)
+        )
+        if passes:
+            verifier.verify()
+        else:
+            with pytest.raises(RuntimeError):
+                verifier.verify()

@@ -1,0 +1,170 @@
+"""Worlds: each begins as the sample and shares nothing."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, in_parallel, names
+from tests.contract import assert_invalid, assert_problem
+from tests.stub.conftest import snapshot, status_of
+
+
+def test_a_world_begins_as_the_sample_and_is_its_own(
+    stub: FlaskClient, world: Callable[[str], FlaskClient]
+) -> None:
+    one, two = world("job-42"), world("job_43")
+    one.post("/v1/projects", json={"name": "mine"})
+    one.post("/_stub/clock", json={"advance": 100})
+    one.post("/_stub/faults", json={"status": 503})
+    assert names(two) == names(stub) == SAMPLE_NAMES
+    assert_problem(one.get("/v1/projects"), 503, "injected_fault")
+    assert names(one) == [*SAMPLE_NAMES, "mine"]
+    assert len(one.get("/_stub/requests").json["requests"]) == 3
+    assert len(two.get("/_stub/requests").json["requests"]) == 1
+    assert two.get("/_stub/coverage").json["operations"]["createProject"]["201"] == 0
+
+
+def test_tokens_share_the_world_of_a_name() -> None:
+    app = create_app(tokens=["one", "two", "two.a"])
+    control_client_of(app, "one.x").post("/v1/projects", json={"name": "mine"})
+    assert names(control_client_of(app, "two.x")) == ["mine"]
+    assert names(control_client_of(app, "two.a.x")) == ["mine"]
+    assert names(control_client_of(app, "two.a")) == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "dev-token.",
+        "dev-token..a",
+        "dev-token.a.b",
+        "dev-token.a b",
+        "dev-token.é",
+        "dev-token.a/b",
+        "dev-token.a\n",
+        f"dev-token.{65 * 'a'}",
+        "dev.token",
+        ".a",
+        "a.a",
+    ],
+)
+def test_an_invalid_world_name_is_an_invalid_token(app: Flask, token: str) -> None:
+    client = client_of(app, f"Bearer {token}")
+    assert_problem(client.get("/v1/projects"), 401, "token_invalid")
+
+
+def test_there_are_at_most_1000_worlds_and_a_bare_reset_frees_one(
+    stub: FlaskClient, world: Callable[[str], FlaskClient]
+) -> None:
+    for number in range(1000):
+        assert world(str(number)).get("/v1/projects").status_code == 200
+    for path in ("/v1/projects", "/v1/nope", "/_stub/requests"):
+        assert_problem(world("more").get(path), 507, "too_many_worlds")
+    seeded = world("more").post("/_stub/reset", json={})
+    assert_problem(seeded, 507, "too_many_worlds")
+    assert world("more").post("/_stub/reset").status_code == 204
+    assert_problem(world("more").get("/v1/projects"), 507, "too_many_worlds")
+    assert names(world("7")) == names(stub) == SAMPLE_NAMES
+    assert world("7").post("/_stub/reset").status_code == 204
+    assert names(world("more")) == SAMPLE_NAMES
+
+
+def test_an_invalid_control_request_makes_no_world(world: Callable[[str], FlaskClient]) -> None:
+    for number in range(999):
+        assert world(str(number)).get("/v1/projects").status_code == 200
+    unknown = world("invalid").post("/_stub/pact", json={"state": "nope"})
+    assert_problem(unknown, 404, "not_found")
+    for method, path, document, pointer in [
+        ("PUT", "deployments/x", {"status": 1}, "/status"),
+        ("POST", "pact", {"state": "a project exists"}, "/params/name"),
+        ("POST", "pact", {"state": "a deployment exists", "params": {"id": "x"}}, "/params/status"),
+        ("POST", "clock", {"advance": -1}, "/advance"),
+        ("POST", "faults", {}, ""),
+        ("PUT", "grease", {}, "/axes"),
+        ("POST", "reset", {"a": 1}, "/a"),
+    ]:
+        response = world("invalid").open(f"/_stub/{path}", method=method, json=document)
+        assert_invalid(response, pointer)
+    assert names(world("more")) == SAMPLE_NAMES
+
+
+def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) -> None:
+    before = snapshot(stub)
+    stub.post("/v1/projects", json={"name": "mine"})
+    stub.put("/_stub/deployments/dpl_x", json={"status": "failed"})
+    stub.post("/_stub/clock", json={"advance": 1000})
+    stub.post("/_stub/faults", json={"status": 503, "times": None})
+    response = stub.post("/_stub/reset")
+    assert (response.status_code, response.data) == (204, b"")
+    assert "Content-Type" not in response.headers
+    assert stub.get("/_stub/requests").json == {"requests": [], "dropped": 0}
+    assert stub.get("/_stub/coverage").json["met"] == 0
+    assert snapshot(stub) == before
+    created = stub.post("/v1/projects", json={"name": "a"}).json
+    assert created["created_at"] == "2026-11-21T10:00:00.000Z"
+
+
+def test_no_request_sees_a_mixture_of_two_states(app: Flask) -> None:
+    """Each list is one of two whole ones, and each created project has its entry beside it."""
+    seeded = [f"s{number}" for number in range(20)]
+    document = {"projects": [{"name": name} for name in seeded]}
+    mixed: list[Any] = []
+    done = threading.Event()
+
+    def read() -> None:
+        client = control_client_of(app)
+        while not done.is_set():
+            seen = set(names(client)) - {"mine"}
+            if seen not in (set(seeded), set(SAMPLE_NAMES)):
+                mixed.append(seen)
+            client.post("/v1/projects", json={"name": "mine"})
+
+    def reset() -> None:
+        client = control_client_of(app)
+        try:
+            for number in range(100):
+                if number % 2:
+                    client.post("/_stub/reset", json=document)
+                else:
+                    client.post("/_stub/reset")
+        finally:
+            done.set()
+
+    assert in_parallel([reset, *(4 * [read])]) == 5 * [None]
+    assert mixed == []
+    client = control_client_of(app)
+    entries = client.get("/_stub/requests?operation=createProject&status=201").json["requests"]
+    assert len(entries) == names(client).count("mine")
+
+
+def test_a_clock_is_advanced_for_one_world(
+    stub: FlaskClient, world: Callable[[str], FlaskClient], clock: Clock
+) -> None:
+    created = stub.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
+    response = stub.post("/_stub/clock", json={"advance": 2})
+    assert (response.status_code, response.json) == (200, {"now": "2026-11-21T10:00:02.000Z"})
+    assert status_of(stub, created) == "building"
+    stub.post("/_stub/clock", json={"advance": 1.999})
+    assert status_of(stub, created) == "building"
+    stub.post("/_stub/clock", json={"advance": 0.001})
+    assert status_of(stub, created) == "succeeded"
+    now = world("w").post("/_stub/clock", json={"advance": 0}).json["now"]
+    assert now == "2026-11-21T10:00:00.000Z"
+    clock.advance(60)
+    assert stub.post("/_stub/clock", json={"advance": 0}).json["now"] == "2026-11-21T10:01:04.000Z"
+
+
+def test_a_clock_is_advanced_by_at_most_ten_years(stub: FlaskClient) -> None:
+    ten_years = 3653 * 86400
+    assert stub.post("/_stub/clock", json={"advance": ten_years}).status_code == 200
+    for more in (0.001, ten_years, 1e300, 10**400):
+        assert_invalid(stub.post("/_stub/clock", json={"advance": more}), "/advance")
+    response = stub.post("/_stub/clock", json={"x": 1, "advance": 1})
+    assert_invalid(response, "/x", "/advance")
+    response = stub.post("/_stub/clock", json={"advance": 0})
+    assert response.json == {"now": "2036-11-21T10:00:00.000Z"}
