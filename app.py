@@ -4,15 +4,19 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
+
+import check_packages
+
 from flask import Blueprint, Flask, current_app, g, request
 from flask.typing import ResponseReturnValue
-from werkzeug.exceptions import NotFound
 
 import speedups
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth, require_token
 from problems import Problem, handle_errors, respond
 from redaction import Redactor
+from routing import route_raw_path
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -29,7 +33,7 @@ from strict_json import JSON, read_json
 from stub.seed import EMPTY, Seed, StoreFactory
 from validation import check_project, require_valid
 
-CONTRACT = Path(__file__).with_name("openapi.json")
+CONTRACT = Path(__file__).resolve().with_name("openapi.json")
 
 v1 = Blueprint("v1", __name__, url_prefix="/v1")
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
@@ -123,13 +127,6 @@ def use_one_store(app: Flask, store: Store) -> None:
     @app.before_request
     def use_store() -> None:
         g.store = store
-
-
-def route_raw_path() -> None:
-    """Find nothing at `//v1/projects`: Werkzeug drops leading slashes before it routes."""
-    if request.environ["PATH_INFO"].startswith("//"):
-        request.url_rule = None
-        request.routing_exception = NotFound()
 
 
 def check_query() -> None:

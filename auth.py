@@ -14,22 +14,31 @@ DEFAULT_TOKEN = "dev-token"
 REALM = 'Bearer realm="project-and-deployment-service"'
 FORM = (
     "Send the header `Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer, one space, "
-    "a token that this service was started with, and nothing else"
+    "a token that this service was started with, and nothing else."
 )
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
 class BearerAuth:
     """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`.
 
-    With `worlds`, a token followed by a dot and the name of a world is valid, too.
+    With `worlds`, a token followed by a dot and the name of a world is valid, too; then no token
+    may be another one with a world.
     """
 
     def __init__(self, tokens: Collection[str], *, worlds: bool = False) -> None:
+        if isinstance(tokens, str):
+            raise TypeError("give a collection of tokens, not one string")
         if not tokens:
             raise ValueError("at least one token is needed")
         for token in tokens:
-            if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
+            if not TOKEN.fullmatch(token):
                 raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with =")
+            prefix, _, world = token.rpartition(".")
+            if worlds and prefix in tokens and WORLD.fullmatch(world):
+                raise ValueError("one token is another with the name of a world: change one")
         self._tokens = [token.encode() for token in tokens]
         self._worlds = worlds
 
@@ -39,23 +48,51 @@ class BearerAuth:
         Raises a `Problem` with 401. Without an attempt at a bearer token the challenge has no
         `error` (RFC 6750 §3.1).
         """
-        scheme, _, sent = header.partition(" ")
+        scheme, _, token = header.partition(" ")
         if scheme == "Bearer":
-            if self._is_valid(sent):
-                return ""
-            token, _, world = sent.rpartition(".")
-            is_world = self._worlds and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", world)
-            if is_world and self._is_valid(token):
+            world = self.world_of(token)
+            if world is not None:
                 return world
-        if header.split(maxsplit=1)[:1] and header.split(maxsplit=1)[0].lower() == "bearer":
-            detail = f"{FORM}. What this request sent differs from that."
+        word, *_ = header.split(maxsplit=1) or [""]
+        if word.lower() == "bearer":
+            detail = f"{FORM} {self._mistake(header)}"
             raise unauthorized("token_invalid", detail, f'{REALM}, error="invalid_token"')
-        raise unauthorized("token_missing", f"{FORM}. This request has no bearer token.", REALM)
+        sent = "has an Authorization header of another scheme" if word else "has no bearer token"
+        raise unauthorized("token_missing", f"{FORM} This request {sent}.", REALM)
 
-    def _is_valid(self, sent: str) -> bool:
+    def world_of(self, token: str) -> str | None:
+        """The name of the world that a token is for; None if the token is invalid."""
+        if self._is_valid(token):
+            return ""
+        token, _, world = token.rpartition(".")
+        is_world = self._worlds and WORLD.fullmatch(world)
+        return world if is_world and self._is_valid(token) else None
+
+    def intended_world(self, header: str) -> str:
+        """The name of the world of a valid token in a malformed header; else the main one's."""
+        worlds = map(self.world_of, TOKEN.findall(header))
+        return next((world for world in worlds if world is not None), "")
+
+    def _mistake(self, header: str) -> str:
+        """What is wrong with a header, without saying which tokens exist."""
+        word, rest = header[:6], header[6:]
+        if word != "Bearer":
+            return "This request spells the word Bearer in another case."
+        if not rest.strip():
+            return "This request has no token after the word."
+        if not re.match(r" \S", rest):
+            return "This request has something other than one space after the word."
+        if re.search(r"\s", rest[1:]):
+            return "This request has something after the token."
+        if not TOKEN.fullmatch(rest[1:]):
+            return "This request has a token with a character that no token has."
+        hint = f" If a world is meant: {WORLD_RULE}." if self._worlds and "." in rest else ""
+        return f"This request has an unknown token.{hint}"
+
+    def _is_valid(self, token: str) -> bool:
         # Compares with every token, each in constant time, so that the time reveals nothing.
-        data = sent.encode(errors="replace")
-        return sum(hmac.compare_digest(token, data) for token in self._tokens) > 0
+        data = token.encode(errors="replace")
+        return sum(hmac.compare_digest(each, data) for each in self._tokens) > 0
 
 
 def unauthorized(code: str, detail: str, challenge: str) -> Problem:
@@ -74,4 +111,9 @@ def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> N
         environ = request.environ  # request.path has lost its leading slashes
         if environ["PATH_INFO"] in open_paths and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
             return
-        g.world_name = auth.check(environ.get("HTTP_AUTHORIZATION", ""))
+        header = environ.get("HTTP_AUTHORIZATION", "")
+        try:
+            g.world_name = auth.check(header)
+        except Problem:
+            g.intended_world_name = auth.intended_world(header)
+            raise

@@ -1,10 +1,12 @@
 """The command line: reads the options, makes the app with the given factory, and serves it."""
 
 import math
+import os
 import random
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from auth import DEFAULT_TOKEN, BearerAuth
 from redaction import Redactor
 from store import MAX_PROJECTS, PACE
 from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
+from terminal import background_stderr
 
 VERSION = "1.0.0"
 
@@ -50,6 +53,14 @@ def parse_axes(context: click.Context, option: click.Parameter, value: str | Non
         raise click.BadParameter(f"{error}.", context, option) from None
 
 
+class Integer(click.IntRange):
+    name = "integer"  # click's messages say "integer range"
+
+
+class Number(click.FloatRange):
+    name = "number"
+
+
 def check_finite(seconds: float) -> None:
     if not math.isfinite(seconds):
         raise ValueError("give a finite number of seconds")
@@ -58,7 +69,7 @@ def check_finite(seconds: float) -> None:
 def seconds(name: str, default: float, help_text: str, **more: Any) -> click.Option:
     """An option for a finite number of seconds."""
     finite = checked_by(check_finite)
-    more = {"type": click.FloatRange(0), **more}
+    more = {"type": Number(0), **more}
     return click.Option(
         [name], default=default, show_default=True, callback=finite, help=help_text, **more
     )
@@ -67,7 +78,7 @@ def seconds(name: str, default: float, help_text: str, **more: Any) -> click.Opt
 def number(
     name: str, default: int, most: int | None, help_text: str, least: int = 1
 ) -> click.Option:
-    kind = click.IntRange(least, most)
+    kind = Integer(least, most)
     return click.Option([name], type=kind, default=default, show_default=True, help=help_text)
 
 
@@ -75,16 +86,21 @@ def flag(name: str, help_text: str) -> click.Option:
     return click.Option([name], is_flag=True, help=help_text)
 
 
+def variable(option: str) -> str:
+    """The environment variable of an option."""
+    return "STUB_" + option.lstrip("-").replace("-", "_").upper()
+
+
 def several(names: list[str], check: Callable[[Any], object], help_text: str) -> click.Option:
     """A repeatable option; in its environment variable, values are separated by spaces."""
-    variable = "STUB_" + names[0].lstrip("-").replace("-", "_").upper()
     return click.Option(
-        names, multiple=True, envvar=variable, callback=checked_by(check), help=help_text
+        names, multiple=True, envvar=variable(names[0]), callback=checked_by(check), help=help_text
     )
 
 
-def file(names: list[str], variable: str, help_text: str) -> click.Option:
-    return click.Option(names, envvar=variable, type=click.Path(path_type=Path), help=help_text)
+def file(names: list[str], help_text: str) -> click.Option:
+    kind = click.Path(path_type=Path)
+    return click.Option(names, envvar=variable(names[0]), type=kind, help=help_text)
 
 
 OPTIONS: dict[str, list[click.Parameter]] = {
@@ -92,7 +108,7 @@ OPTIONS: dict[str, list[click.Parameter]] = {
         number("--port", 8080, 65535, "Port to listen on; 0 picks a free one.", least=0),
         seconds("--pace", PACE, "Seconds that a new deployment is queued, and then building."),
         flag("--empty", "Start without the sample."),
-        file(["--seed", "seed_file"], "STUB_SEED", "JSON file to start from, not the sample."),
+        file(["--seed", "seed_file"], "JSON file to start from, not the sample."),
         several(
             ["--cors-origin", "cors_origins"],
             stub.check_origins,
@@ -112,12 +128,11 @@ OPTIONS: dict[str, list[click.Parameter]] = {
         ),
         click.Option(
             ["--grease-seed"],
-            type=click.IntRange(0, stub.MAX_SEED),
+            type=Integer(0, stub.MAX_SEED),
             help="Seed of the variations; random if left out.",
         ),
         file(
             ["--states", "states_file"],
-            "STUB_STATES",
             "JSON file of Pact provider states: a seed document for each name.",
         ),
         flag("--no-stub", "Leave out everything under /_stub, worlds and Prefer."),
@@ -142,7 +157,7 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             "--deadline",
             30.0,
             "Seconds in which a request must arrive.",
-            type=click.FloatRange(0, min_open=True),
+            type=Number(0, min_open=True),
         ),
         seconds("--grace", 10.0, "Seconds to finish the current requests at the end."),
     ],
@@ -173,12 +188,18 @@ def run(create_app: Callable[..., Flask], /, **values: Any) -> None:
     if options.grease_seed is None:
         options.grease_seed = random.randrange(2**32)
     check_combinations(options)
+    warn_of_unknown_variables()
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)  # strict_json has a limit, whatever the interpreter's is
     app = make_app(create_app, options)
     try:
-        server.serve(app, options.host, options.port, server_options(options))
-    except OSError as error:
+        with background_stderr():
+            server.serve(app, options.host, options.port, server_options(options))
+            say(stub.coverage_table(app))
+    except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
-    say(stub.coverage_table(app))
+    except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
+        raise click.ClickException(f"the server failed: {error}") from None
 
 
 command = GroupedCommand(
@@ -200,8 +221,12 @@ def check_combinations(options: SimpleNamespace) -> None:
                 f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
                 "give a --token of your own, or leave --host out."
             )
-    except OSError as error:
+    except server.ListenError as error:
         raise NotStarted(f"{error}: give another --host.") from None
+    try:
+        BearerAuth(options.tokens, worlds=not options.no_stub)
+    except ValueError as error:
+        raise NotStarted(f"--token: {error}.") from None
     if options.empty and options.seed_file:
         raise NotStarted("--empty and --seed exclude each other: give one.")
     if options.no_stub and (options.states_file or options.cors_origins or options.grease):
@@ -290,13 +315,21 @@ def say(text: str) -> None:
             sys.stderr.write(text)
 
 
-def variable_of(error: click.ClickException) -> str:
-    """The environment variable that an invalid value is from, if it is from one."""
+def warn_of_unknown_variables() -> None:
+    known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
+    for name in sorted(os.environ):
+        if name.startswith("STUB_") and name not in known:
+            (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
+            say(f"warning: {name} sets no option: did you mean {nearest}?\n")
+
+
+def source_of(error: click.ClickException) -> str:
+    """Says that an invalid value is from an environment variable, if it is."""
     if not isinstance(error, click.BadParameter) or not error.ctx or not error.param:
         return ""
     source = error.ctx.get_parameter_source(str(error.param.name))
-    variable = "STUB_" + error.param.opts[0].lstrip("-").replace("-", "_").upper()
-    return f" It is from {variable}." if source is click.core.ParameterSource.ENVIRONMENT else ""
+    is_variable = source is click.core.ParameterSource.ENVIRONMENT
+    return f" It is from {variable(error.param.opts[0])}." if is_variable else ""
 
 
 def main(create_app: Callable[..., Flask]) -> int:
@@ -305,6 +338,8 @@ def main(create_app: Callable[..., Flask]) -> int:
         command.main(standalone_mode=False, obj=create_app)
     except click.ClickException as error:
         for line in error.format_message().split("\n"):
-            say(f"error: {line}{variable_of(error)}\n")
+            say(f"error: {line}{source_of(error)}\n")
         return error.exit_code
+    except click.Abort:  # Ctrl-C before the server handles it
+        return 130
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
+from operator import attrgetter
 from threading import Lock
 from typing import Protocol
 
@@ -17,6 +18,7 @@ PACE = 2.0
 
 MAX_PROJECTS = 100_000
 
+OLDEST_FIRST = attrgetter("created_at")
 LIST_START, LIST_END = b'{"projects": [', b"]}\n"
 
 quoted = json.JSONEncoder().encode
@@ -55,6 +57,11 @@ def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
     while (new := new_id(prefix)) in taken:
         pass
     return new
+
+
+def milliseconds(moment: datetime) -> datetime:
+    """The time without what a timestamp does not show."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def timestamp(moment: datetime) -> str:
@@ -104,6 +111,10 @@ class Project:
         object.__setattr__(self, "representation", text.encode())
 
 
+START = datetime.min.replace(tzinfo=timezone.utc)
+"""The `created_at` of a deployment that is as old as the state of its store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """A deployment. `created_at` is UTC; `project_id` is None for one of no project."""
@@ -113,13 +124,17 @@ class Deployment:
     created_at: datetime
     timeline: Timeline
 
+    def started(self, at: datetime) -> "Deployment":
+        """This deployment, with this `created_at` if it has none of its own."""
+        return replace(self, created_at=at) if self.created_at is START else self
+
     def status(self, now: datetime) -> str:
         """The status of the stage that its age has reached."""
         age = (now - self.created_at).total_seconds()
         for stage in self.timeline:
             if stage.seconds is None or age < stage.seconds:
                 break
-            age -= stage.seconds
+            age = round(age - stage.seconds, 6)  # 0.3 - 0.1 is less than 0.2
         return stage.status
 
     def representation(self, status: str) -> bytes:
@@ -134,24 +149,53 @@ class Deployment:
 class ProjectList(tuple[Project, ...]):
     """An immutable snapshot of the projects, oldest first."""
 
-    prefix: "ProjectList | None" = None
-    """Cache: a list of the first of these, with its wire form; dropped once this has its own."""
+    previous: "ProjectList | None" = None
+    """A list with its wire form, of which this one may be a continuation; dropped after use."""
 
     @cached_property
     def representation(self) -> bytes:
         """The wire form, which ends in a newline; cached until a project is added or changed."""
-        prefix, self.prefix = self.prefix or (), None
-        new = b", ".join([project.representation[:-1] for project in self[len(prefix) :]])
-        if not prefix:
-            return LIST_START + new + LIST_END
-        known = memoryview(prefix.representation)[: -len(LIST_END)]
-        return b"".join((known, b", ", new, LIST_END))
+        previous, self.previous = self.previous or (), None
+        if not previous or self[: len(previous)] != previous:
+            return LIST_START + joined(self) + LIST_END
+        if len(self) == len(previous):
+            return previous.representation
+        known = memoryview(previous.representation)[: -len(LIST_END)]
+        return b"".join((known, b", ", joined(self[len(previous) :]), LIST_END))
 
-    def extended(self, projects: Iterable[Project]) -> "ProjectList":
-        """A list of `projects`, which begin with the ones in this list."""
-        extended = ProjectList(projects)
-        extended.prefix = self if "representation" in vars(self) else self.prefix
-        return extended
+    def replaced_by(self, projects: Iterable[Project]) -> "ProjectList":
+        """A list of these projects, which may begin with the ones in this list."""
+        new = ProjectList(projects)
+        new.previous = self if "representation" in vars(self) else self.previous
+        return new
+
+
+def joined(projects: Iterable[Project]) -> bytes:
+    return b", ".join([project.representation[:-1] for project in projects])
+
+
+@dataclass(frozen=True)
+class Records:
+    """A state that stores can start from. Many can share it: each copies what it changes."""
+
+    projects: tuple[Project, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+
+    @cached_property
+    def projects_by_id(self) -> dict[str, Project]:
+        return {project.id: project for project in self.projects}
+
+    @cached_property
+    def deployments_by_id(self) -> dict[str, Deployment]:
+        return {deployment.id: deployment for deployment in self.deployments}
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {project.name for project in self.projects}
+
+    @cached_property
+    def list(self) -> ProjectList:
+        return ProjectList(sorted(self.projects, key=OLDEST_FIRST))
 
 
 class Store(Protocol):
@@ -172,10 +216,10 @@ class Store(Protocol):
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         """The deployment of that id, or None."""
 
-    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        """Replace all records by these; the projects are in the order of the list."""
+    def reset(self, records: Records) -> None:
+        """Replace all records by these."""
 
-    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+    def add(self, records: Records) -> None:
         """Add the records whose id and name are not in use, all or none.
 
         Raises `StoreFull`.
@@ -187,9 +231,13 @@ class Store(Protocol):
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment whose age starts now, as the latest of its project.
+        """Make or replace a deployment, whose age starts now; a replaced one keeps its project.
 
-        Returns the deployment, and whether it is new. Raises `UnknownProject`.
+        With a `project_id` it becomes the latest of that project; if it was the latest of another,
+        that one gets a new deployment.
+
+        Returns the deployment, and whether it is new. Raises `UnknownProject`; or `StoreFull` where
+        there are as many deployments beside those of the projects as there may be projects.
         """
 
 
@@ -199,6 +247,10 @@ NewStore = Callable[[Clock, NewId], Store]
 
 class MemoryStore:
     """A `Store` of dictionaries under one lock."""
+
+    _list: ProjectList  # cache
+    _list_is_old: bool
+    _is_shared: bool  # whether the dictionaries are those of `Records`
 
     def __init__(
         self,
@@ -213,15 +265,14 @@ class MemoryStore:
         self._timeline = running(pace)
         self._max_projects = max_projects
         self._lock = Lock()
-        self._list: ProjectList | None = None  # cache; may lack the projects created since
-        self.reset((), ())
+        self.reset(Records())
 
     def list_projects(self) -> ProjectList:
         with self._lock:
-            if self._list is None:
-                self._list = ProjectList(self._projects.values())
-            elif len(self._list) < len(self._projects):
-                self._list = self._list.extended(self._projects.values())
+            if self._list_is_old:
+                projects = sorted(self._projects.values(), key=OLDEST_FIRST)
+                self._list = self._list.replaced_by(projects)
+                self._list_is_old = False
             return self._list
 
     def create_project(self, name: str, sent: str) -> Project:
@@ -230,63 +281,97 @@ class MemoryStore:
                 raise NameTaken
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
+            self._prepare_change()
+            now = milliseconds(self.now())
             project_id = unused_id(self._new_id, "prj", self._projects)
-            deployment_id = unused_id(self._new_id, "dpl", self._deployments)
-            project = Project(project_id, name, self.now(), deployment_id, sent)
-            deployment = Deployment(deployment_id, project_id, project.created_at, self._timeline)
+            project = Project(project_id, name, now, self._queue(project_id, now), sent)
             self._projects[project_id] = project
-            self._deployments[deployment_id] = deployment
             self._names.add(name)
             return project
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._lock:
-            return self._deployments.get(deployment_id)
+            deployment = self._deployments.get(deployment_id)
+            return deployment and deployment.started(self._started)
 
-    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        by_id = {project.id: project for project in projects}
-        names = {project.name for project in by_id.values()}
-        deployments_by_id = {deployment.id: deployment for deployment in deployments}
+    def reset(self, records: Records) -> None:
         with self._lock:
-            self._projects = by_id
-            self._names = names
-            self._deployments = deployments_by_id
-            self._list = None
+            self._started = milliseconds(self.now())
+            self._projects = records.projects_by_id
+            self._deployments = records.deployments_by_id
+            self._names = records.names
+            self._list = records.list
+            self._list_is_old = False
+            self._is_shared = True
 
-    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
+    def _prepare_change(self) -> None:
+        """Copy records that other stores may share; the list is to be made anew."""
+        if self._is_shared:
+            self._projects = dict(self._projects)
+            self._deployments = dict(self._deployments)
+            self._names = set(self._names)
+            self._is_shared = False
+        self._list_is_old = True
+
+    def _queue(self, project_id: str, now: datetime) -> str:
+        """Queue a deployment of a project, and return its id."""
+        deployment_id = unused_id(self._new_id, "dpl", self._deployments)
+        deployment = Deployment(deployment_id, project_id, now, self._timeline)
+        self._deployments[deployment_id] = deployment
+        return deployment_id
+
+    def add(self, records: Records) -> None:
         with self._lock:
-            by_id, names = dict(self._projects), set(self._names)
-            for project in projects:
-                if project.id not in by_id and project.name not in names:
-                    by_id[project.id] = project
-                    names.add(project.name)
-            if len(by_id) > max(self._max_projects, len(self._projects)):
+            now = milliseconds(self.now())
+            new = {
+                project.id: project
+                for project in records.projects
+                if project.id not in self._projects and project.name not in self._names
+            }
+            if new and len(self._projects) + len(new) > self._max_projects:
                 raise StoreFull
-            oldest_first = sorted(by_id.values(), key=lambda project: project.created_at)
-            self._projects = {project.id: project for project in oldest_first}
-            self._names = names
-            self._deployments = {each.id: each for each in deployments} | self._deployments
-            self._list = None
+            self._prepare_change()
+            for project_id, project in new.items():
+                if project.latest_deployment_id in self._deployments:  # one of another project
+                    deployment_id = self._queue(project_id, now)
+                    project = replace(project, latest_deployment_id=deployment_id)
+                self._projects[project_id] = project
+                self._names.add(project.name)
+            for deployment in records.deployments:
+                if deployment.project_id is None or deployment.project_id in self._projects:
+                    self._deployments.setdefault(deployment.id, deployment.started(now))
 
     def remove_projects(self) -> None:
         with self._lock:
+            self._prepare_change()
             self._projects, self._names = {}, set()
             self._deployments = {
                 each.id: each for each in self._deployments.values() if each.project_id is None
             }
-            self._list = None
 
     def put_deployment(
         self, deployment_id: str, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
         with self._lock:
-            if project_id is not None:
-                project = self._projects.get(project_id)
-                if project is None:
-                    raise UnknownProject
-                self._projects[project_id] = replace(project, latest_deployment_id=deployment_id)
-                self._list = None
-            is_new = deployment_id not in self._deployments
-            deployment = Deployment(deployment_id, project_id, self.now(), timeline)
+            old = self._deployments.get(deployment_id)
+            room = self._max_projects + len(self._projects) - len(self._deployments)
+            if old is None and room <= 0:
+                raise StoreFull
+            if project_id is not None and project_id not in self._projects:
+                raise UnknownProject
+            self._prepare_change()
+            now = milliseconds(self.now())
+            owner_id = project_id or (old.project_id if old else None)
+            deployment = Deployment(deployment_id, owner_id, now, timeline)
             self._deployments[deployment_id] = deployment
-            return deployment, is_new
+            if project_id is not None:
+                self._set_latest(project_id, deployment_id)
+            if old is not None and old.project_id not in (None, owner_id):
+                previous = self._projects[old.project_id]
+                if previous.latest_deployment_id == deployment_id:
+                    self._set_latest(previous.id, self._queue(previous.id, now))
+            return deployment, old is None
+
+    def _set_latest(self, project_id: str, deployment_id: str) -> None:
+        project = self._projects[project_id]
+        self._projects[project_id] = replace(project, latest_deployment_id=deployment_id)

@@ -16,6 +16,9 @@ being the reason why `requirements.txt` pins waitress:
 | `WSGITask.build_response_header` | the last response before the end closes; the access log |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `HTTPChannel.received` | a deadline for requests; fewer changes of thread |
+| `HTTPChannel.last_activity` | a jump of the wall clock closes no connection |
+| `HTTPChannel.service` | no token in the log of a thread that fails |
+| `HTTPChannel.write_soon`, `handle_write`, `_flush_…` | clients that do not read hold no thread |
 | `HTTPChannel.readable`, `writable` | a client that sends too much can read why |
 | `HTTPChannel.handle_write`, with two `_flush_…` methods | no byte is sent twice |
 | `HTTPChannel.handle_expt`, `handle_error` | urgent data is no busy loop; no token in the log |
@@ -31,7 +34,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from .listen import connection_limit, is_loopback, listen, raise_file_limit
+from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
 from .loop import Server
 from .settings import Options, check_hosts, in_brackets, make_settings
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 __all__ = [
+    "ListenError",
     "Options",
     "Server",
     "check_hosts",
@@ -57,14 +61,14 @@ def create_server(
 ) -> Server:
     """Listen, and return the server, whose port is `effective_port`.
 
-    Raises OSError for an address that cannot be listened on, and ValueError for a port out of range
-    or a trusted host that is no host name.
+    Raises ListenError for an address that cannot be listened on, and ValueError for a port out of
+    range or a trusted host that is no host name.
     """
     options = options or Options()
     sock = listen(host, port)
     try:
         on_loopback = is_loopback(sock.getsockname()[0])
-        settings = make_settings(options, connection_limit(), is_loopback=on_loopback)
+        settings = make_settings(options, connection_limit(), host if on_loopback else None)
         return Server(app, sock, settings, options)
     except BaseException:
         sock.close()
@@ -74,7 +78,8 @@ def create_server(
 def serve(app: "WSGIApplication", host: str, port: int, options: Options | None = None) -> None:
     """Serve until SIGTERM or SIGINT, drain, and return; in the main thread of a process of its own.
 
-    A second signal ends the process at once. Raises as `create_server()` does.
+    A second signal ends the process at once. Raises as `create_server()` does; any other OSError
+    is a failure of the running server.
     """
     raise_file_limit()
     # waitress warns of each response that is cut short on purpose.

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,10 +29,22 @@ class Connection(HTTPChannel):
     server: "Server"
     socket: Any
     requests: list[Parser]
+    requests_lock: threading.Lock
     _flush_exception: Callable[..., object]
     _flush_some_if_lockable: Callable[..., object]
+    is_waiting = False  # whether a request waits for the client to read; under requests_lock
+    active_at: float  # monotonic
     arriving_since: float | None = None  # monotonic time of the first byte of a request
     linger_until: float | None = None  # monotonic
+
+    @property
+    def last_activity(self) -> float:
+        return self.active_at
+
+    @last_activity.setter
+    def last_activity(self, _: float) -> None:
+        # waitress sets the wall clock, by which a suspended computer makes every client idle.
+        self.active_at = time.monotonic()
 
     def received(self, data: bytes) -> bool:
         server = self.server
@@ -57,10 +70,28 @@ class Connection(HTTPChannel):
         # Always under the lock: waitress flushes without it when no request is running, while a
         # worker may be sending a deferred 100 Continue.
         self._flush_exception(self._flush_some_if_lockable)
+        # The dispatcher checks under this lock: either it saw what is flushed, or it is seen here.
+        with self.requests_lock:
+            if self.is_waiting:
+                self.server.add_task(self)  # type: ignore[arg-type]
         if self.will_close:
             self.handle_close()
         elif self.close_when_flushed and self.connected and not self.total_outbufs_len:
             self.linger()
+
+    def write_soon(self, data: bytes) -> int:
+        super()._flush_outbufs_below_high_watermark()  # type: ignore[misc]
+        return super().write_soon(data)
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Wait in `write_soon()` only: between two requests waitress waits with a thread."""
+
+    def service(self) -> None:
+        try:
+            super().service()
+        except BaseException as error:  # whose message the thread pool would log
+            log_failure("a request failed", error)
+            self.will_close = True
 
     def linger(self) -> None:
         """Close our side and read on for a moment (§9.6).
@@ -81,7 +112,7 @@ class Connection(HTTPChannel):
         waitress allows a request any time to arrive, and never closes a connection whose client
         does not read its response.
         """
-        idle = time.time() - self.last_activity > IDLE
+        idle = now - self.active_at > IDLE
         if self.linger_until is not None:
             overdue = now > self.linger_until
         elif self.requests or self.total_outbufs_len:

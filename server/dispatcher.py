@@ -1,74 +1,46 @@
 """The thread pools that serve the connections."""
 
-import threading
-import time
-from collections import deque
-from queue import SimpleQueue
+from typing import Any
+
+from waitress.task import ThreadedTaskDispatcher
 
 from .connection import Connection
-from .problems import log_failure
-from .settings import CONTROL_THREADS, Settings
+from .settings import CONTROL_THREADS, LONG_BODY, Settings
 
 
-class ThreadPool:
-    """A LIFO thread pool: it reuses warm threads. waitress' FIFO pool takes a tenth more time."""
-
-    def __init__(self, threads: int) -> None:
-        self.lock = threading.Lock()
-        self.waiting: deque[Connection | None] = deque()
-        self.idle: list[SimpleQueue[Connection | None]] = []
-        self.threads = [threading.Thread(target=self.work, daemon=True) for _ in range(threads)]
-        for thread in self.threads:
-            thread.start()
-
-    def add_task(self, connection: Connection | None) -> None:
-        """Serve the next request of a connection; None ends a thread."""
-        with self.lock:
-            inbox = self.idle.pop() if self.idle else None
-            if inbox is None:
-                self.waiting.append(connection)
-        if inbox is not None:  # outside the lock, which the thread that wakes up may want
-            inbox.put(connection)
-
-    def work(self) -> None:
-        inbox: SimpleQueue[Connection | None] = SimpleQueue()
-        while True:
-            with self.lock:
-                if self.waiting:
-                    inbox.put(self.waiting.popleft())
-                else:
-                    self.idle.append(inbox)
-            connection = inbox.get()
-            if connection is None:
-                return
-            try:
-                connection.service()
-            except BaseException as error:
-                log_failure("a request failed", error)
-
-    def shutdown(self, timeout: float) -> None:
-        """Start nothing more, and wait up to `timeout` seconds for the current requests."""
-        with self.lock:
-            self.waiting.clear()
-        for _ in self.threads:
-            self.add_task(None)
-        end = time.monotonic() + timeout
-        for thread in self.threads:
-            thread.join(max(0, end - time.monotonic()))
+def thread_pool(threads: int) -> Any:
+    pool = ThreadedTaskDispatcher()
+    pool.set_thread_count(threads)
+    return pool
 
 
 class Dispatcher:
-    """Two thread pools, so that requests that sleep cannot block the control routes."""
+    """Three thread pools: a control request waits for no request of the app and no long body."""
 
     def __init__(self, settings: Settings) -> None:
-        self.is_control = settings.is_control
-        self.main = ThreadPool(settings.threads)
-        self.control = ThreadPool(0 if settings.control_prefix is None else CONTROL_THREADS)
+        has_control = settings.control_prefix is not None
+        self.main = thread_pool(settings.threads)
+        self.control = thread_pool(CONTROL_THREADS if has_control else 0)
+        self.long = thread_pool(1 if has_control else 0)
 
     def add_task(self, connection: Connection) -> None:
-        path = connection.requests[0].path
-        (self.control if self.is_control(path) else self.main).add_task(connection)
+        """Serve the next request of a connection, whose `requests_lock` is held.
+
+        A connection with too much unread output waits, without a thread, for `handle_write()`.
+        """
+        unread = connection.total_outbufs_len
+        connection.is_waiting = unread > connection.adj.outbuf_high_watermark
+        if connection.is_waiting:
+            return
+        request = connection.requests[0]
+        if not request.is_control:
+            self.main.add_task(connection)
+        elif request.body_bytes_received > LONG_BODY:
+            self.long.add_task(connection)
+        else:
+            self.control.add_task(connection)
 
     def shutdown(self, timeout: float) -> None:
-        self.main.shutdown(timeout)
-        self.control.shutdown(timeout)
+        """Start nothing more; wait for the current requests, up to `timeout` seconds per pool."""
+        for pool in (self.main, self.control, self.long):
+            pool.shutdown(timeout=timeout)

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from waitress.parser import HTTPRequestParser
+from waitress.parser import HTTPRequestParser, split_uri
 
 from .problems import Problem
 from .settings import HOST, MAX_CONTROL_BODY, MAX_FIELDS, PORT, Settings
@@ -26,6 +26,7 @@ TARGET = re.compile(
 )
 FIELDS = re.compile(rb"(?:%s\r\n)*" % FIELD)
 FRAMING = re.compile(rb"\r\n(transfer-encoding|content-length):[ \t]*(.*?)[ \t]*(?=\r\n)")
+ENCODED_SLASH = re.compile(rb"%2[Ff]")
 LENGTH = re.compile(rb"[0-9]{1,19}")  # int() may reject more digits
 HOST_PORT = re.compile(HOST + PORT)
 WRONG_TARGET = (
@@ -52,7 +53,11 @@ def read_head(head: bytes, settings: Settings) -> dict[str, Any]:
     reader.path = reader.path or "/"  # an absolute URL need not have one
     if reader.command == "CONNECT":
         reader.path, reader.proxy_netloc = reader.request_uri, ""
-    if settings.is_control(reader.path):
+    # An encoded slash ends no segment (RFC 3986 §2.2): it stays encoded here.
+    path: Any = split_uri(ENCODED_SLASH.sub(b"%252F", reader.request_uri.encode()))[2]
+    prefix = settings.control_prefix
+    reader.is_control = prefix is not None and path.startswith(prefix)
+    if reader.is_control:
         reader.adj = settings.changed(max_request_body_size=MAX_CONTROL_BODY + 1)
     settle_headers(reader)
     attributes: dict[str, Any] = vars(reader)
@@ -65,10 +70,10 @@ def settle_headers(reader: Any) -> None:
     host: str = headers.get("HOST", "localhost" if reader.version == "1.0" else "")
     if not HOST_PORT.fullmatch(host):
         raise Problem("Send one Host field, with a host and, if need be, a port.")
-    reader.is_host_allowed = reader.adj.is_allowed(host)
     if reader.proxy_netloc:  # it overrides the field (§3.2.2)
-        reader.is_host_allowed &= reader.adj.is_allowed(reader.proxy_netloc)
         headers["HOST"] = reader.proxy_netloc
+    hosts = (host, reader.proxy_netloc or host)
+    reader.is_host_allowed = all(map(reader.adj.allowed_hosts.fullmatch, hosts))
     # waitress knows these two words alone, not a list with one of them (RFC 9110 §7.6.1).
     words = [word.strip(" \t") for word in headers.get("CONNECTION", "").lower().split(",")]
     for word in ("keep-alive", "close"):

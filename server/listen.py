@@ -16,30 +16,34 @@ except ImportError:  # Windows
 SPARE_FILES = 128  # file descriptors for everything but connections
 
 
+class ListenError(OSError):
+    """An address that cannot be listened on."""
+
+
 def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
     """The family and the first address of a host, an IPv4 one if it has any.
 
     Raises ValueError for a port out of range, which getaddrinfo() would reduce modulo 65536, and
-    OSError for a host that is unknown.
+    ListenError for a host that is unknown.
     """
     if not 0 <= port <= 65535:
         raise ValueError(f"port {port} is not between 0 and 65535")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise OSError(f"no address is known for {host!r}") from None
+        raise ListenError(f"no address is known for {host!r}") from None
     family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     return family, address
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen on the one address that `resolve()` gives; OSError if it is not ours or is taken."""
+    """Listen on the one address that `resolve()` gives; ListenError if it is not ours or taken."""
     family, address = resolve(host, port)
     try:
         return socket.create_server(address, family=family, backlog=1024)
     except OSError as error:
         reason, _, _ = str(error.strerror).partition(" (while")
-        raise OSError(f"cannot listen on {host}, port {port}: {reason}") from error
+        raise ListenError(f"cannot listen on {host}, port {port}: {reason}") from error
 
 
 def is_loopback(host: str) -> bool:
@@ -55,8 +59,6 @@ def connection_limit() -> int:
     """
     if not hasattr(select, "poll"):
         return 512 - SPARE_FILES  # Windows: the limit of select()
-    if resource is None:
-        return MAX_CONNECTIONS
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return MAX_CONNECTIONS

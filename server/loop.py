@@ -29,6 +29,7 @@ class Server(TcpWSGIServer):
     active_channels: dict[int, Connection]  # type: ignore[assignment]
     next_channel_cleanup: float  # type: ignore[assignment]
     effective_port: int
+    task_dispatcher: Dispatcher  # type: ignore[assignment]
     trigger: Any
     _map: dict[int, object]
 
@@ -47,7 +48,6 @@ class Server(TcpWSGIServer):
         self.running = threading.RLock()
         self.waking = threading.RLock()
         self.next_check = 0.0
-        self.dispatcher = Dispatcher(settings)
         super().__init__(
             app,
             {},
@@ -55,7 +55,7 @@ class Server(TcpWSGIServer):
             adj=settings,
             sockinfo=(sock.family, sock.type, sock.proto, sock.getsockname()),
             bind_socket=False,
-            dispatcher=self.dispatcher,  # type: ignore[arg-type]
+            dispatcher=Dispatcher(settings),  # type: ignore[arg-type]
         )
         self.effective_port = int(self.effective_port)
         self.next_channel_cleanup = math.inf  # close_if_overdue() does it
@@ -119,7 +119,7 @@ class Server(TcpWSGIServer):
         wasyncore.dispatcher.close(self)
         for connection in list(self.active_channels.values()):
             connection.handle_close()
-        self.dispatcher.shutdown(timeout)
+        self.task_dispatcher.shutdown(timeout)
         with self.waking:
             self.trigger.close()
 

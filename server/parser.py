@@ -78,6 +78,7 @@ class Parser(HTTPRequestParser):
     headers: dict[str, str]
     error: Problem | Error | None  # type: ignore[assignment]
     is_host_allowed: bool
+    is_control = False
     command = path = ""  # type: ignore[assignment]
 
     def received(self, data: bytes) -> int:

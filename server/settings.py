@@ -18,6 +18,7 @@ IDLE = 120.0  # seconds without a byte on a connection with nothing to do or wit
 LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
 CONTROL_THREADS = 2
+LONG_BODY = 64 * 1024  # bytes; control requests with more share one thread
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
@@ -36,7 +37,7 @@ class Options:
     threads: int = 16
     deadline: float = 30.0  # seconds for a request to arrive whole
     grace: float = 10.0  # seconds to finish the current requests after a signal
-    trusted_hosts: Collection[str] = ()  # Host names served on loopback besides its own
+    trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     control_prefix: str | None = None
     on_listening: Callable[[int], None] | None = None  # port
     on_response: Callable[[str, str, int, float], None] | None = None  # method, path, status, ms
@@ -47,14 +48,8 @@ class Options:
 class Settings(Adjustments):
     """waitress' settings, which reach every parser, and two more."""
 
-    allowed_hosts: re.Pattern[str] | None = None  # None: any
+    allowed_hosts = re.compile(".*")
     control_prefix: str | None = None
-
-    def is_allowed(self, host: str) -> bool:
-        return self.allowed_hosts is None or self.allowed_hosts.fullmatch(host) is not None
-
-    def is_control(self, path: str) -> bool:
-        return self.control_prefix is not None and path.startswith(self.control_prefix)
 
     def changed(self, **changes: int) -> "Settings":
         """A copy with other values."""
@@ -63,11 +58,11 @@ class Settings(Adjustments):
         return settings
 
 
-def make_settings(options: Options, connection_limit: int, *, is_loopback: bool) -> Settings:
+def make_settings(options: Options, connection_limit: int, loopback_host: str | None) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
     A page whose name is made to resolve to 127.0.0.1 (DNS rebinding) is same-origin with what it
-    reads there: on loopback only loopback names are served.
+    reads there: on loopback only loopback names are served, and the name that is listened on.
     """
     check_hosts(options.trusted_hosts)
     settings = Settings(
@@ -80,8 +75,10 @@ def make_settings(options: Options, connection_limit: int, *, is_loopback: bool)
         log_socket_errors=False,
     )
     settings.control_prefix = options.control_prefix
-    if is_loopback:
-        names = [re.escape(in_brackets(name).removesuffix(".")) for name in options.trusted_hosts]
+    if loopback_host is not None:
+        # getaddrinfo() encodes a name by IDNA, as clients do.
+        names = [loopback_host.encode("idna").decode(), *options.trusted_hosts]
+        names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
         trusted = "".join(rf"|{name}\.?" for name in names)
         settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
     return settings

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from flask import Flask
 
@@ -15,9 +14,9 @@ from .cors import allow_origins, check_origins, cors_headers
 from .grease import MAX_SEED, parse_axes
 from .hooks import Hooks, start
 from .pact import States
-from .routes import Stub, routes
+from .routes import Stub, not_found, routes
 from .seed import Seed, StoreFactory
-from .worlds import Worlds, make_world
+from .worlds import WorldFactory, Worlds
 
 __all__ = [
     "DEFAULTS",
@@ -66,13 +65,15 @@ def install(
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
-    worlds = Worlds(partial(make_world, stores, v1, options.grease, options.grease_seed))
+    worlds = Worlds(WorldFactory(stores, v1, options.grease, options.grease_seed))
     hooks = Hooks(worlds, v1, redactor, options.sleep)
     app.before_request(hooks.before)
     app.after_request(hooks.after)
     states = States(options.states, stores.records)
-    app.extensions["stub"] = Stub(worlds, states, stores.max_projects)
+    operations = tuple(operation.id for operation in v1.operations)
+    app.extensions["stub"] = Stub(worlds, states, stores.max_projects, operations)
     app.register_blueprint(routes)
+    app.register_error_handler(404, not_found)
 
 
 def coverage_table(app: Flask) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 from flask import Request, g
 
+from strict_json import MAX_BYTES
+
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -106,8 +108,6 @@ def find_unpromised(
 ) -> list[str]:
     """What the request depends on that the contract does not promise; `mask` hides tokens."""
     found: list[str] = []
-    if request.method == "HEAD":
-        found.append(f"{operation.id}: HEAD")
     if request.query_string:
         names = [name for name in request.args if name not in operation.query]
         found += [f"{operation.id}: query parameter {mask(name)}" for name in names]
@@ -118,14 +118,18 @@ def find_unpromised(
     return found
 
 
-def find_violations(operation: Operation | None, request: Request, target: str) -> list[str]:
-    """The rules of the interface (§4, §5, §9) that the request breaks; `target` is shown."""
+def find_violations(
+    operation: Operation | None, rejected_header: str | None, target: str
+) -> list[str]:
+    """The rules of the interface (§4, §5, §9) that the request breaks; `target` is shown.
+
+    `rejected_header` is the Authorization header, None if it was accepted.
+    """
     found: list[str] = []
     name = operation.id if operation else "no operation"
-    header = request.headers.get("Authorization", "")
-    if not header:
+    if rejected_header == "":
         found.append(f"{name}: no Authorization header")
-    elif not WELL_FORMED.fullmatch(header):
+    elif rejected_header is not None and not WELL_FORMED.fullmatch(rejected_header):
         found.append(f"{name}: an Authorization header of another form")
     if operation is None:
         found.append(f"no operation: {target}")
@@ -133,7 +137,9 @@ def find_violations(operation: Operation | None, request: Request, target: str) 
 
 
 def members_of(body: str) -> list[str]:
-    """The names of the members, if the body is a JSON object."""
+    """The names of the members, if the body is a JSON object that is not too large."""
+    if len(body) > MAX_BYTES:
+        return []
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from flask import Flask, Response, g, request
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
-HEADERS = "Authorization, Content-Type, Prefer"
+MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 
 
@@ -26,14 +26,15 @@ def check_origins(origins: Iterable[str]) -> None:
 
 
 def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]:
-    """The headers with which a page of this origin may read a response; none for others."""
-    if origin is None or ("*" not in origins and origin not in origins):
-        return {}
-    return {
-        "Access-Control-Allow-Origin": "*" if "*" in origins else origin,
-        "Access-Control-Expose-Headers": EXPOSED,
-        "Vary": "Origin",
-    }
+    """The headers with which a page of this origin may read a response, if it may.
+
+    Where there are origins, each response varies by Origin, also one for a request without it.
+    """
+    headers = {"Vary": "Origin"} if origins else {}
+    if origin is not None and ("*" in origins or origin in origins):
+        headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
+        headers["Access-Control-Expose-Headers"] = EXPOSED
+    return headers
 
 
 def allow_origins(app: Flask, origins: Collection[str]) -> None:
@@ -47,14 +48,15 @@ def allow_origins(app: Flask, origins: Collection[str]) -> None:
     def respond_to_preflight() -> Response | None:
         headers = cors_headers(origins, request.headers.get("Origin"))
         is_preflight = "Access-Control-Request-Method" in request.headers
-        if request.method != "OPTIONS" or not is_preflight or not headers:
+        is_allowed = "Access-Control-Allow-Origin" in headers
+        if request.method != "OPTIONS" or not is_preflight or not is_allowed:
             return None
         g.is_preflight = True
-        headers |= {
-            "Access-Control-Allow-Methods": METHODS,
-            "Access-Control-Allow-Headers": HEADERS,
-            "Cache-Control": "no-store",
-        }
+        headers["Cache-Control"] = "no-store"
+        headers["Access-Control-Max-Age"] = str(MAX_AGE)
+        headers["Access-Control-Allow-Methods"] = METHODS
+        if names := request.headers.get("Access-Control-Request-Headers"):
+            headers["Access-Control-Allow-Headers"] = names
         response = Response(status=204, headers=headers)
         del response.headers["Content-Type"]
         return response

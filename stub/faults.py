@@ -3,9 +3,9 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from fnmatch import translate
 from threading import Lock
 from typing import Any
 from urllib.request import parse_http_list
@@ -16,6 +16,7 @@ from problems import FieldError
 from validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
+PATTERN = re.compile(r".{1,256}", re.DOTALL)
 MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
 
@@ -24,11 +25,12 @@ RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "
 class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
-    `path` is a shell pattern whose `*` matches `/` too. `delay` is in seconds; `cut` is the number
-    of bytes of the body that are sent.
+    `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `delay`
+    is in seconds; `cut` is the number of bytes of the body that are sent.
     """
 
     id: str
+    operation: str | None
     method: str | None
     path: str | None
     times: int | None
@@ -36,11 +38,16 @@ class Fault:
     retry_after: int | None
     delay: float | None
     cut: int | None
+    pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
-    def matches(self, method: str, path: str) -> bool:
-        return (self.method in (None, method) or (self.method, method) == ("GET", "HEAD")) and (
-            self.path is None or fnmatchcase(path, self.path)
-        )
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", re.compile(translate(self.path or "*")))
+
+    def matches(self, operation: str | None, method: str, path: str) -> bool:
+        if self.operation not in (None, operation):
+            return False
+        is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
+        return is_method and self.pattern.match(path) is not None
 
     def spoil(
         self,
@@ -64,7 +71,7 @@ class Fault:
         """The wire form: the request for it, and how often it is still to come."""
         given = {
             name: getattr(self, name)
-            for name in ("method", "path", "status", "retry_after", "delay", "cut")
+            for name in ("operation", "method", "path", "status", "retry_after", "delay", "cut")
             if getattr(self, name) is not None
         }
         return {"id": self.id, **given, "times": self.times, "remaining": remaining}
@@ -91,6 +98,7 @@ class Faults:
                 return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
+                document.get("operation"),
                 document.get("method"),
                 document.get("path"),
                 times,
@@ -103,11 +111,15 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._remaining)
 
-    def take(self, method: str, path: str) -> Fault | None:
+    def take(self, operation: str | None, method: str, path: str) -> Fault | None:
         """The first fault that matches, counted down; a used one is removed."""
         with self._lock:
-            for fault in self._remaining:
-                if fault.matches(method, path):
+            faults = list(self._remaining)
+        for fault in faults:
+            if not fault.matches(operation, method, path):  # takes long; outside the lock
+                continue
+            with self._lock:
+                if fault in self._remaining:
                     self._remaining[fault] -= 1
                     if not self._remaining[fault]:
                         del self._remaining[fault]
@@ -134,15 +146,20 @@ class Faults:
                     break
 
 
-def check_fault(document: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of a fault that a client sends."""
-    yield from unknown_members(document, ("method", "path", "delay", *RANGES))
+def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
+    """The errors of a fault that a client sends; `operations` are the ids of the contract."""
+    yield from unknown_members(document, ("operation", "method", "path", "delay", *RANGES))
+    if "operation" in document:
+        if document["operation"] not in operations:
+            yield FieldError("/operation", f"must be one of {', '.join(operations)}")
+        if document.keys() & {"method", "path"}:
+            yield FieldError("", "must have either an operation, or a method and a path")
     if not document.keys() & {"status", "delay", "cut"}:
         yield FieldError("", "must have a status, a delay or a cut")
     if "method" in document and not is_string(document["method"], METHOD):
         yield FieldError("/method", "must be a method in upper case")
-    if "path" in document and not is_string(document["path"], re.compile(r".{1,2048}", re.DOTALL)):
-        yield FieldError("/path", "must be a pattern of 1 to 2048 characters")
+    if "path" in document and not is_string(document["path"], PATTERN):
+        yield FieldError("/path", "must be a pattern of 1 to 256 characters")
     if "delay" in document and not is_number(document["delay"], 0, 30):
         yield FieldError("/delay", "must be a number of seconds from 0 to 30")
     for name, (least, most) in RANGES.items():

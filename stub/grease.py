@@ -1,21 +1,26 @@
 """Grease (after RFC 8701): vary, from a seed, what the contract marks as free, axis by axis.
 
-Each variation is a function of the seed, the axis, and the id of the resource or the method and
-path of the request, and of nothing else. Where a part of the contract names no axis in `x-grease`,
-nothing of it varies.
+Each variation is a function of the seed, the axis and a key. The key is that of the resource, or
+else the method and the path of the request. Where a part of the contract names no axis in
+`x-grease`, nothing of it varies.
 """
 
 import json
-import random
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cache
+from hashlib import blake2b
+from itertools import product
+from threading import Lock
+from typing import Any, TypeVar
+from zlib import crc32
 
 from flask import Request, Response
 
 from problems import FieldError
+from store import quoted
 from validation import is_integer, unknown_members
 
 from .contract import Contract
@@ -25,13 +30,54 @@ TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-ty
 AXES = TIER_1 + TIER_2
 BODY_AXES = frozenset(AXES) - {"headers", "ids", "success-code", "media-type"}
 MAX_SEED = 2**63
-UNRESERVED = string.ascii_letters + string.digits + "-._~"
+SALTS = 2**32
+ID_MEMBERS = frozenset(("id", "project_id", "latest_deployment_id"))
+
+# Tables that give a character for each byte.
+LETTERS = (string.ascii_lowercase * 10)[:256].encode()
+UNRESERVED = (f"{string.ascii_letters}{string.digits}-._~" * 4)[:256].encode()
+
+# Offsets from UTC in minutes.
+OFFSETS = {"z": 0, "+00:00": 0, "+01:00": 60, "-05:00": -300, "+05:30": 330, "+12:45": 765}
+OFFSETS |= {"-03:30": -210, "+23:59": 1439, "-23:59": -1439}
+TIME_FORMS = tuple(product(OFFSETS, "tT", ("", "0", "000", "000000")))
+
+EXTRA_VALUES: tuple[Any, ...] = (None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1})
+
+Option = TypeVar("Option")
 
 
 class RawNumber(str):
-    """A number as it was spelled."""
+    """A number as the client wrote it."""
 
     __slots__ = ()
+
+
+class Draws:
+    """Random draws that depend on the key alone, in every process and version of Python."""
+
+    def __init__(self, *key: str) -> None:
+        self._digest = "\0".join(key).encode()
+        self._pool = 0
+
+    def below(self, limit: int) -> int:
+        """An integer from 0, less than `limit`, which is at most 2**512."""
+        if self._pool < limit:
+            self._digest = blake2b(self._digest).digest()
+            self._pool = int.from_bytes(self._digest, "big")
+        self._pool, drawn = divmod(self._pool, limit)
+        return drawn
+
+    def choice(self, options: Sequence[Option]) -> Option:
+        return options[self.below(len(options))]
+
+    def text(self, table: bytes, length: int) -> str:
+        """Up to 32 characters; the table gives one for each byte."""
+        return self.below(256**length).to_bytes(length, "big").translate(table).decode()
+
+    def word(self) -> str:
+        """A word that no client knows, fit for a member, a header or a status."""
+        return self.text(LETTERS, 6 + self.below(7))
 
 
 @dataclass(frozen=True)
@@ -41,17 +87,61 @@ class Grease:
     axes: tuple[str, ...]
     seed: int
 
-    def rng(self, axis: str, *key: str) -> random.Random:
-        """The randomness of an axis for a resource or a request."""
-        return random.Random(json.dumps([self.seed, axis, *key]))
-
-    def new_id(self, given: str) -> str:
+    def new_id(self, key: str) -> str:
         """An id of another shape: up to 255 unreserved characters (RFC 3986 §2.3)."""
-        if "ids" not in self.axes:
-            return given
-        rng = self.rng("ids", given)
-        length = rng.choice([16, 36, 64, 255])
-        return rng.choice(string.ascii_letters) + "".join(rng.choices(UNRESERVED, k=length - 1))
+        draws = Draws(str(self.seed), "ids", key)
+        length = draws.choice([16, 36, 64, 255])
+        rest = "".join(draws.text(UNRESERVED, 32) for _ in range(8))
+        return draws.text(LETTERS, 1) + rest[: length - 1]
+
+    def document(self) -> dict[str, Any]:
+        return {"axes": list(self.axes), "seed": self.seed}
+
+
+class Greasing:
+    """The grease of a world, which can be switched, and the ids that the world created.
+
+    Created ids may be random. So each is numbered, also without grease, which may be switched on
+    later, and the number is the key of the resource. Any other id is its own key. The ids that
+    all worlds begin with are in a map of their own, which they share.
+    """
+
+    def __init__(self, axes: tuple[str, ...], seed: int, initial: "Greasing | None" = None) -> None:
+        self.current = Grease(axes, seed)
+        self._numbers: dict[str, int] = {}
+        self._maps: list[dict[str, int]] = [self._numbers, *(initial._maps if initial else ())]
+        self._greased: set[str] = set()
+        self._sets: list[set[str]] = [self._greased, *(initial._sets if initial else ())]
+        self._lock = Lock()
+
+    def switch(self, axes: tuple[str, ...], seed: int | None) -> Grease:
+        """Replace the axes and the seed in one step; without a seed, keep the current one."""
+        with self._lock:
+            self.current = Grease(axes, self.current.seed if seed is None else seed)
+            return self.current
+
+    def new_id(self, plain_id: str) -> str:
+        """The id of a new resource: the plain one, or a greased one."""
+        with self._lock:
+            created, number = plain_id, sum(map(len, self._maps)) + 1
+            if "ids" in self.current.axes:
+                created = self.current.new_id(f"#{number}")
+                self._greased.add(created)
+            self._numbers.setdefault(created, number)
+            return created
+
+    def key(self, text: str) -> str:
+        """The key of an id. Any other text is its own key."""
+        for numbers in self._maps:
+            if text in numbers:
+                return f"#{numbers[text]}"
+        return text
+
+    def has_greased_ids(self) -> bool:
+        return any(self._sets)
+
+    def is_greased(self, text: str | None) -> bool:
+        return any(text in ids for ids in self._sets)
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
@@ -65,27 +155,13 @@ def parse_axes(text: str) -> tuple[str, ...]:
 
 
 def in_order(asked: Iterable[str]) -> tuple[str, ...]:
-    """Each axis once, in the order in which they are always told."""
+    """Each axis once, in the order of `AXES`."""
     chosen = set(asked)
     return tuple(axis for axis in AXES if axis in chosen)
 
 
-class Greasing:
-    """The grease of a world, which may be switched at any time; None is off."""
-
-    def __init__(self, axes: tuple[str, ...], seed: int) -> None:
-        self.switch(axes, seed)
-
-    def switch(self, axes: tuple[str, ...], seed: int) -> None:
-        self.seed = seed
-        self.current = Grease(axes, seed) if axes else None
-
-    def document(self) -> dict[str, Any]:
-        return {"axes": list(self.current.axes) if self.current else [], "seed": self.seed}
-
-
 def check_grease(document: dict[str, Any]) -> Iterator[FieldError]:
-    """What is wrong with a switch that somebody asks for."""
+    """The errors of a switch."""
     yield from unknown_members(document, ("axes", "seed"))
     axes = document.get("axes")
     if not isinstance(axes, list) or not all(axis in AXES for axis in axes):
@@ -95,35 +171,32 @@ def check_grease(document: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def vary(
-    grease: Grease, response: Response, contract: Contract, request: Request
+    greasing: Greasing, response: Response, contract: Contract, request: Request
 ) -> tuple[str, ...]:
-    """Vary an answer of `/v1`, and give the axes that were applied to it."""
+    """Vary a response of `/v1`, and return the axes along which it varies."""
+    grease = greasing.current
+    if not grease.axes or not request.environ["PATH_INFO"].startswith("/v1/"):
+        return ()
     operation = contract.operation(request)
-    answer = contract.response(operation, response.status_code)
-    if answer is None or not request.environ["PATH_INFO"].startswith("/v1/"):
+    part = contract.response(operation, response.status_code)
+    if part is None:
         return ()
     method = "GET" if request.method == "HEAD" else request.method
-    varied = Varied(grease, contract, (method, request.path))
-    ((media_type, content),) = answer["content"].items()
-    declared = answer["x-grease"]
-    if not BODY_AXES.isdisjoint(grease.axes):
-        body = json.loads(response.get_data(), parse_int=RawNumber, parse_float=RawNumber)
-        body = varied.value(body, content["schema"], varied.request)
-        if varied.on("json-text", declared):
-            response.set_data(varied.text(body) + "\n")
-        elif varied.applied:
-            response.set_data(write(body) + "\n")
+    path = "/".join(map(greasing.key, request.path.split("/")))
+    varied = Varied(grease, greasing, contract, (method, path))
+    ((media_type, content),) = part["content"].items()
+    declared = part["x-grease"]
+    varied.body(response, content["schema"], declared)
     if varied.on("media-type", declared):
         response.headers["Content-Type"] = varied.media_type(media_type)
     if varied.on("headers", declared):
-        rng = varied.rng("headers")
-        for _ in range(rng.randint(1, 3)):
-            response.headers[f"X-{word(rng).title()}"] = word(rng)
+        draws = varied.draws("headers")
+        for _ in range(draws.below(3) + 1):
+            response.headers[f"X-{draws.word().title()}"] = draws.word()
     if response.status_code == 201:
         other = contract.response(operation, 200) or {}
         if varied.on("success-code", other.get("x-grease", ())):
             response.status_code = 200
-        varied.on("ids", contract.resolve(content["schema"])["properties"]["id"]["x-grease"])
     applied = in_order(varied.applied)
     if applied:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
@@ -131,133 +204,159 @@ def vary(
 
 
 class Varied:
-    """One answer being varied, along the contract's schema of it."""
+    """A response that is varied along the contract's schema of its body."""
 
-    def __init__(self, grease: Grease, contract: Contract, request: tuple[str, str]) -> None:
-        self.grease = grease
+    def __init__(
+        self, grease: Grease, greasing: Greasing, contract: Contract, request: tuple[str, str]
+    ) -> None:
+        self.axes = frozenset(grease.axes)
+        self.seed = str(grease.seed)
+        self.greasing = greasing
         self.contract = contract
         self.request = request
         self.applied: set[str] = set()
 
+    def varies(self, axis: str, declared: Iterable[str]) -> bool:
+        """Whether the axis varies a part that declares these axes."""
+        return axis in self.axes and axis in declared
+
     def on(self, axis: str, declared: Iterable[str]) -> bool:
-        """Whether the axis varies a part that declares these; then it is noted."""
-        if axis in self.grease.axes and axis in declared:
+        """Whether the axis varies such a part; then it is applied."""
+        if self.varies(axis, declared):
             self.applied.add(axis)
             return True
         return False
 
-    def rng(self, axis: str, *key: str) -> random.Random:
-        return self.grease.rng(axis, *(key or self.request))
+    def draws(self, axis: str, *key: str) -> Draws:
+        """The draws of an axis for a resource, or for the request."""
+        return Draws(self.seed, axis, *(key or self.request))
+
+    def body(self, response: Response, schema: dict[str, Any], declared: Iterable[str]) -> None:
+        """Vary the body. It is read only if a part of it may vary or be a greased id."""
+        axes = BODY_AXES & self.axes & self.axes_within(schema).union(declared)
+        if not axes and not self.greasing.has_greased_ids():
+            return
+        body = json.loads(response.get_data(), parse_int=RawNumber, parse_float=RawNumber)
+        body = self.value(body, schema, self.request)
+        if self.on("json-text", declared):
+            response.set_data(self.text(body) + "\n")
+        elif not BODY_AXES.isdisjoint(self.applied):
+            response.set_data(write(body) + "\n")
+
+    def axes_within(self, schema: dict[str, Any]) -> set[str]:
+        """The axes that a schema and its parts declare."""
+        schema = self.contract.resolve(schema)
+        parts = [*schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
+        return set(schema.get("x-grease", ())).union(*map(self.axes_within, parts))
 
     def value(self, value: Any, schema: dict[str, Any], key: tuple[str, ...]) -> Any:
         """A value that the contract describes, of the resource or the request `key`."""
         schema = self.contract.resolve(schema)
         declared = schema.get("x-grease", ())
         if isinstance(value, dict):
-            return self.object(value, schema, declared, key)
+            return self.object(value, schema["properties"], declared, key)
         if isinstance(value, list):
-            if self.on("list-order", declared):
-                value = sorted(value, key=lambda each: self.rank("list-order", each["id"]))
-            return [self.value(each, schema["items"], key) for each in value]
+            if self.varies("list-order", declared):
+                value = self.reorder("list-order", value, self.rank)
+            items = self.contract.resolve(schema["items"])
+            return [self.value(each, items, key) for each in value]
+        if not declared:
+            return value
         if self.on("times", declared):
-            return respell(value, self.rng("times", *key))
+            return respell(value, self.draws("times", *key))
         if self.on("error-text", declared):
-            rng = self.rng("error-text", *key, value)
-            return f"{word(rng)} {word(rng)}".capitalize()
+            draws = self.draws("error-text", *key, value)
+            return f"{draws.word()} {draws.word()}".capitalize()
         return value
 
     def object(
         self,
         value: dict[str, Any],
-        schema: dict[str, Any],
+        known: dict[str, Any],
         declared: Iterable[str],
         key: tuple[str, ...],
     ) -> dict[str, Any]:
-        known = schema["properties"]
         if "id" in known:
-            key = (value["id"],)
+            key = (self.greasing.key(value["id"]),)
+        if self.greasing.has_greased_ids() and "ids" not in self.applied:
+            shown = [value.get(name) for name in ID_MEMBERS & known.keys()]
+            if any(map(self.greasing.is_greased, shown)):
+                self.applied.add("ids")
         made = {
             name: self.value(each, known[name], key) if name in known else each
             for name, each in value.items()
         }
         running = value.get("status") in self.contract.running
         if running and self.on("status-values", declared):
-            made["status"] = word(self.rng("status-values", *key))
+            made["status"] = self.draws("status-values", *key).word()
         if self.on("members", declared):
-            rng = self.rng("members", *key, *known)
-            for _ in range(rng.randint(1, 3)):
-                name, extra = word(rng), anything(rng)
+            draws = self.draws("members", *key, *known)
+            for _ in range(draws.below(3) + 1):
+                name, extra = draws.word(), draws.choice(EXTRA_VALUES)
                 if name not in known:
                     made.setdefault(name, extra)
-        if self.on("member-order", declared):
-            ranked = sorted(made, key=lambda name: self.rank("member-order", *key, name))
-            made = {name: made[name] for name in ranked}
+        if self.varies("member-order", declared):
+            salt = self.draws("member-order", *key).below(SALTS)
+            names = self.reorder("member-order", [*made], lambda name: crc32(name.encode(), salt))
+            made = {name: made[name] for name in names}
         return made
 
-    def rank(self, axis: str, *key: str) -> float:
-        """Where something stands, whatever else there is."""
-        return self.rng(axis, *key).random()
+    def reorder(self, axis: str, items: list[Any], rank: Callable[[Any], int]) -> list[Any]:
+        """The items by rank, so that the order of two does not depend on the others."""
+        ordered = sorted(items, key=rank)
+        if ordered != items:
+            self.applied.add(axis)
+        return ordered
+
+    def rank(self, record: dict[str, Any]) -> int:
+        """The place of a record in a list."""
+        return self.draws("list-order", self.greasing.key(record["id"])).below(SALTS)
 
     def text(self, value: Any) -> str:
         """JSON of the same value with other whitespace and escapes (RFC 8259 §2, §7)."""
-        space = self.rng("json-text").choice([" ", "\n", "\t", "  ", "\r\n "])
+        draws = self.draws("json-text")
+        space, salt = draws.choice([" ", "\n", "\t", "  ", "\r\n "]), draws.below(SALTS)
 
+        @cache
         def spell(text: str) -> str:
-            at = self.rng("json-text", *self.request, text).randrange(len(text) or 1)
-            if not text or ord(text[at]) > 0xFFFF:
-                return json.dumps(text)
-            head, tail = json.dumps(text[:at])[:-1], json.dumps(text[at + 1 :])[1:]
-            return f"{head}\\u{ord(text[at]):04x}{tail}"
+            plain = quoted(text)
+            if not text or len(plain) > len(text) + 2:  # it has escapes already
+                return plain
+            at = crc32(self.greasing.key(text).encode(), salt) % len(text) + 1
+            return f"{plain[:at]}\\u{ord(plain[at]):04x}{plain[at + 1 :]}"
 
         return space + write(value, spell, space)
 
     def media_type(self, media_type: str) -> str:
         """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
-        rng = self.rng("media-type")
-        spelled = "".join(rng.choice([char.upper(), char]) for char in media_type)
-        return spelled + rng.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
+        draws = self.draws("media-type")
+        spelled = "".join(draws.choice([char.upper(), char]) for char in media_type)
+        return spelled + draws.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
 
 
-def write(value: Any, spell: Callable[[str], str] = json.dumps, space: str = "") -> str:
-    """JSON text in which every number is spelled as it came."""
-    if isinstance(value, RawNumber):
-        return str(value)
-    if isinstance(value, str):
-        return spell(value)
-    if isinstance(value, dict):
-        pairs = [
-            f"{spell(name)}{space}:{space or ' '}{write(each, spell, space)}"
-            for name, each in value.items()
-        ]
-        return f"{{{space}{f'{space},{space or chr(32)}'.join(pairs)}{space}}}"
-    if isinstance(value, list):
-        items = [write(each, spell, space) for each in value]
-        return f"[{space}{f'{space},{space or chr(32)}'.join(items)}{space}]"
-    return json.dumps(value)
+def write(value: Any, spell: Callable[[str], str] = quoted, space: str = "") -> str:
+    """JSON text, with each number as the client wrote it."""
+    comma, colon = f"{space},{space or ' '}", f"{space}:{space or ' '}"
+
+    def text(value: Any) -> str:
+        if isinstance(value, str):
+            return value if isinstance(value, RawNumber) else spell(value)
+        if isinstance(value, dict):
+            pairs = [f"{spell(name)}{colon}{text(each)}" for name, each in value.items()]
+            return f"{{{space}{comma.join(pairs)}{space}}}"
+        if isinstance(value, list):
+            return f"[{space}{comma.join(map(text, value))}{space}]"
+        return json.dumps(value)
+
+    return text(value)
 
 
-def word(rng: random.Random) -> str:
-    """A word that nobody has seen, fit for a member, a header or a status."""
-    return "".join(rng.choices(string.ascii_lowercase, k=rng.randint(6, 12)))
-
-
-def anything(rng: random.Random) -> Any:
-    """A JSON value of some type."""
-    values = [None, True, rng.randint(-9, 10**12), rng.random(), word(rng), [], [word(rng), 1]]
-    return rng.choice([*values, {}, {word(rng): word(rng)}])
-
-
-def respell(moment: str, rng: random.Random) -> str:
+def respell(moment: str, draws: Draws) -> str:
     """Another spelling of the same millisecond (RFC 3339 §5.6): offset, case, trailing zeros."""
-    at = datetime.strptime(moment, "%Y-%m-%dT%H:%M:%S.%fZ")
-    minutes = rng.choice([0, 60, -300, 330, 765, -210, 1439, -1439])
+    offset, separator, zeros = draws.choice(TIME_FORMS)
+    at = datetime.fromisoformat(moment.removesuffix("Z"))
     try:
-        local = at + timedelta(minutes=minutes)
+        at += timedelta(minutes=OFFSETS[offset])
     except OverflowError:
-        minutes, local = 0, at
-    sign = "-" if minutes < 0 else "+"
-    offset = f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
-    if minutes == 0:
-        offset = rng.choice(["z", "+00:00"])
-    date, time = local.isoformat(timespec="milliseconds").split("T")
-    return f"{date}{rng.choice('tT')}{time}{rng.choice(['', '0', '000', '000000'])}{offset}"
+        offset = "+00:00"
+    return f"{at.isoformat(separator, 'milliseconds')}{zeros}{offset}"

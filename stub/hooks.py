@@ -51,7 +51,9 @@ class Hooks:
         if not path.startswith("/v1/"):
             return
         if world.faults:
-            context.fault = fault = world.faults.take(request.method, request.path)
+            operation = self.contract.operation(request)
+            name = operation.id if operation else None
+            context.fault = fault = world.faults.take(name, request.method, request.path)
             if fault and fault.status:
                 raise self.forced(fault.status)
         if "HTTP_PREFER" in environ and not context.get("fault"):
@@ -62,11 +64,12 @@ class Hooks:
         received, context = bound(request), bound(g)
         if not is_recorded(received.environ["PATH_INFO"]) or "is_preflight" in context:
             return response
-        world: World = context.get("world") or self.worlds.open("")
+        world: World = context.get("world") or self.worlds.intended(
+            context.get("intended_world_name", "")
+        )
         fault: Fault | None = context.get("fault")
         outcome = response.status_code
-        grease = world.greasing.current
-        axes = vary(grease, response, self.contract, received) if grease else ()
+        axes = vary(world.greasing, response, self.contract, received)
         entry = self.describe(received, context, world, response.status_code, axes)
         number = world.journal.append(entry)
         shown = context.get("deployment_status") if received.method == "GET" else None
@@ -84,12 +87,13 @@ class Hooks:
         masked = mask_request(received, body, self.redactor)
         unpromised: tuple[str, ...] = ()
         violations: tuple[str, ...] = ()
-        if operation and (body or masked.query or masked.method == "HEAD"):
-            found = find_unpromised(operation, received, body, self.mask_name)
-            unpromised = sentences(found)
-        if operation is None or "world_name" not in context:
+        is_accepted = "world_name" in context
+        if operation and is_accepted and (body or masked.query):
+            unpromised = sentences(find_unpromised(operation, received, body, self.mask_name))
+        if operation is None or not is_accepted:
+            header = None if is_accepted else received.headers.get("Authorization", "")
             target = f"{masked.method} {masked.path}"
-            violations = sentences(find_violations(operation, received, target))
+            violations = sentences(find_violations(operation, header, target))
         ms = (time.perf_counter() - context.started) * 1000
         fault: Fault | None = context.get("fault")
         return Entry(
@@ -108,15 +112,15 @@ class Hooks:
     def mask_name(self, name: str) -> str:
         return cut(self.redactor.text(name), MAX_NAME)
 
-    def forced(self, status: int, code: str = "injected_fault", detail: str = REQUESTED) -> Problem:
-        """A problem that was asked for, with the headers of a real one."""
+    def forced(self, status: int, code: str = "injected_fault") -> Problem:
+        """A problem that was requested, with the headers of a real one."""
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = self.contract.challenge
-        if status == 405:
-            methods = current_app.url_map.bind("", subdomain="").allowed_methods(request.path)
+        methods = current_app.url_map.bind("").allowed_methods(request.path)
+        if status == 405 and methods:
             headers["Allow"] = ", ".join(sorted(methods))
-        return Problem(status, code, detail, headers=headers)
+        return Problem(status, code, REQUESTED, headers=headers)
 
     def prefer(self, header: str) -> None:
         """Raise the problem that `Prefer: code=…` names, with the document of the contract."""
@@ -124,9 +128,7 @@ class Hooks:
         if status is None:
             return
         example = self.contract.problem(self.contract.operation(request), status) or {}
-        problem = self.forced(
-            status, example.get("code", "injected_fault"), example.get("detail", REQUESTED)
-        )
+        problem = self.forced(status, example.get("code", "injected_fault"))
         problem.headers["Preference-Applied"] = f"code={status}"
         problem.errors = [FieldError(**error) for error in example.get("errors", ())]
         raise problem

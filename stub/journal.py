@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -73,18 +74,27 @@ class Journal:
             self._entries.append(entry)
             return self._number
 
-    def documents(
-        self, operation: str | None = None, status: int | None = None
-    ) -> tuple[list[dict[str, Any]], int]:
-        """The matching entries, oldest first, and how many entries were dropped to make room."""
+    def document(
+        self,
+        operation: str | None = None,
+        status: int | None = None,
+        after: int = 0,
+        limit: int = MAX_ENTRIES,
+    ) -> dict[str, Any]:
+        """The first `limit` matching entries after number `after`, oldest first.
+
+        With them, the highest number that there is, and how many entries were dropped to make room.
+        """
         with self._lock:
-            entries, dropped = list(self._entries), self._dropped
-            first = self._number - len(entries) + 1
-        return [
+            entries, dropped, last = list(self._entries), self._dropped, self._number
+        matching = (
             entry.document(number)
-            for number, entry in enumerate(entries, first)
-            if operation in (None, entry.operation) and status in (None, entry.status)
-        ], dropped
+            for number, entry in enumerate(entries, last - len(entries) + 1)
+            if number > after
+            and operation in (None, entry.operation)
+            and status in (None, entry.status)
+        )
+        return {"requests": [*islice(matching, limit)], "last": last, "dropped": dropped}
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""

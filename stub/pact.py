@@ -1,13 +1,24 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from problems import FieldError, InvalidBody, Problem
-from store import Deployment, NameTaken, Project, Stage, Store, StoreFull, UnknownProject
+from store import (
+    Deployment,
+    NameTaken,
+    Project,
+    Records,
+    Stage,
+    Store,
+    StoreFull,
+    UnknownProject,
+)
 from validation import check_project, require_valid, under
 
 from .seed import ID_RULE, STATUS_RULE, Seed, is_id, is_status
@@ -18,18 +29,18 @@ Values = dict[str, str]
 OpenStore = Callable[[], Store]
 """Opens the store of the request's world, which an invalid request does not do."""
 
-Records = Callable[[Seed, datetime], tuple[list[Project], list[Deployment]]]
+MakeRecords = Callable[[Seed, datetime], Records]
 
 
 class States:
     """The provider states: the built-in ones and a team's `own`. Each may be set up repeatedly.
 
-    `records` makes the records of a seed at a time.
+    `make_records` makes the records of a seed at a time.
     """
 
-    def __init__(self, own: Mapping[str, Seed], records: Records) -> None:
+    def __init__(self, own: Mapping[str, Seed], make_records: MakeRecords) -> None:
         self._own = own
-        self._records = records
+        self._make_records = make_records
         self._built_in = {
             "no projects exist": no_projects,
             "a project exists": a_project,
@@ -47,7 +58,7 @@ class States:
             if state in self._built_in:
                 return self._built_in[state](params, open_store)
         except StoreFull:
-            error = FieldError("/params", "asks for more projects than there is room for")
+            error = FieldError("/params", "asks for more records than there is room for")
             raise InvalidBody([error]) from None
         known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
         raise Problem(
@@ -64,7 +75,7 @@ class States:
             replace(each, project_id=moved.get(each.project_id, each.project_id))
             for each in seed.deployments
         ]
-        store.add(*self._records(Seed(tuple(new), tuple(deployments)), store.now()))
+        store.add(self._make_records(Seed(tuple(new), tuple(deployments)), store.now()))
         values: Values = {}
         names = {each.name for each in seed.projects}
         ids = {each.id for each in seed.projects}
@@ -73,7 +84,7 @@ class States:
                 values |= project_values(project)
         for each in deployments:
             deployment = store.get_deployment(each.id)
-            if deployment is not None:
+            if deployment is not None and deployment.project_id == each.project_id:
                 values |= deployment_values(deployment, store)
         return values
 
@@ -84,8 +95,10 @@ def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
 
 
 def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """`name`; the project of that name, if there is one."""
-    document = {"name": params["name"]} if "name" in params else {}
+    """Perhaps `name`; the project of that name, if there is one."""
+    if params.get("name") is None:
+        return a_new_project(open_store())
+    document = {"name": params["name"]}
     require_valid(under(("params",), check_project(document)))
     store = open_store()
     name = document["name"]
@@ -98,22 +111,37 @@ def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
     raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
 
 
+def a_new_project(store: Store) -> Values:
+    for number in itertools.count(len(store.list_projects()) + 1):
+        name = f"project {number}"
+        with suppress(NameTaken):
+            return project_values(store.create_project(name, json.dumps({"name": name})))
+    raise AssertionError
+
+
 def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """`id`, `status` and perhaps `project_id`; it replaces one of that id."""
-    require_valid(under(("params",), check_deployment(params, open_store)))
+    """Perhaps `id`, `status` and `project_id`; it replaces one of that id."""
+    given = {name: value for name, value in params.items() if value is not None}
+    require_valid(under(("params",), check_deployment(given, open_store)))
     store = open_store()
-    timeline = (Stage(params["status"]),)
+    deployment_id = given.get("id") or unused_deployment_id(store)
+    timeline = (Stage(given.get("status", "succeeded")),)
     try:
-        deployment, _ = store.put_deployment(params["id"], timeline, params.get("project_id"))
+        deployment, _ = store.put_deployment(deployment_id, timeline, given.get("project_id"))
     except UnknownProject:
         raise InvalidBody([*under(("params",), [NO_SUCH_PROJECT])]) from None
     return deployment_values(deployment, store)
 
 
+def unused_deployment_id(store: Store) -> str:
+    ids = (f"dpl_{number}" for number in itertools.count(1))
+    return next(each for each in ids if store.get_deployment(each) is None)
+
+
 def check_deployment(params: dict[str, Any], open_store: OpenStore) -> Iterator[FieldError]:
-    if not is_id(params.get("id")):
+    if "id" in params and not is_id(params["id"]):
         yield FieldError("/id", ID_RULE)
-    if not is_status(params.get("status")):
+    if "status" in params and not is_status(params["status"]):
         yield FieldError("/status", STATUS_RULE)
     yield from check_project_id(params.get("project_id"), open_store)
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
 
-from problems import FieldError, InvalidBody, Problem
-from store import Store, UnknownProject, timestamp
+from problems import FieldError, InvalidBody, Problem, respond
+from store import Store, StoreFull, UnknownProject, timestamp
 from strict_json import JSON, read_json
 from validation import is_number, require_valid, unknown_members
 
@@ -31,6 +32,7 @@ from .worlds import MAX_AHEAD, TooManyWorlds, World, Worlds
 
 CONTRACT = Path(__file__).with_name("openapi.json")
 MAX_SEED = 16 * 1024 * 1024  # bytes
+NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-projects."
 
 routes = Blueprint("stub", __name__, url_prefix="/_stub")
 
@@ -42,6 +44,7 @@ class Stub:
     worlds: Worlds
     states: States
     max_projects: int
+    operations: tuple[str, ...]  # the ids of the contract
 
 
 def current_stub() -> Stub:
@@ -61,6 +64,14 @@ def open_store() -> Store:
 
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
+
+
+def not_found(error: HTTPException) -> ResponseReturnValue:
+    """The response for an unknown path, which names the document that lists the known ones."""
+    if request.path.startswith(f"{routes.url_prefix}/"):
+        detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
+        return respond(Problem(404, "not_found", detail))
+    return respond(error)
 
 
 def no_content() -> Response:
@@ -105,6 +116,8 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
         deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     except UnknownProject:
         raise InvalidBody([NO_SUCH_PROJECT]) from None
+    except StoreFull:
+        raise Problem(507, "store_full", NO_ROOM) from None
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
 
@@ -150,7 +163,7 @@ def list_faults() -> ResponseReturnValue:
 @routes.post("/faults")
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_fault(document))
+    require_valid(check_fault(document, current_stub().operations))
     fault = open_world().faults.add(document)
     if fault is None:
         raise InvalidBody([FieldError("", f"is one more than {MAX_FAULTS}: remove some")])
@@ -171,31 +184,34 @@ def remove_fault(fault_id: str) -> Response:
 
 @routes.get("/grease")
 def show_grease() -> ResponseReturnValue:
-    return json_response(open_world().greasing.document())
+    return json_response(open_world().greasing.current.document())
 
 
 @routes.put("/grease")
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_grease(document))
-    greasing = open_world().greasing
-    greasing.switch(in_order(document["axes"]), int(document.get("seed", greasing.seed)))
-    return json_response(greasing.document())
+    seed = int(document["seed"]) if "seed" in document else None
+    grease = open_world().greasing.switch(in_order(document["axes"]), seed)
+    return json_response(grease.document())
 
 
 # The journal and the coverage
 
+NUMBER = "[0-9]{1,15}"
+FILTERS = {"operation": ".*", "status": "[1-5][0-9][0-9]", "after": NUMBER, "limit": NUMBER}
+
 
 @routes.get("/requests")
 def list_requests() -> ResponseReturnValue:
-    filters = request.args.to_dict()
-    operation, status = filters.pop("operation", None), filters.pop("status", None)
-    if filters or (status is not None and not re.fullmatch("[1-5][0-9][0-9]", status)):
-        detail = "The filters are `operation` and `status`, of which the latter is an integer."
-        raise Problem(400, "unknown_query", detail)
-    journal = open_world().journal
-    entries, dropped = journal.documents(operation, int(status) if status else None)
-    return json_response({"requests": entries, "dropped": dropped})
+    filters: dict[str, Any] = request.args.to_dict()
+    for name, value in filters.items():
+        if name not in FILTERS or not re.fullmatch(FILTERS[name], value):
+            detail = f"Send no filters but {', '.join(FILTERS)}; all but operation are integers."
+            raise Problem(400, "unknown_query", detail)
+        if name != "operation":
+            filters[name] = int(value)
+    return json_response(open_world().journal.document(**filters))
 
 
 @routes.delete("/requests")

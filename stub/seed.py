@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,13 +14,16 @@ from typing import Any, TypeVar
 from problems import NOT_AN_OBJECT, FieldError
 from store import (
     MAX_PROJECTS,
+    START,
     Clock,
     Deployment,
     NewId,
     Project,
+    Records,
     Stage,
     Store,
     Timeline,
+    milliseconds,
     running,
     unused_id,
 )
@@ -87,16 +91,15 @@ class Seed:
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[SeedDeployment, ...] = ()
 
-    def records(
-        self, now: datetime, new_id: NewId, timeline: Timeline
-    ) -> tuple[list[Project], list[Deployment]]:
-        """New records, the projects oldest first, with the ids and times that the document lacks.
+    def records(self, now: datetime, new_id: NewId, timeline: Timeline) -> Records:
+        """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        with `timeline`, as POST does it.
+        with `timeline`, as POST does it. A deployment without a time is as old as its store's
+        state.
         """
         deployments = {
-            each.id: Deployment(each.id, each.project_id, each.created_at or now, each.timeline)
+            each.id: Deployment(each.id, each.project_id, each.created_at or START, each.timeline)
             for each in self.deployments
         }
         latest = {each.project_id: each.id for each in self.deployments}
@@ -108,12 +111,10 @@ class Seed:
             deployment_id = latest.get(project_id)
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", deployments)
-                deployments[deployment_id] = Deployment(deployment_id, project_id, now, timeline)
-            projects.append(
-                Project(project_id, each.name, each.created_at or now, deployment_id, each.sent)
-            )
-        projects.sort(key=lambda project: project.created_at)
-        return projects, list(deployments.values())
+                deployments[deployment_id] = Deployment(deployment_id, project_id, START, timeline)
+            created_at = each.created_at or milliseconds(now)
+            projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
+        return Records(tuple(projects), tuple(deployments.values()))
 
 
 EMPTY = Seed()
@@ -121,7 +122,7 @@ EMPTY = Seed()
 
 @dataclass(frozen=True)
 class StoreFactory:
-    """Makes stores, each of which starts with the records of a seed."""
+    """Makes stores, which start with the records of a seed and share them."""
 
     new_store: Callable[..., Store]  # of a clock, a source of ids, a pace and a maximum
     clock: Clock
@@ -134,14 +135,19 @@ class StoreFactory:
         self, clock: Clock | None = None, new_id: NewId | None = None, seed: Seed | None = None
     ) -> Store:
         """A new store; what is not given is the factory's own."""
-        clock = clock or self.clock
-        store = self.new_store(
-            clock, new_id or self.new_id, pace=self.pace, max_projects=self.max_projects
-        )
-        store.reset(*self.records(self.seed if seed is None else seed, clock()))
+        clock, new_id = clock or self.clock, new_id or self.new_id
+        store = self.new_store(clock, new_id, pace=self.pace, max_projects=self.max_projects)
+        if seed is None:
+            store.reset(self.initial_records)
+        else:
+            store.reset(seed.records(clock(), new_id, running(self.pace)))
         return store
 
-    def records(self, seed: Seed, now: datetime) -> tuple[list[Project], list[Deployment]]:
+    @cached_property
+    def initial_records(self) -> Records:
+        return self.records(self.seed, self.clock())
+
+    def records(self, seed: Seed, now: datetime) -> Records:
         return seed.records(now, self.new_id, running(self.pace))
 
 
@@ -340,10 +346,18 @@ def _time(value: object) -> datetime | None:
         return None
     date, time, fraction, sign, hours, minutes = match.groups(default="0")
     offset = timedelta(hours=int(hours), minutes=int(minutes))
+    is_leap_second = time.endswith(":60")  # taken as the next second
     try:
-        moment = datetime.fromisoformat(f"{date}T{time}.{fraction[:3]:0<3}")
+        moment = datetime.fromisoformat(
+            f"{date}T{time[:-2]}{'59' if is_leap_second else time[-2:]}"
+        )
         zone = timezone(-offset if sign == "-" else offset)
-        return moment.replace(tzinfo=zone).astimezone(timezone.utc)
+        moment = moment.replace(tzinfo=zone).astimezone(timezone.utc)
+        if is_leap_second:
+            moment += timedelta(seconds=1)
+            if (moment.hour, moment.minute) != (0, 0):
+                return None  # leap seconds end a day, in UTC
+        return moment + timedelta(milliseconds=int(f"{fraction[:3]:0<3}"))
     except (ValueError, OverflowError):
         return None
 

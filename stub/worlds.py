@@ -1,12 +1,12 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from threading import Lock
 
 from problems import Problem
-from store import Clock, Store
+from store import Clock, NewId, Store
 
 from .contract import Contract
 from .coverage import Coverage
@@ -63,22 +63,28 @@ class World:
     journal: Journal = field(default_factory=Journal)
 
 
-def make_world(
-    stores: StoreFactory,
-    contract: Contract,
-    axes: tuple[str, ...],
-    grease_seed: int,
-    seed: Seed | None,
-) -> World:
-    """A new world, which starts with a seed, or with the one of the program."""
-    clock, greasing = WorldClock(stores.clock), Greasing(axes, grease_seed)
+class WorldFactory:
+    """Makes worlds, which share the records that they start with."""
 
-    def new_id(prefix: str) -> str:
-        plain_id, grease = stores.new_id(prefix), greasing.current
-        return grease.new_id(plain_id) if grease else plain_id
+    def __init__(
+        self, stores: StoreFactory, contract: Contract, axes: tuple[str, ...], grease_seed: int
+    ) -> None:
+        self._new_id = stores.new_id
+        self._contract = contract
+        self._axes, self._grease_seed = axes, grease_seed
+        self._initial = Greasing(axes, grease_seed)
+        # The seed gets the ids that it lacks from the same source as a world.
+        self._stores = replace(stores, new_id=self._source_of_ids(self._initial))
 
-    store = stores.open(clock, new_id, seed)
-    return World(clock, store, Coverage(contract), greasing)
+    def __call__(self, seed: Seed | None) -> World:
+        """A new world, which starts with a seed, or with the one of the program."""
+        clock = WorldClock(self._stores.clock)
+        greasing = Greasing(self._axes, self._grease_seed, self._initial if seed is None else None)
+        store = self._stores.open(clock, self._source_of_ids(greasing), seed)
+        return World(clock, store, Coverage(self._contract), greasing)
+
+    def _source_of_ids(self, greasing: Greasing) -> NewId:
+        return lambda prefix: greasing.new_id(self._new_id(prefix))
 
 
 class Worlds:
@@ -102,6 +108,13 @@ class Worlds:
                     self._worlds[name] = self._make(None)
                 world = self._worlds[name]
         return world
+
+    def intended(self, name: str) -> World:
+        """The world that a rejected request meant; the main one where there is no room for it."""
+        try:
+            return self.open(name)
+        except TooManyWorlds:
+            return self.open("")
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.

@@ -1,6 +1,7 @@
 """The bearer check (interface §5, RFC 6750)."""
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -118,3 +119,52 @@ def test_given_tokens_replace_the_published_one() -> None:
 def test_an_app_is_not_made_with_an_invalid_token(tokens: list[str]) -> None:
     with pytest.raises(ValueError, match="token"):
         create_app(tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("", "has no bearer token"),
+        ("Basic ZGV2", "another scheme"),
+        ("dev-token", "another scheme"),
+        ("bearer dev-token", "in another case"),
+        ("BEARER dev-token.job", "in another case"),
+        ("Bearer", "no token after the word"),
+        ("Bearer ", "no token after the word"),
+        ("Bearer  dev-token", "other than one space"),
+        ("Bearer\tdev-token", "other than one space"),
+        ("Bearer dev-token twice", "something after the token"),
+        ("Bearer dev-token,", "a character that no token has"),
+        ("Bearer d\xe9v", "a character that no token has"),
+        ("Bearer unknown", "has an unknown token."),
+        ("Bearer dev-token.ubuntu-22.04", "1 to 64 of A-Z a-z 0-9 _ -"),
+        ("Bearer dev-token.feature/foo", "1 to 64 of A-Z a-z 0-9 _ -"),
+        ("Bearer unknown.feature/foo", "1 to 64 of A-Z a-z 0-9 _ -"),
+    ],
+)
+def test_the_detail_says_what_is_wrong_with_the_header(app: Flask, header: str, words: str) -> None:
+    response = client_of(app, header).get("/v1/projects")
+    code = "token_invalid" if header[:6].lower() == "bearer" else "token_missing"
+    assert words in assert_problem(response, 401, code)["detail"]
+
+
+def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
+    for form in ("bearer {}", "Bearer  {}", "Bearer {}.a b", "Bearer {}.a/b", "Bearer {}.x.y"):
+        one, other = (
+            client_of(app, form.format(token)).get("/v1/projects").data
+            for token in ("dev-token", "dev-taken")
+        )
+        assert one == other
+
+
+def test_no_token_may_be_another_one_with_a_world() -> None:
+    for tokens in (["a", "a.b"], ["a.b-1", "x", "a"], ["a.b", "a.b.c"]):
+        with pytest.raises(ValueError, match="the name of a world"):
+            create_app(tokens=tokens)
+        assert create_app(tokens=tokens, stub_options=None)
+    assert create_app(tokens=["a", "a.b/c", "a.", "ab"])
+
+
+def test_one_string_is_no_collection_of_tokens() -> None:
+    with pytest.raises(TypeError, match="collection"):
+        create_app(tokens="secret")

@@ -1,5 +1,6 @@
 """The command line: each test runs the program."""
 
+import os
 import re
 import signal
 import socket
@@ -302,6 +303,77 @@ def test_the_version_is_that_of_the_contract() -> None:
 
 def test_the_default_is_port_8080_on_loopback() -> None:
     text = " ".join(output_of("--help").split())
-    assert re.search(r"--port INTEGER RANGE [^-]*\[default: 8080;", text)
+    assert re.search(r"--port INTEGER [^-]*\[default: 8080;", text)
     assert re.search(r"--host TEXT [^-]*\[default: 127\.0\.0\.1\]", text)
     assert "--max-projects" in text
+
+
+def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
+    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0"}
+    with program(env=env) as (process, url):
+        assert call(url, "/_stub/health").status_code == 200
+        warnings = stderr_at_the_end(process).splitlines()[:-1]
+    assert warnings == [
+        "warning: STUB_MAXPROJECTS sets no option: did you mean STUB_MAX_PROJECTS?",
+        "warning: STUB_PROT sets no option: did you mean STUB_PORT?",
+    ]
+
+
+def test_a_value_that_is_no_number_is_named_with_its_variable() -> None:
+    assert not_started(env={"STUB_PORT": "abc"}).endswith(
+        "'abc' is not a valid integer. It is from STUB_PORT.\n"
+    )
+    assert not_started("--pace", "x").endswith("'x' is not a valid number.\n")
+
+
+def test_tokens_that_would_share_a_world_do_not_start_together() -> None:
+    assert "--token: one token is another" in not_started("--token", "a", "--token", "a.b")
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "app.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == ("error: flask is not installed: run `pip install -r requirements.txt`\n")
+
+
+def test_it_starts_through_a_link_and_in_isolated_mode(tmp_path: Path) -> None:
+    link = tmp_path / "linked.py"
+    link.symlink_to(ROOT / "app.py")
+    for command in (["-I", "app.py"], [str(link)], ["-I", str(link)]):
+        with subprocess.Popen(
+            [sys.executable, *command, "--port", "0", "--quiet"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout
+            url = process.stdout.readline().split()[-1]
+            assert call(url, "/openapi.json").json["openapi"] == "3.1.0"
+            process.terminate()
+
+
+def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    os.mkfifo(seed)
+    with subprocess.Popen(
+        [sys.executable, "app.py", "--seed", str(seed)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as process:
+        with seed.open("w"):  # returns when the program reads
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 130
+        assert process.stderr
+        assert process.stderr.read().strip() == ""
+
+
+def test_a_long_integer_of_a_seed_stays_what_it_is(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    document = f'{{"projects": [{{"name": "a", "long": {4000 * "7"}}}]}}'
+    seed.write_text(document)
+    env = {"PYTHONINTMAXSTRDIGITS": "640"}
+    with program("--seed", str(seed), env=env) as (_, url):
+        assert (4000 * b"7") in call(url, "/v1/projects").data
+        reset = call(url, "/_stub/reset", body=document.replace("7", "8").encode())
+        assert reset.status_code == 204
+        assert (4000 * b"8") in call(url, "/v1/projects").data

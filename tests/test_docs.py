@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.conftest import ROOT, environment, program
-from tests.test_pact import write_pact
+from tests.stub.test_pact import write_pact
 
 URL = "http://127.0.0.1:8080"
 PYTHON = ".venv/bin/python "

@@ -6,8 +6,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import client_of, unchanged
-from tests.contract import assert_problem
+from tests.conftest import client_of, control_client_of, unchanged
+from tests.contract import assert_invalid, assert_problem
 
 pytestmark = pytest.mark.usefixtures("both_speeds")
 
@@ -29,8 +29,11 @@ pytestmark = pytest.mark.usefixtures("both_speeds")
         "/v1/deployments/",
         "/v1/deployments/dpl_failed/",
         "/v1/deployments//dpl_failed",
-        "/v1/deployments/dpl%2Ffailed",
-        "/v1/deployments/%2F",
+        "/v1%2Fprojects",
+        "/v1/projects%2f",
+        "/v1/deployments%2Fdpl_failed",
+        "/_stub%2Fhealth",
+        "/%2Fopenapi.json",
         "/v1/../v1/projects",
         "/v1/projects%00",
         "/v1/projects%20",
@@ -91,3 +94,29 @@ def test_an_unexpected_exception_is_500_and_logged_without_the_token(
     assert "secret" not in response.text
     assert "RuntimeError: ***: a secret of the store" in caplog.text
     assert "dev-token" not in caplog.text
+
+
+def test_an_encoded_slash_is_part_of_an_id(client: FlaskClient, stub: FlaskClient) -> None:
+    for path in ("dpl%2Ffailed", "%2F", "a%2fb%20c%25", "%2F..%2Fprojects"):
+        response = client.get(f"/v1/deployments/{path}")
+        assert_problem(response, 404, "deployment_not_found")
+        response = client.post(f"/v1/deployments/{path}")
+        assert_problem(response, 405, "method_not_allowed")
+    assert client.get("/v1/%64eployments/dpl%5Ffailed?a=%2F").json["status"] == "failed"
+    response = stub.put("/_stub/deployments/a%2Fb", json={"status": "failed"})
+    (error,) = assert_invalid(response, "")
+    assert "has no place at this path" in error["detail"]
+
+
+@pytest.mark.parametrize("path", ["/v1%2Fprojects", "/_stub%2Fhealth", "/%2Fopenapi.json"])
+def test_the_token_is_checked_for_the_path_as_it_was_sent(
+    anonymous: FlaskClient, path: str
+) -> None:
+    assert_problem(anonymous.get(path), 401, "token_missing")
+
+
+def test_an_unknown_path_names_the_contract_that_lists_the_known_ones(stub: FlaskClient) -> None:
+    for path, contract in (("/_stub/nope", " /_stub/openapi.json "), ("/v1/x", " /openapi.json ")):
+        assert contract in assert_problem(stub.get(path), 404, "not_found")["detail"]
+    plain = control_client_of(create_app(stub_options=None))
+    assert " /openapi.json " in assert_problem(plain.get("/_stub/nope"), 404, "not_found")["detail"]

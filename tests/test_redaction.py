@@ -173,3 +173,14 @@ def test_masking_takes_linear_time(stub: FlaskClient, stray: str) -> None:
     stub.post("/v1/projects", data="bearer" + stray, headers={"Authorization": f"Bearer {words}"})
     stub.post("/v1/projects", data=10 * ("bearer" + stray))
     assert len(entries(stub)) == 2
+
+
+def test_pointers_and_the_words_of_the_service_are_not_masked() -> None:
+    for token in ("test", "token", "name", "Bearer"):
+        client = create_app(tokens=[token], strict=True).test_client()
+        header = {"Authorization": f"Bearer {token}"}
+        response = client.post("/v1/projects", json={"name": "a", "contest": 1}, headers=header)
+        assert response.json["errors"][0]["pointer"] == "/contest"
+        response = client.get("/v1/projects", headers={"Authorization": "Bearer x"})
+        assert "`Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer" in response.json["detail"]
+        assert "***" not in response.text

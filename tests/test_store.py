@@ -1,111 +1,24 @@
 """The contract of a `Store`, which every implementation passes."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
-from datetime import datetime, timedelta
-from threading import Lock
-from typing import Any
 
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from store import (
     Deployment,
     MemoryStore,
     NameTaken,
-    Project,
-    ProjectList,
+    Records,
     Stage,
     Store,
     StoreFull,
-    Timeline,
     UnknownProject,
     running,
-    unused_id,
 )
 from tests.conftest import START, Clock, counting_ids
-
-
-class PlainStore:
-    """Another implementation, and the model: two lists that are searched from end to end."""
-
-    def __init__(
-        self,
-        *,
-        clock: Callable[[], datetime],
-        new_id: Callable[[str], str],
-        max_projects: int = 100_000,
-    ) -> None:
-        self.now = clock
-        self._new_id = new_id
-        self._max_projects = max_projects
-        self._lock = Lock()
-        self._projects: list[Project] = []
-        self._deployments: list[Deployment] = []
-
-    def list_projects(self) -> ProjectList:
-        with self._lock:
-            return ProjectList(self._projects)
-
-    def create_project(self, name: str, sent: str) -> Project:
-        with self._lock:
-            if any(project.name == name for project in self._projects):
-                raise NameTaken
-            if len(self._projects) >= self._max_projects:
-                raise StoreFull
-            project_id = unused_id(self._new_id, "prj", [each.id for each in self._projects])
-            deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
-            project = Project(project_id, name, self.now(), deployment_id, sent)
-            self._projects.append(project)
-            self._deployments.append(
-                Deployment(deployment_id, project_id, project.created_at, running(2.0))
-            )
-            return project
-
-    def get_deployment(self, deployment_id: str) -> Deployment | None:
-        with self._lock:
-            return next((each for each in self._deployments if each.id == deployment_id), None)
-
-    def reset(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        with self._lock:
-            self._projects = list(projects)
-            self._deployments = list(deployments)
-
-    def add(self, projects: Iterable[Project], deployments: Iterable[Deployment]) -> None:
-        with self._lock:
-            together = list(self._projects)
-            for project in projects:
-                if not any(each.id == project.id or each.name == project.name for each in together):
-                    together.append(project)
-            if len(self._projects) < len(together) > self._max_projects:
-                raise StoreFull
-            self._projects = sorted(together, key=lambda each: each.created_at)
-            held = [each.id for each in self._deployments]
-            self._deployments += [each for each in deployments if each.id not in held]
-
-    def remove_projects(self) -> None:
-        with self._lock:
-            self._projects = []
-            self._deployments = [each for each in self._deployments if not each.project_id]
-
-    def put_deployment(
-        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
-    ) -> tuple[Deployment, bool]:
-        with self._lock:
-            if project_id not in (None, *(each.id for each in self._projects)):
-                raise UnknownProject
-            self._projects = [
-                replace(each, latest_deployment_id=deployment_id) if each.id == project_id else each
-                for each in self._projects
-            ]
-            others = [each for each in self._deployments if each.id != deployment_id]
-            is_new = len(others) == len(self._deployments)
-            deployment = Deployment(deployment_id, project_id, self.now(), timeline)
-            self._deployments = [*others, deployment]
-            return deployment, is_new
-
+from tests.test_store_model import PlainStore, project_and_deployment, records_of
 
 IMPLEMENTATIONS: list[Callable[..., Store]] = [MemoryStore, PlainStore]
 
@@ -114,13 +27,6 @@ IMPLEMENTATIONS: list[Callable[..., Store]] = [MemoryStore, PlainStore]
 def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
     made: Store = request.param(clock=clock, new_id=counting_ids(), max_projects=3)
     return made
-
-
-def project_and_deployment(number: int) -> tuple[Project, Deployment]:
-    deployment = Deployment(f"d{number}", f"p{number}", START, (Stage("failed"),))
-    sent = f'{{"name": "n{number}"}}'
-    created_at = START - timedelta(days=number // 3)
-    return Project(f"p{number}", f"n{number}", created_at, deployment.id, sent), deployment
 
 
 def test_a_new_store_is_empty(store: Store) -> None:
@@ -151,7 +57,7 @@ def test_a_list_is_a_snapshot(store: Store) -> None:
 
 def test_records_cannot_be_changed(store: Store) -> None:
     project, deployment = project_and_deployment(1)
-    store.reset([project], [deployment])
+    store.reset(Records((project,), (deployment,)))
     for record in (*store.list_projects(), deployment, deployment.timeline[0]):
         with pytest.raises(FrozenInstanceError):
             setattr(record, fields(record)[0].name, "other")
@@ -181,7 +87,7 @@ def test_a_list_is_written_in_full_after_each_change(store: Store) -> None:
 
 def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clock: Clock) -> None:
     project, deployment = project_and_deployment(1)
-    store.reset([project], [deployment])
+    store.reset(Records((project,), (deployment,)))
     before = store.list_projects()
     clock.advance(5)
     made, is_new = store.put_deployment("d2", (Stage("queued"),), "p1")
@@ -192,7 +98,7 @@ def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clo
     assert b'"d2"' in changed.representation
     assert before[0].latest_deployment_id == "d1"
     assert store.put_deployment("d2", (Stage("failed"),)) == (
-        Deployment("d2", None, clock(), (Stage("failed"),)),
+        Deployment("d2", "p1", clock(), (Stage("failed"),)),
         False,
     )
     with pytest.raises(UnknownProject):
@@ -202,32 +108,87 @@ def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clo
 
 def test_add_keeps_existing_records(store: Store) -> None:
     (one, one_d), (two, two_d) = project_and_deployment(1), project_and_deployment(2)
-    store.reset([one], [one_d])
-    same_name = replace(two, name=one.name)
-    store.add(
-        [same_name, replace(one, name="other"), two], [replace(one_d, project_id=None), two_d]
-    )
+    store.reset(records_of(1))
+    same_name = replace(two, id="p9", name=one.name)
+    projects = (same_name, replace(one, name="other"), two)
+    store.add(Records(projects, (replace(one_d, project_id=None), two_d)))
     assert store.list_projects() == (one, two)
     assert store.get_deployment("d1") == one_d
     assert store.get_deployment("d2") == two_d
 
 
+def test_a_project_whose_deployment_id_is_in_use_gets_another_deployment(store: Store) -> None:
+    store.reset(records_of(1))
+    two, _ = project_and_deployment(2)
+    store.add(Records((replace(two, latest_deployment_id="d1"),)))
+    (latest,) = (each.latest_deployment_id for each in store.list_projects() if each.id == "p2")
+    (one, other) = store.get_deployment("d1"), store.get_deployment(latest)
+    assert one is not None
+    assert other is not None
+    assert (one.project_id, other.project_id) == ("p1", "p2")
+
+
+def test_a_project_that_loses_its_latest_deployment_gets_another(store: Store) -> None:
+    store.reset(records_of(1, 2))
+    store.put_deployment("d1", (Stage("failed"),), "p2")
+    latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
+    assert latest["p2"] == "d1"
+    deployment = store.get_deployment(latest["p1"])
+    assert deployment is not None
+    assert deployment.project_id == "p1"
+
+
+def test_deployments_of_no_project_have_a_bound(store: Store) -> None:
+    store.reset(records_of(1))
+    for number in range(3):
+        store.put_deployment(f"x{number}", (Stage("failed"),))
+    with pytest.raises(StoreFull):
+        store.put_deployment("x3", (Stage("failed"),))
+    assert store.get_deployment("x3") is None
+    assert store.put_deployment("x2", (Stage("queued"),))[1] is False
+    assert store.create_project("a", '{"name": "a"}').name == "a"
+
+
+def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:
+    store.create_project("a", '{"name": "a"}')
+    assert len(store.list_projects().representation) > 0
+    clock.advance(-3600)
+    store.create_project("b", '{"name": "b"}')
+    clock.advance(0.0004)  # within the same millisecond
+    store.create_project("c", '{"name": "c"}')
+    clock.advance(-0.0002)
+    assert [project.name for project in store.list_projects()] == ["b", "c", "a"]
+    listed = json.loads(store.list_projects().representation)["projects"]
+    assert [project["name"] for project in listed] == ["b", "c", "a"]
+
+
+def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
+    records = records_of(1, 2)
+    one, other = (MemoryStore(clock, counting_ids()) for _ in range(2))
+    one.reset(records)
+    other.reset(records)
+    assert one.list_projects() is other.list_projects()
+    one.create_project("a", '{"name": "a"}')
+    one.put_deployment("d1", (Stage("queued"),))
+    one.remove_projects()
+    assert other.list_projects() == records.projects
+    assert other.get_deployment("d1") == records.deployments[0]
+
+
 def test_added_projects_are_listed_by_age(store: Store) -> None:
     for number in (0, 3, 1):
-        project, deployment = project_and_deployment(number)
-        store.add([project], [deployment])
+        store.add(records_of(number))
     assert [project.id for project in store.list_projects()] == ["p3", "p0", "p1"]
 
 
 def test_add_adds_all_or_none(store: Store) -> None:
     store.create_project("a", '{"name": "a"}')
-    records = [project_and_deployment(number) for number in range(3)]
     with pytest.raises(StoreFull):
-        store.add(*zip(*records, strict=True))
+        store.add(records_of(0, 1, 2))
     assert [project.name for project in store.list_projects()] == ["a"]
     assert store.get_deployment("d0") is None
-    store.add(*zip(*records[:2], strict=True))
-    store.add(*zip(*records[:2], strict=True))
+    store.add(records_of(0, 1))
+    store.add(records_of(0, 1))
     assert len(store.list_projects()) == 3
 
 
@@ -261,14 +222,14 @@ def test_a_create_that_fails_changes_nothing(store: Store) -> None:
 def test_reset_replaces_everything(store: Store) -> None:
     old = store.create_project("a", '{"name": "a"}')
     project, deployment = project_and_deployment(1)
-    store.reset([project], [deployment])
+    store.reset(Records((project,), (deployment,)))
     assert store.list_projects() == (project,)
     assert store.get_deployment("d1") == deployment
     assert store.get_deployment(old.latest_deployment_id) is None
     store.create_project("a", '{"name": "a"}')
     with pytest.raises(NameTaken):
         store.create_project("n1", '{"name": "n1"}')
-    store.reset((), ())
+    store.reset(Records())
     assert store.list_projects() == ()
 
 
@@ -283,75 +244,13 @@ def test_a_status_depends_on_the_age_alone(clock: Clock) -> None:
     assert deployment.status(START) == "b"
 
 
-def outcome(act: Callable[[Store], Any], store: Store) -> Any:
-    try:
-        return act(store)
-    except (NameTaken, StoreFull, UnknownProject) as error:
-        return type(error)
-
-
-class AgainstTheModel(RuleBasedStateMachine):
-    """MemoryStore behaves as the model does with the same clock and ids."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = Clock()
-        self.store = MemoryStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
-        self.model = PlainStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
-        self.ids = ["dpl_1"]
-
-    def both(self, act: Callable[[Store], Any]) -> Any:
-        result, expected = outcome(act, self.store), outcome(act, self.model)
-        assert result == expected
-        return result
-
-    @rule(name=st.sampled_from("abcdef"))
-    def create(self, name: str) -> None:
-        made = self.both(lambda store: store.create_project(name, f'{{"name": "{name}"}}'))
-        if isinstance(made, Project):
-            self.ids.append(made.latest_deployment_id)
-
-    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=3))
-    def add(self, numbers: list[int]) -> None:
-        records = [project_and_deployment(number) for number in numbers]
-        self.ids += [deployment.id for _, deployment in records]
-        self.both(lambda store: store.add(*(zip(*records, strict=True) if records else ((), ()))))
-
-    @rule()
-    def remove_projects(self) -> None:
-        self.both(lambda store: store.remove_projects())
-
-    @rule(number=st.integers(0, 3), project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]))
-    def put(self, number: int, project_id: str | None) -> None:
-        timeline = (Stage("failed"),)
-        self.both(lambda store: store.put_deployment(f"d{number}", timeline, project_id))
-
-    @rule(data=st.data())
-    def get(self, data: st.DataObject) -> None:
-        deployment_id = data.draw(st.sampled_from(self.ids))
-        self.both(lambda store: store.get_deployment(deployment_id))
-
-    @rule(seconds=st.floats(0, 5))
-    def wait(self, seconds: float) -> None:
-        self.clock.advance(seconds)
-
-    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=4))
-    def reset(self, numbers: list[int]) -> None:
-        records = [project_and_deployment(number) for number in numbers]
-        self.ids += [deployment.id for _, deployment in records]
-        self.both(lambda store: store.reset(*(zip(*records, strict=True) if records else ((), ()))))
-
-    @invariant()
-    def lists_agree(self) -> None:
-        self.both(lambda store: store.list_projects())
-        self.both(lambda store: store.list_projects().representation)
-
-    @invariant()
-    def deployments_agree(self) -> None:
-        for project in self.store.list_projects():
-            deployment = self.store.get_deployment(project.latest_deployment_id)
-            assert deployment is not None
-            assert deployment == self.model.get_deployment(deployment.id)
-
-
-TestAgainstTheModel = AgainstTheModel.TestCase
+@pytest.mark.parametrize(
+    ("seconds", "age"), [([0.1, 0.2], 0.3), ([0.7, 0.1], 0.8), (10 * [0.1], 1.0), ([1.1, 2.2], 3.3)]
+)
+def test_the_seconds_of_stages_add_up(clock: Clock, seconds: list[float], age: float) -> None:
+    timeline = (*(Stage("running", each) for each in seconds), Stage("over"))
+    deployment = Deployment("d1", None, clock(), timeline)
+    clock.advance(age - 0.000001)
+    assert deployment.status(clock()) == "running"
+    clock.advance(0.000001)
+    assert deployment.status(clock()) == "over"

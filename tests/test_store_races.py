@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from store import Deployment, MemoryStore, Project, Stage, Store
+from store import MemoryStore, Project, Records, Stage, Store
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
 from tests.test_store import IMPLEMENTATIONS
 
@@ -81,7 +81,7 @@ def race_resets_with_creates(store: Store, app: Flask) -> None:
 
         def reset(after: float = milliseconds / 1000) -> None:
             time.sleep(after)
-            store.reset((), ())
+            store.reset(Records())
 
         results = in_parallel([reset, *(partial(create, app, name) for name in "ab")])
         assert results == [None, 201, 201]
@@ -90,7 +90,7 @@ def race_resets_with_creates(store: Store, app: Flask) -> None:
         for name in {*"ab"} - {project.name for project in store.list_projects()}:
             assert create(app, name) == 201
         assert {project.name for project in store.list_projects()} == {*"ab"}
-        store.reset((), ())
+        store.reset(Records())
 
 
 def race_to_put_one_deployment(store: Store, app: Flask) -> None:
@@ -99,12 +99,12 @@ def race_to_put_one_deployment(store: Store, app: Flask) -> None:
 
 
 def race_to_add_projects(store: Store, app: Flask) -> None:
-    def add(name: str) -> None:
-        deployment = Deployment(f"d{name}", SlowId(name), START, (Stage("failed"),))
-        store.add([Project(SlowId(name), name, START, deployment.id, "{}")], [deployment])
+    def add(number: str) -> None:
+        project = Project(SlowId(number), "one name", START, f"d{number}", "{}")
+        store.add(Records((project,)))
 
-    in_parallel([partial(add, name) for name in "abcdefgh"])
-    assert len(store.list_projects()) == 8
+    in_parallel([partial(add, number) for number in "abcdefgh"])
+    assert len(store.list_projects()) == 1
 
 
 RACES = [

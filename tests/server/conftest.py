@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask import Flask, Response, jsonify, request
 
-from server import Options, create_server
+from server import Options, Server, create_server
 from tests.wire import SECRET, Connection, get, post
 
 AUTHORIZATION = f"Authorization: Bearer {SECRET}"
@@ -70,16 +70,23 @@ def make_app(gate: Gate) -> Flask:
 
 
 @contextmanager
-def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[int]:
-    """A live server in a thread; its port."""
+def running(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Server]:
+    """A server that runs in a thread."""
     server = create_server(app, host, 0, Options(**options))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        yield server.effective_port
+        yield server
     finally:
         server.close()
         thread.join()
+
+
+@contextmanager
+def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[int]:
+    """The port of such a server."""
+    with running(app, host, **options) as server:
+        yield server.effective_port
 
 
 @pytest.fixture

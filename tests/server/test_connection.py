@@ -127,3 +127,18 @@ def test_urgent_data_closes_the_connection_and_is_not_logged(
         client.sock.send(b"x", socket.MSG_OOB)
         assert client.closed()
     assert not caplog.records
+
+
+def test_a_jump_of_the_wall_clock_closes_no_idle_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wall_clock = time.time
+    with serving(make_app(Gate()), deadline=0.1) as port, Connection(port) as idle:
+        idle.send(get())
+        assert idle.reply().status_code == 200
+        monkeypatch.setattr(time, "time", lambda: wall_clock() + 10 * 3600)
+        with Connection(port) as late:
+            late.send(b"GET /")
+            assert late.closed()  # the overdue connections have been closed by now
+        idle.send(get())
+        assert idle.reply().status_code == 200

@@ -1,11 +1,9 @@
 """The thread pools."""
 
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
-from tests.server.conftest import AUTHORIZATION, Gate, serving
+from tests.server.conftest import AUTHORIZATION, Gate
 from tests.wire import Connection, get
 
 
@@ -21,21 +19,6 @@ def test_slow_requests_do_not_block_the_next(port: int, gate: Gate) -> None:
             assert client.reply().status_code == 200
         gate.open.set()
         assert all(client.reply().data == b"late" for client in slow)
-
-
-def test_warm_threads_are_reused() -> None:
-    served: set[int] = set()
-
-    def note(environ: Any, start_response: Any) -> list[bytes]:
-        served.add(threading.get_ident())
-        start_response("200 OK", [("Content-Length", "0")])
-        return [b""]
-
-    with serving(note, threads=16) as port, Connection(port) as client:
-        for _ in range(48):
-            client.send(get())
-            client.reply()
-    assert len(served) < 8
 
 
 def test_slow_requests_do_not_block_control_routes(serve: Callable[..., int], gate: Gate) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -223,3 +224,28 @@ def test_an_upgrade_is_ignored(port: int, protocol: str) -> None:
         assert (reply.version, reply.status_code, reply.json["path"]) == ("HTTP/1.1", 200, "/1")
         assert "HTTP_UPGRADE" not in reply.json["environ"]
         assert client.reply().json["path"] == "/2"
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("/control/x", 200),
+        ("/%63ontrol/x", 200),
+        ("/control/%2F", 200),
+        ("http://localhost/control/x", 200),
+        ("/control%2Fx", 413),
+        ("/control%2fx", 413),
+        ("/%2Fcontrol/x", 413),
+        ("/x?/control/", 413),
+    ],
+)
+def test_an_encoded_slash_does_not_make_a_control_route(
+    serve: Callable[..., int], target: str, status: int
+) -> None:
+    too_long = 2 * 1024 * 1024  # for a route of the app
+    fields = ["Host: localhost", "Authorization: x", f"Content-Length: {too_long}"]
+    with Connection(serve(control_prefix="/control/")) as client:
+        client.send(get(target, *fields, method="POST"))
+        with suppress(ConnectionError):
+            client.send(too_long * b"x")
+        assert client.reply().status_code == status

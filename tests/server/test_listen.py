@@ -2,11 +2,13 @@
 
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
-from server import create_server
-from tests.server.conftest import Gate, make_app
+from server import ListenError, create_server
+from tests.contract import assert_problem
+from tests.server.conftest import Gate, make_app, serving
 from tests.wire import Connection, get
 
 
@@ -41,3 +43,26 @@ def test_the_error_for_an_unusable_host_is_one_line(host: str) -> None:
 def test_a_port_out_of_range_is_an_error(number: int) -> None:
     with pytest.raises(ValueError, match=f"^port {number} is not between 0 and 65535$"):
         create_server(make_app(Gate()), "127.0.0.1", number)
+
+
+IPV6_SPELLINGS = ["0:0:0:0:0:0:0:1", "0:0::1"] if ipv6() else []
+
+
+@pytest.mark.parametrize("host", ["127.1", "0x7F.1", "2130706433", *IPV6_SPELLINGS])
+def test_the_host_that_is_listened_on_is_trusted_as_it_was_given(host: str) -> None:
+    name = f"[{host}]" if ":" in host else host
+    address = "::1" if ":" in host else "127.0.0.1"
+    with serving(make_app(Gate()), host) as port, ExitStack() as stack:
+        dotted = [] if ":" in host else [f"{name}.", f"{name}.:80"]
+        for trusted in (name, name.lower(), name.upper(), f"{name}:{port}", *dotted):
+            client = stack.enter_context(Connection(port, address))
+            client.send(get("/", f"Host: {trusted}"))
+            assert client.reply().status_code == 200
+        client = stack.enter_context(Connection(port, address))
+        client.send(get("/", "Host: evil.example"))
+        assert_problem(client.reply(), 400, "host_not_allowed")
+
+
+def test_an_error_of_listening_is_a_class_of_its_own(port: int) -> None:
+    with pytest.raises(ListenError):
+        create_server(make_app(Gate()), "127.0.0.1", port)

@@ -1,5 +1,6 @@
 """The life of a server: many connections, signals, and the drain."""
 
+import errno
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from server import create_server
-from tests.conftest import ROOT
+from tests.conftest import ROOT, environment
 from tests.server.conftest import Gate, make_app, serving
 from tests.wire import Connection, get
 
@@ -261,3 +262,61 @@ def test_a_port_is_free_again_after_a_kill(start: Callable[..., Program]) -> Non
     with Connection(again.port) as client:
         client.send(get("/again"))
         assert client.reply().data == b"/again"
+
+
+# An app whose view takes all file descriptors from the process: poll() fails from then on.
+FAILING = """
+import resource, sys
+import cli
+from flask import Flask
+
+def create_app(**options):
+    app = Flask("failing")
+
+    @app.get("/fail")
+    def fail():
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        return "soon"
+
+    return app
+
+sys.exit(cli.main(create_app))
+"""
+
+
+def test_a_failure_of_the_running_server_says_what_failed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FAILING, "--port", "0", "--quiet"],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        port = int(process.stdout.readline().rpartition(":")[2])
+        with Connection(port) as client:
+            client.send(get("/fail", "Host: localhost"))
+            _, stderr = process.communicate(timeout=10)
+    _, line = stderr.splitlines()
+    assert line == f"error: the server failed: [Errno {errno.EINVAL}] Invalid argument"
+    assert process.returncode == 1
+
+
+def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
+    code = (
+        "import sys, threading, cli\n"
+        "threading.stack_size(1 << 46)\n"
+        "sys.exit(cli.main(lambda **options: None))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--port", "0"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == "error: the server failed: can't start new thread\n"
+    assert (done.returncode, done.stdout) == (1, "")

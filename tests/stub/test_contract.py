@@ -13,8 +13,7 @@ from tests.stub.conftest import entries
     ("method", "path", "authorization", "expected"),
     [
         ("GET", "/v1/projects", "Bearer dev-token", ("listProjects", 200, None, [], [])),
-        ("HEAD", "/v1/projects", "Bearer dev-token",
-         ("listProjects", 200, None, ["listProjects: HEAD"], [])),
+        ("HEAD", "/v1/projects", "Bearer dev-token", ("listProjects", 200, None, [], [])),
         ("GET", "/v1/deployments/x", "Bearer dev-token",
          ("getDeployment", 404, "deployment_not_found", [], [])),
         ("GET", "/v1/deployments/x", "Bearer wrong",

@@ -129,3 +129,31 @@ def test_delayed_requests_do_not_block_the_control_routes() -> None:
         while call(url, "/_stub/faults").json["faults"][0]["remaining"] != 7:
             pass
         assert call(url, "/_stub/reset", body=b"{}").status_code == 204
+
+
+def test_a_pattern_has_at_most_256_characters(stub: FlaskClient) -> None:
+    assert stub.post("/_stub/faults", json={"path": 256 * "*", "status": 503}).status_code == 201
+    response = stub.post("/_stub/faults", json={"path": 257 * "*", "status": 503})
+    assert_invalid(response, "/path")
+
+
+def test_a_fault_may_name_an_operation(stub: FlaskClient) -> None:
+    response = stub.post("/_stub/faults", json={"operation": "getDeployment", "status": 503})
+    assert response.json["operation"] == "getDeployment"
+    for path in ("/v1/projects", "/v1/deployments", "/v1/deployments/a/b"):
+        assert stub.get(path).status_code != 503
+    assert stub.head("/v1/deployments/x").status_code == 503
+    assert stub.get("/v1/deployments/x").status_code == 404
+
+
+def test_an_operation_stands_in_place_of_method_and_path(stub: FlaskClient) -> None:
+    for more, pointer in (
+        ({"operation": "deleteProject"}, "/operation"),
+        ({"operation": None}, "/operation"),
+        ({"operation": ["createProject"]}, "/operation"),
+        ({"operation": "createProject", "method": "POST"}, ""),
+        ({"operation": "createProject", "path": "/v1/*"}, ""),
+    ):
+        response = stub.post("/_stub/faults", json={"status": 503, **more})
+        assert_invalid(response, pointer)
+    assert stub.get("/_stub/faults").json["faults"] == []

@@ -127,3 +127,27 @@ def test_control_routes_and_open_paths_are_not_recorded(app: Flask, stub: FlaskC
         app.test_client().get(path)
     assert entries(stub) == []
     assert coverage(stub)["met"] == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(401, "token_invalid"), (405, "injected_fault"), (409, "name_taken"), (422, "invalid_body"),
+     (500, "internal_error"), (503, "injected_fault"), (507, "store_full")],
+)  # fmt: skip
+def test_a_forced_outcome_says_that_it_was_requested(
+    stub: FlaskClient, status: int, code: str
+) -> None:
+    stub.post("/_stub/faults", json={"status": status})
+    by_fault = stub.post("/v1/projects")
+    by_header = stub.post("/v1/projects", headers={"Prefer": f"code={status}"})
+    for response in (by_fault, by_header):
+        assert response.status_code == status
+        assert "was requested" in response.json["detail"]
+    assert by_header.json["code"] == ("method_not_allowed" if status == 405 else code)
+
+
+def test_a_forced_405_names_the_methods_of_a_known_path_only(stub: FlaskClient) -> None:
+    prefer = {"Prefer": "code=405"}
+    known, unknown = (stub.get(path, headers=prefer) for path in ("/v1/projects", "/v1/x"))
+    assert known.headers["Allow"] == "GET, HEAD, POST"
+    assert "Allow" not in unknown.headers

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from flask.testing import FlaskClient
 
 from tests.conftest import Clock
@@ -42,7 +43,7 @@ def test_the_newest_1000_entries_are_kept_and_the_numbers_continue(stub: FlaskCl
     assert [entry["number"] for entry in found["requests"]] == list(range(6, 1006))
     assert found["requests"][0]["path"] == "/v1/deployments/d5"
     assert stub.delete("/_stub/requests").status_code == 204
-    assert stub.get("/_stub/requests").json == {"requests": [], "dropped": 0}
+    assert stub.get("/_stub/requests").json == {"requests": [], "last": 1005, "dropped": 0}
     stub.get("/v1/projects")
     assert [entry["number"] for entry in entries(stub)] == [1006]
     assert coverage(stub)["operations"]["getDeployment"]["404"] == 1005
@@ -119,3 +120,33 @@ def test_equal_requests_are_recorded_with_their_own_bodies(stub: FlaskClient) ->
         [],
         ["createProject: body member a"],
     ]
+
+
+def test_the_journal_can_be_followed(stub: FlaskClient) -> None:
+    for number in range(1, 8):
+        stub.get(f"/v1/deployments/d{number}")
+
+    def numbers(query: str) -> list[int]:
+        found = stub.get(f"/_stub/requests?{query}").json
+        assert found["last"] == 7
+        return [entry["number"] for entry in found["requests"]]
+
+    assert numbers("after=0&limit=3") == [1, 2, 3]
+    assert numbers("after=3&limit=3") == [4, 5, 6]
+    assert numbers("after=6") == [7]
+    assert numbers("limit=2") == [1, 2]
+    assert numbers("after=7") == numbers("after=999999999999999") == numbers("limit=0") == []
+    assert numbers("after=2&operation=getDeployment&status=404&limit=1") == [3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["after=-1", "after=x", "limit=", "limit=1.5", "after=%D9%A1", "status=1000", "page=1",
+     "after=1234567890123456"],
+)  # fmt: skip
+def test_an_unknown_filter_is_400(stub: FlaskClient, query: str) -> None:
+    response = stub.get(f"/_stub/requests?{query}")
+    assert (
+        "operation, status, after, limit"
+        in assert_problem(response, 400, "unknown_query")["detail"]
+    )

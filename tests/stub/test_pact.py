@@ -11,7 +11,16 @@ from pact import Verifier
 
 from app import create_app
 from stub import Options
-from tests.conftest import BEARER, TOKEN, Clock, control_client_of, counting_ids, program, seed_of
+from tests.conftest import (
+    BEARER,
+    SAMPLE_SEED,
+    TOKEN,
+    Clock,
+    control_client_of,
+    counting_ids,
+    program,
+    seed_of,
+)
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -48,8 +57,7 @@ def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
     assert stub.post(f"/_stub/pact?{query}").json["id"] == "q"
     assert stub.post("/_stub/pact?state=").json == {}
     assert stub.post("/_stub/pact?state=nope&action=teardown").json == {}
-    response = stub.post("/_stub/pact?state=a%20project%20exists&name=")
-    assert_invalid(response, "/params/name")
+    assert stub.post("/_stub/pact?state=a%20project%20exists&name=").json["name"] == "project 4"
 
 
 @pytest.mark.parametrize(
@@ -271,3 +279,44 @@ def test_the_verifier_of_pact_passes_and_fails_as_expected(
         else:
             with pytest.raises(RuntimeError):
                 verifier.verify()
+
+
+def test_a_state_leaves_no_project_with_the_deployment_of_another(app: Flask) -> None:
+    document = {
+        "projects": [{"name": "new", "id": "prj_new"}],
+        "deployments": [{"id": "dpl_succeeded", "project_id": "prj_new", "status": "failed"}],
+    }
+    states = {"new has failed": seed_of(document)}
+    stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=Options(states=states)))
+    values = stub.post("/_stub/pact", json={"state": "new has failed"}).json
+    for project in stub.get("/v1/projects").json["projects"]:
+        path = f"/v1/deployments/{project['latest_deployment_id']}"
+        assert stub.get(path).json["project_id"] == project["id"]
+    assert values["project_id"] == "prj_new"
+    path = f"/v1/deployments/{values['deployment_id']}"
+    assert stub.get(path).json["project_id"] == "prj_new"
+
+
+@pytest.mark.parametrize("params", [{}, {"name": None}, None])
+def test_a_project_without_a_name_gets_one(stub: FlaskClient, params: Any) -> None:
+    change = {"state": "a project exists", "params": params}
+    values = [stub.post("/_stub/pact", json=change).json for _ in range(3)]
+    assert len({each["name"] for each in values}) == 3
+    listed = {each["id"]: each["name"] for each in stub.get("/v1/projects").json["projects"]}
+    assert all(listed[each["project_id"]] == each["name"] for each in values)
+
+
+def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient) -> None:
+    project = stub.post("/v1/projects", json={"name": "mine"}).json
+    for params, status in (
+        ({}, "succeeded"),
+        ({"status": "failed"}, "failed"),
+        ({"id": None, "status": None, "project_id": project["id"]}, "succeeded"),
+    ):
+        change = {"state": "a deployment exists", "params": params}
+        values = stub.post("/_stub/pact", json=change).json
+        found = stub.get(f"/v1/deployments/{values['deployment_id']}").json
+        assert (found["status"], values["status"]) == (status, status)
+        assert found["project_id"] == (params.get("project_id"))
+    query = "state=a+deployment+exists"
+    assert stub.post(f"/_stub/pact?{query}").json["status"] == "succeeded"

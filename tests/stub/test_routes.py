@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app import create_app
 from tests.conftest import Clock, client_of, control_client_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import snapshot, status_of
@@ -83,11 +84,10 @@ def invalid_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
          ["/state", "/params", "/action"]),
         ("POST", "/_stub/pact", {"state": "", "action": {}}, ["/action"]),
         ("POST", "/_stub/pact", {"state": "", "action": 0}, ["/action"]),
-        ("POST", "/_stub/pact", {"state": "a project exists"}, ["/params/name"]),
         ("POST", "/_stub/pact", {"state": "a project exists", "params": {"name": 1}},
          ["/params/name"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params": {"status": "X"}},
-         ["/params/id", "/params/status"]),
+         ["/params/status"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
          {"id": "a", "status": "b", "project_id": "nope"}}, ["/params/project_id"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
@@ -145,3 +145,25 @@ def test_a_control_body_is_read_as_strictly_as_any_other(
 @pytest.mark.parametrize("query", ["x=1", "status=abc", "status=", "status=20", "status=-1"])
 def test_an_invalid_filter_is_400(stub: FlaskClient, query: str) -> None:
     assert_problem(stub.get(f"/_stub/requests?{query}"), 400, "unknown_query")
+
+
+def test_a_replaced_deployment_keeps_its_project(stub: FlaskClient) -> None:
+    made = stub.post("/v1/projects", json={"name": "a"}).json
+    path = f"/_stub/deployments/{made['latest_deployment_id']}"
+    assert stub.put(path, json={"status": "failed"}).json["project_id"] == made["id"]
+    (project,) = (
+        each for each in stub.get("/v1/projects").json["projects"] if each["id"] == made["id"]
+    )
+    assert project == made
+
+
+def test_deployments_beside_those_of_projects_have_a_bound() -> None:
+    stub = control_client_of(create_app(max_projects=3))
+    for number in range(3):
+        response = stub.put(f"/_stub/deployments/d{number}", json={"status": "failed"})
+        assert response.status_code == 201
+    response = stub.put("/_stub/deployments/d3", json={"status": "failed"})
+    assert_problem(response, 507, "store_full")
+    assert stub.put("/_stub/deployments/d2", json={"status": "queued"}).status_code == 200
+    params = {"state": "a deployment exists", "params": {"id": "d4", "status": "failed"}}
+    assert_invalid(stub.post("/_stub/pact", json=params), "/params")

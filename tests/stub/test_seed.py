@@ -293,3 +293,35 @@ def test_a_seed_has_at_most_16_mib(stub: FlaskClient) -> None:
 def test_the_sample_is_a_seed_document_like_any_other(clock: Clock) -> None:
     sample = (ROOT / "stub" / "sample.json").read_text("utf-8")
     assert names(seeded(sample, clock)) == SAMPLE_NAMES
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000Z"),
+        ("2016-12-31t23:59:60.5z", "2017-01-01T00:00:00.500Z"),
+        ("2016-12-31T15:59:60-08:00", "2017-01-01T00:00:00.000Z"),
+        ("2017-01-01T05:29:60.250+05:30", "2017-01-01T00:00:00.250Z"),
+    ],
+)
+def test_a_leap_second_is_the_next_second(stub: FlaskClient, given: str, taken: str) -> None:
+    stub.post("/_stub/reset", json={"projects": [{"name": "a", "created_at": given}]})
+    assert stub.get("/v1/projects").json["projects"][0]["created_at"] == taken
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["2016-12-31T12:00:60Z", "2016-12-31T23:58:60Z", "2016-12-31T23:59:60+01:00",
+     "2016-12-31T23:59:61Z", "9999-12-31T23:59:60Z"],
+)  # fmt: skip
+def test_a_leap_second_ends_a_day_in_utc(stub: FlaskClient, given: str) -> None:
+    response = stub.post("/_stub/reset", json={"projects": [{"name": "a", "created_at": given}]})
+    assert_invalid(response, "/projects/0/created_at")
+
+
+def test_a_created_project_stands_before_one_whose_time_lies_ahead(stub: FlaskClient) -> None:
+    ahead = {"name": "ahead", "created_at": "2099-01-01T00:00:00Z"}
+    stub.post("/_stub/reset", json={"projects": [ahead]})
+    for name in ("one", "two"):
+        stub.post("/v1/projects", json={"name": name})
+    assert names(stub) == ["one", "two", "ahead"]

@@ -9,9 +9,17 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, in_parallel, names
+from tests.conftest import (
+    SAMPLE_NAMES,
+    Clock,
+    client_of,
+    control_client_of,
+    in_parallel,
+    names,
+    seed_of,
+)
 from tests.contract import assert_invalid, assert_problem
-from tests.stub.conftest import snapshot, status_of
+from tests.stub.conftest import entries, snapshot, status_of
 
 
 def test_a_world_begins_as_the_sample_and_is_its_own(
@@ -30,11 +38,11 @@ def test_a_world_begins_as_the_sample_and_is_its_own(
 
 
 def test_tokens_share_the_world_of_a_name() -> None:
-    app = create_app(tokens=["one", "two", "two.a"])
+    app = create_app(tokens=["one", "two", "three.a"])
     control_client_of(app, "one.x").post("/v1/projects", json={"name": "mine"})
     assert names(control_client_of(app, "two.x")) == ["mine"]
-    assert names(control_client_of(app, "two.a.x")) == ["mine"]
-    assert names(control_client_of(app, "two.a")) == []
+    assert names(control_client_of(app, "three.a.x")) == ["mine"]
+    assert names(control_client_of(app, "three.a")) == []
 
 
 @pytest.mark.parametrize(
@@ -81,8 +89,13 @@ def test_an_invalid_control_request_makes_no_world(world: Callable[[str], FlaskC
     assert_problem(unknown, 404, "not_found")
     for method, path, document, pointer in [
         ("PUT", "deployments/x", {"status": 1}, "/status"),
-        ("POST", "pact", {"state": "a project exists"}, "/params/name"),
-        ("POST", "pact", {"state": "a deployment exists", "params": {"id": "x"}}, "/params/status"),
+        ("POST", "pact", {"state": "a project exists", "params": {"name": 1}}, "/params/name"),
+        (
+            "POST",
+            "pact",
+            {"state": "a deployment exists", "params": {"status": 1}},
+            "/params/status",
+        ),
         ("POST", "clock", {"advance": -1}, "/advance"),
         ("POST", "faults", {}, ""),
         ("PUT", "grease", {}, "/axes"),
@@ -102,7 +115,7 @@ def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) 
     response = stub.post("/_stub/reset")
     assert (response.status_code, response.data) == (204, b"")
     assert "Content-Type" not in response.headers
-    assert stub.get("/_stub/requests").json == {"requests": [], "dropped": 0}
+    assert stub.get("/_stub/requests").json == {"requests": [], "last": 0, "dropped": 0}
     assert stub.get("/_stub/coverage").json["met"] == 0
     assert snapshot(stub) == before
     created = stub.post("/v1/projects", json={"name": "a"}).json
@@ -168,3 +181,49 @@ def test_a_clock_is_advanced_by_at_most_ten_years(stub: FlaskClient) -> None:
     assert_invalid(response, "/x", "/advance")
     response = stub.post("/_stub/clock", json={"advance": 0})
     assert response.json == {"now": "2036-11-21T10:00:00.000Z"}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "bearer dev-token.job",
+        "Bearer  dev-token.job",
+        "Bearer\tdev-token.job",
+        "Bearer dev-token.job, again",
+        "Bearer: dev-token.job",
+        'Bearer token="dev-token.job"',
+        "Token dev-token.job",
+        "dev-token.job",
+    ],
+)
+def test_a_malformed_header_counts_in_the_world_that_it_names(app: Flask, header: str) -> None:
+    assert client_of(app, header).get("/v1/projects").status_code == 401
+    for token, count in (("dev-token", 0), ("dev-token.job", 1)):
+        assert len(entries(control_client_of(app, token))) == count
+
+
+def test_a_malformed_header_counts_in_the_main_world_when_there_is_no_room(app: Flask) -> None:
+    for number in range(1000):
+        control_client_of(app, f"dev-token.w{number}").get("/v1/projects")
+    for header in ("bearer dev-token.job", "bearer unknown.job", "Bearer dev-token.a/b"):
+        assert client_of(app, header).get("/v1/projects").status_code == 401
+    assert [entry["status"] for entry in entries(control_client_of(app))] == [401, 401, 401]
+
+
+def test_a_moving_deployment_of_the_seed_starts_with_its_world(clock: Clock) -> None:
+    timeline = [{"status": "queued", "seconds": 5}, {"status": "failed"}]
+    document = {"projects": [{"name": "a"}], "deployments": [{"id": "d", "timeline": timeline}]}
+    app = create_app(clock=clock, seed=seed_of(document))
+
+    def seen(token: str) -> list[str]:
+        client = control_client_of(app, token)
+        (project,) = client.get("/v1/projects").json["projects"]
+        ids = ("d", project["latest_deployment_id"])
+        return [client.get(f"/v1/deployments/{each}").json["status"] for each in ids]
+
+    assert seen("dev-token") == ["queued", "queued"]
+    clock.advance(6)
+    assert seen("dev-token") == ["failed", "succeeded"]
+    assert seen("dev-token.new") == ["queued", "queued"]
+    control_client_of(app).post("/_stub/reset")
+    assert seen("dev-token") == ["queued", "queued"]

@@ -1,0 +1,334 @@
+"""Grease is a function of its seed: what POST creates varies alike in every process.
+
+The apps here have random ids, as the program has, unless a test says otherwise.
+"""
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from app import create_app
+from stub import Options
+from stub.seed import SAMPLE, make_seed, read_seed
+from tests.conftest import (
+    ROOT,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    environment,
+)
+from tests.stub.test_grease import AXES
+
+BUT_IDS = tuple(axis for axis in AXES if axis != "ids")
+SEEDS = range(5)
+KNOWN = {"projects", "id", "name", "created_at", "latest_deployment_id", "project_id", "status"}
+KNOWN |= {"type", "title", "detail", "code", "errors", "pointer"}
+SENT = {"note", "of"}
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def greased(axes: tuple[str, ...], grease_seed: int = 7, **options: Any) -> FlaskClient:
+    stub_options = Options(grease=axes, grease_seed=grease_seed)
+    return client_of(create_app(clock=Clock(), stub_options=stub_options, **options))
+
+
+def session(client: FlaskClient) -> list[TestResponse]:
+    """Projects are created, looked at one by one and together, and some requests go wrong."""
+    responses = []
+    for name in ("shop", "blog", "wiki", "news"):
+        created = client.post("/v1/projects", json={"name": name, "note": "a note", "of": [1]})
+        path = f"/v1/deployments/{json.loads(created.data)['latest_deployment_id']}"
+        responses += [created, client.get(path), client.put(path)]
+    return [
+        *responses,
+        client.get("/v1/projects"),
+        client.head("/v1/projects"),
+        client.post("/v1/projects", json={"name": "shop"}),
+        client.get("/v1/deployments/nothing"),
+    ]
+
+
+def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+    return response.status_code, list(response.headers), response.data
+
+
+def objects(document: Any) -> list[dict[str, Any]]:
+    """The objects that the service describes: the document and its records, by name or id."""
+    if not isinstance(document, dict):
+        return []
+    records = sorted(document.get("projects", ()), key=lambda record: record["name"])
+    return [document, *records]
+
+
+def spellings(response: TestResponse) -> dict[str, str]:
+    """The strings in a response, and how each is spelled."""
+    return {json.loads(token): token for token in STRING.findall(response.text)}
+
+
+LOOKS: dict[str, Callable[[TestResponse, list[dict[str, Any]]], Any]] = {
+    "members": lambda _, found: [
+        {name: value for name, value in each.items() if name not in KNOWN | SENT} for each in found
+    ],
+    "member-order": lambda _, found: [[name for name in each if name in KNOWN] for each in found],
+    "json-text": lambda response, _: [
+        re.split(r"\S", response.text)[0],
+        *(spellings(response).get(known) for known in sorted(KNOWN)),
+    ],
+    "headers": lambda response, _: [pair for pair in response.headers if pair[0][:2] == "X-"],
+    "ids": lambda _, found: [
+        [each.get(name) for name in ("id", "project_id", "latest_deployment_id")] for each in found
+    ],
+    "times": lambda _, found: [each.get("created_at") for each in found],
+    "list-order": lambda _, found: [each["name"] for each in found[0].get("projects", ())],
+    "status-values": lambda _, found: [each.get("status") for each in found],
+    "success-code": lambda response, _: response.status_code,
+    "error-text": lambda _, found: [(each.get("title"), each.get("detail")) for each in found],
+    "media-type": lambda response, _: response.headers["Content-Type"],
+}
+
+
+def look(axis: str, responses: list[TestResponse]) -> list[Any]:
+    """What the axis varies in each response."""
+    return [LOOKS[axis](each, objects(json.loads(each.data or "{}"))) for each in responses]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_apps_with_random_ids_respond_alike_to_the_byte(seed: int) -> None:
+    first, second = session(greased(AXES, seed)), session(greased(AXES, seed))
+    assert [wire(each) for each in first] == [wire(each) for each in second]
+
+
+def test_another_seed_varies_otherwise() -> None:
+    for axis in AXES:
+        seen = [look(axis, session(greased(AXES, seed))) for seed in SEEDS]
+        assert axis == "success-code" or any(each != seen[0] for each in seen), axis
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_an_axis_varies_alike_alone_and_among_others(axis: str) -> None:
+    for seed in SEEDS:
+        alone = look(axis, session(greased((axis,), seed)))
+        assert alone != look(axis, session(greased((), seed)))
+        assert alone == look(axis, session(greased(AXES, seed)))
+        others = tuple(other for other in BUT_IDS if other != axis)
+        for half in (others[::2], others[1::2]):
+            assert alone == look(axis, session(greased((*half, axis), seed)))
+
+
+def test_the_spelling_of_an_id_does_not_depend_on_its_letters() -> None:
+    def escapes(client: FlaskClient) -> list[list[int]]:
+        return [
+            [token.find("\\u") for token in STRING.findall(each.text)] for each in session(client)
+        ]
+
+    assert escapes(greased(("json-text",))) == escapes(greased(("json-text",)))
+
+
+@pytest.mark.parametrize("axes", [AXES, BUT_IDS], ids=["with ids", "without ids"])
+@pytest.mark.parametrize("axis", BUT_IDS)
+def test_halving_the_axes_finds_the_one_that_breaks_a_client(
+    axis: str, axes: tuple[str, ...]
+) -> None:
+    breaking = look(axis, session(greased(axes)))
+    while len(axes) > 1:
+        half = axes[: len(axes) // 2]
+        breaks = look(axis, session(greased(half))) == breaking
+        axes = half if breaks else axes[len(half) :]
+    assert axes == (axis,)
+
+
+def test_what_was_created_without_grease_varies_alike_once_it_is_on() -> None:
+    client = greased(())
+    session(client)
+    control = control_client_of(client.application)
+    control.put("/_stub/grease", json={"axes": list(BUT_IDS), "seed": 7})
+    late = client.get("/v1/projects")
+    early = greased(AXES)
+    session(early)
+    for axis in BUT_IDS:
+        assert look(axis, [late]) == look(axis, [early.get("/v1/projects")]), axis
+
+
+@pytest.mark.parametrize("where", ["start", "reset"])
+def test_the_records_of_a_seed_without_ids_vary_alike(where: str) -> None:
+    document = {"projects": [{"name": "shop"}, {"name": "blog", "id": "mine"}, {"name": "wiki"}]}
+
+    def listed(axes: tuple[str, ...]) -> TestResponse:
+        at_start = where == "start"
+        client = greased(axes, seed=make_seed(document if at_start else {}))
+        if not at_start:
+            control_client_of(client.application).post("/_stub/reset", json=document)
+        client.post("/v1/projects", json={"name": "news"})
+        return client.get("/v1/projects")
+
+    for axis in BUT_IDS:
+        assert look(axis, [listed(BUT_IDS)]) == look(axis, [listed(AXES)]), axis
+    assert wire(listed(AXES)) == wire(listed(AXES))
+
+
+def test_the_order_of_two_projects_does_not_depend_on_a_third() -> None:
+    for seed in SEEDS:
+        client = greased(("list-order",), seed)
+        session(client)
+        (before,) = look("list-order", [client.get("/v1/projects")])
+        client.post("/v1/projects", json={"name": "late"})
+        (after,) = look("list-order", [client.get("/v1/projects")])
+        assert [name for name in after if name != "late"] == before
+
+
+def test_two_processes_vary_alike() -> None:
+    code = (
+        "from tests.stub.test_grease_seed import AXES, greased, session, wire\n"
+        "print([wire(response) for response in session(greased(AXES))])"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=environment({"PYTHONHASHSEED": hash_seed}),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert texts == {f"{[wire(response) for response in session(greased(AXES))]}\n"}
+
+
+# Stub-Grease
+
+
+def test_a_get_that_shows_a_greased_id_says_so_and_changes_nothing_else() -> None:
+    client = greased(("ids",), seed=read_seed(SAMPLE))
+    control = control_client_of(client.application)
+    sent = '{"name": "n\\u0061me", "n": [1.10, -0, 1e2]}'
+    created = client.post("/v1/projects", data=sent, content_type="application/json")
+    project = json.loads(created.data)
+    control.put("/_stub/deployments/mine", json={"status": "failed", "project_id": project["id"]})
+    shows = ["/v1/projects", f"/v1/deployments/{project['latest_deployment_id']}"]
+    shows.append("/v1/deployments/mine")
+    shows_none = ["/v1/deployments/dpl_failed", "/v1/deployments/x"]
+    shows_none.append(f"/v1/deployments/{project['id']}")
+    greased_bodies = [client.get(path).data for path in shows]
+    for path in shows:
+        assert client.get(path).headers["Stub-Grease"] == "seed=7; axes=ids", path
+        assert client.head(path).headers["Stub-Grease"] == "seed=7; axes=ids", path
+    for path in shows_none:
+        assert "Stub-Grease" not in client.get(path).headers, path
+    assert sent[1:-1] in client.get("/v1/projects").text
+    counts = control.get("/_stub/coverage").json["grease"]
+    assert counts["ids"] == 1 + 3 * len(shows) + 1
+    control.put("/_stub/grease", json={"axes": ["success-code"]})
+    assert client.get("/v1/projects").headers["Stub-Grease"] == "seed=7; axes=ids"
+    control.put("/_stub/grease", json={"axes": []})
+    assert [client.get(path).data for path in shows] == greased_bodies
+    assert all("Stub-Grease" not in client.get(path).headers for path in shows)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_stub_grease_stands_on_what_varies_and_on_nothing_else(axis: str) -> None:
+    def responses(axes: tuple[str, ...], seed: int) -> list[TestResponse]:
+        client = greased(axes, seed, new_id=counting_ids())
+        listed = [client.get("/v1/projects")]
+        for name in ("shop", "blog"):
+            client.post("/v1/projects", json={"name": name})
+            listed.append(client.get("/v1/projects"))
+        return [*listed, *session(greased(axes, seed, new_id=counting_ids()))]
+
+    plain = [wire(each) for each in responses((), 0)]
+    for seed in SEEDS:
+        for response, expected in zip(responses((axis,), seed), plain, strict=True):
+            told = response.headers.pop("Stub-Grease", None)
+            if response.request.method != "HEAD":  # its header fields are those of a GET
+                varied = f"seed={seed}; axes={axis}"
+                assert told == (None if wire(response) == expected else varied)
+
+
+# A switch is one step
+
+
+@contextmanager
+def interrupted(interrupt: Callable[[int], None]) -> Iterator[None]:
+    """Call `interrupt` with 0, 1, 2, … before each line of the stub that this thread runs."""
+    lines = 0
+
+    def on_event(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal lines
+        if Path(frame.f_code.co_filename).parent == ROOT / "stub":
+            if event == "line":
+                interrupt(lines)
+                lines += 1
+            return on_event
+        return None
+
+    sys.settrace(on_event)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread, list[Any]]:
+    """Run in another thread, and wait so long at most: it may need what this thread locked."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+    thread.join(seconds)
+    return thread, results
+
+
+def test_nobody_sees_half_a_switch() -> None:
+    client = greased(("members",), 7)
+    control = control_client_of(client.application)
+    before = control.get("/_stub/grease").json
+    after = {"axes": ["times"], "seed": 9}
+    seen: list[Any] = []
+
+    def read(_: int) -> None:
+        seen.extend(in_thread(lambda: control.get("/_stub/grease").json, 5)[1])
+
+    with interrupted(read):
+        response = control.put("/_stub/grease", json=after)
+    assert response.json == after
+    assert len(seen) > 5
+    assert seen[0] == before
+    assert all(each in (before, after) for each in seen)
+
+
+def test_a_switch_without_a_seed_undoes_no_other_switch() -> None:
+    def seed_after_interruption(line: int) -> int | None:
+        """The seed if another switch is sent before this line of a switch, if it is reached."""
+        control = control_client_of(greased((), 7).application)
+        others: list[threading.Thread] = []
+
+        def switch_too(current: int) -> None:
+            if current == line:
+                other = {"axes": ["members"], "seed": 9}
+                others.append(in_thread(lambda: control.put("/_stub/grease", json=other), 0.1)[0])
+
+        with interrupted(switch_too):
+            control.put("/_stub/grease", json={"axes": ["times"]})
+        for each in others:
+            each.join()
+        seed: int = control.get("/_stub/grease").json["seed"]
+        return seed if others else None
+
+    for line in itertools.count():
+        seed = seed_after_interruption(line)
+        if seed is None:
+            break
+        assert seed == 9, line
+    assert line > 5

@@ -1,0 +1,213 @@
+"""A model of a `Store`, and a random walk that compares `MemoryStore` with it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from store import (
+    Deployment,
+    MemoryStore,
+    NameTaken,
+    Project,
+    ProjectList,
+    Records,
+    Stage,
+    Store,
+    StoreFull,
+    Timeline,
+    UnknownProject,
+    milliseconds,
+    running,
+    unused_id,
+)
+from tests.conftest import START, Clock, counting_ids
+
+
+class PlainStore:
+    """Another implementation, and the model: two lists that are searched from end to end."""
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime],
+        new_id: Callable[[str], str],
+        max_projects: int = 100_000,
+    ) -> None:
+        self.now = clock
+        self._new_id = new_id
+        self._max_projects = max_projects
+        self._lock = Lock()
+        self._projects: list[Project] = []
+        self._deployments: list[Deployment] = []
+
+    def list_projects(self) -> ProjectList:
+        with self._lock:
+            return ProjectList(sorted(self._projects, key=lambda each: each.created_at))
+
+    def create_project(self, name: str, sent: str) -> Project:
+        with self._lock:
+            if any(project.name == name for project in self._projects):
+                raise NameTaken
+            if len(self._projects) >= self._max_projects:
+                raise StoreFull
+            project_id = unused_id(self._new_id, "prj", [each.id for each in self._projects])
+            now = milliseconds(self.now())
+            project = Project(project_id, name, now, self._queue(project_id), sent)
+            self._projects.append(project)
+            return project
+
+    def _queue(self, project_id: str) -> str:
+        deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
+        now = milliseconds(self.now())
+        self._deployments.append(Deployment(deployment_id, project_id, now, running(2.0)))
+        return deployment_id
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        with self._lock:
+            return next((each for each in self._deployments if each.id == deployment_id), None)
+
+    def reset(self, records: Records) -> None:
+        with self._lock:
+            now = milliseconds(self.now())
+            self._projects = list(records.projects)
+            self._deployments = [each.started(now) for each in records.deployments]
+
+    def add(self, records: Records) -> None:
+        with self._lock:
+            used = [(each.id, each.name) for each in self._projects]
+            new = [
+                project
+                for project in records.projects
+                if not any(project.id == id_ or project.name == name for id_, name in used)
+            ]
+            if new and len(self._projects) + len(new) > self._max_projects:
+                raise StoreFull
+            known = [each.id for each in self._deployments]
+            for project in new:
+                if project.latest_deployment_id in known:
+                    project = replace(project, latest_deployment_id=self._queue(project.id))
+                self._projects.append(project)
+            owners = [None, *(each.id for each in self._projects)]
+            self._deployments += [
+                each.started(milliseconds(self.now()))
+                for each in records.deployments
+                if each.id not in known and each.project_id in owners
+            ]
+
+    def remove_projects(self) -> None:
+        with self._lock:
+            self._projects = []
+            self._deployments = [each for each in self._deployments if not each.project_id]
+
+    def put_deployment(
+        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        with self._lock:
+            old = next((each for each in self._deployments if each.id == deployment_id), None)
+            others = len(self._deployments) - len(self._projects)
+            if old is None and others >= self._max_projects:
+                raise StoreFull
+            if project_id not in (None, *(each.id for each in self._projects)):
+                raise UnknownProject
+            owner = project_id or (old.project_id if old else None)
+            deployment = Deployment(deployment_id, owner, milliseconds(self.now()), timeline)
+            self._deployments = [each for each in self._deployments if each.id != deployment_id]
+            self._deployments.append(deployment)
+            for index, project in enumerate(self._projects):
+                latest = project.latest_deployment_id
+                if project.id == project_id:
+                    latest = deployment_id
+                elif latest == deployment_id and project.id != owner:
+                    latest = self._queue(project.id)
+                self._projects[index] = replace(project, latest_deployment_id=latest)
+            return deployment, old is None
+
+
+def project_and_deployment(number: int) -> tuple[Project, Deployment]:
+    deployment = Deployment(f"d{number}", f"p{number}", START, (Stage("failed"),))
+    sent = f'{{"name": "n{number}"}}'
+    created_at = START - timedelta(days=number // 3)
+    return Project(f"p{number}", f"n{number}", created_at, deployment.id, sent), deployment
+
+
+def records_of(*numbers: int) -> Records:
+    pairs = [project_and_deployment(number) for number in numbers]
+    return Records(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs))
+
+
+def outcome(act: Callable[[Store], Any], store: Store) -> Any:
+    try:
+        return act(store)
+    except (NameTaken, StoreFull, UnknownProject) as error:
+        return type(error)
+
+
+class AgainstTheModel(RuleBasedStateMachine):
+    """MemoryStore behaves as the model does with the same clock and ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = Clock()
+        self.store = MemoryStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
+        self.model = PlainStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
+        self.ids = ["dpl_1"]
+
+    def both(self, act: Callable[[Store], Any]) -> Any:
+        result, expected = outcome(act, self.store), outcome(act, self.model)
+        assert result == expected
+        return result
+
+    @rule(name=st.sampled_from("abcdef"))
+    def create(self, name: str) -> None:
+        made = self.both(lambda store: store.create_project(name, f'{{"name": "{name}"}}'))
+        if isinstance(made, Project):
+            self.ids.append(made.latest_deployment_id)
+
+    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=3))
+    def add(self, numbers: list[int]) -> None:
+        self.ids += [f"d{number}" for number in numbers]
+        self.both(lambda store: store.add(records_of(*numbers)))
+
+    @rule()
+    def remove_projects(self) -> None:
+        self.both(lambda store: store.remove_projects())
+
+    @rule(number=st.integers(0, 3), project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]))
+    def put(self, number: int, project_id: str | None) -> None:
+        timeline = (Stage("failed"),)
+        self.both(lambda store: store.put_deployment(f"d{number}", timeline, project_id))
+
+    @rule(data=st.data())
+    def get(self, data: st.DataObject) -> None:
+        deployment_id = data.draw(st.sampled_from(self.ids))
+        self.both(lambda store: store.get_deployment(deployment_id))
+
+    @rule(seconds=st.floats(-5, 5))
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=4))
+    def reset(self, numbers: list[int]) -> None:
+        self.ids += [f"d{number}" for number in numbers]
+        self.both(lambda store: store.reset(records_of(*numbers)))
+
+    @invariant()
+    def lists_agree(self) -> None:
+        self.both(lambda store: store.list_projects())
+        self.both(lambda store: store.list_projects().representation)
+
+    @invariant()
+    def deployments_agree(self) -> None:
+        for project in self.store.list_projects():
+            deployment = self.store.get_deployment(project.latest_deployment_id)
+            assert deployment is not None
+            assert deployment.project_id == project.id
+            assert deployment == self.model.get_deployment(deployment.id)
+
+
+TestAgainstTheModel = AgainstTheModel.TestCase
