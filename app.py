@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
+from pkgutil import get_data
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
 
@@ -32,8 +33,6 @@ from store import (
 from strict_json import JSON, read_json
 from stub.seed import EMPTY, Seed, StoreFactory
 from validation import check_project, require_valid
-
-CONTRACT = Path(__file__).resolve().with_name("openapi.json")
 
 v1 = Blueprint("v1", __name__, url_prefix="/v1")
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
@@ -102,7 +101,7 @@ def create_app(
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
     stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
-    contract = CONTRACT.read_bytes()
+    contract = get_data("auth", "openapi.json") or b""  # beside auth.py, also in a zip file
 
     # Flask calls before_request functions in the order of their registration.
     app.before_request(route_raw_path)

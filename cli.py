@@ -1,6 +1,6 @@
 """The command line: reads the options, makes the app with the given factory, and serves it."""
 
-import math
+import json
 import os
 import random
 import sys
@@ -9,6 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -19,8 +20,9 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth
+from command import Command
+from options import OPTIONS, GroupedCommand, variable
 from redaction import Redactor
-from store import MAX_PROJECTS, PACE
 from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
 from terminal import background_stderr
 
@@ -33,160 +35,17 @@ class NotStarted(click.ClickException):
     exit_code = 2
 
 
-def checked_by(check: Callable[[Any], object]) -> Callable[..., Any]:
-    """A click callback for `check`, which raises `ValueError` for an invalid value."""
-
-    def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
-        try:
-            check(value)
-        except ValueError as error:
-            raise click.BadParameter(f"{error}.", context, option) from None
-        return value
-
-    return callback
-
-
-def parse_axes(context: click.Context, option: click.Parameter, value: str | None) -> Any:
-    try:
-        return stub.parse_axes(value) if value is not None else ()
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.", context, option) from None
-
-
-class Integer(click.IntRange):
-    name = "integer"  # click's messages say "integer range"
-
-
-class Number(click.FloatRange):
-    name = "number"
-
-
-def check_finite(seconds: float) -> None:
-    if not math.isfinite(seconds):
-        raise ValueError("give a finite number of seconds")
-
-
-def seconds(name: str, default: float, help_text: str, **more: Any) -> click.Option:
-    """An option for a finite number of seconds."""
-    finite = checked_by(check_finite)
-    more = {"type": Number(0), **more}
-    return click.Option(
-        [name], default=default, show_default=True, callback=finite, help=help_text, **more
-    )
-
-
-def number(
-    name: str, default: int, most: int | None, help_text: str, least: int = 1
-) -> click.Option:
-    kind = Integer(least, most)
-    return click.Option([name], type=kind, default=default, show_default=True, help=help_text)
-
-
-def flag(name: str, help_text: str) -> click.Option:
-    return click.Option([name], is_flag=True, help=help_text)
-
-
-def variable(option: str) -> str:
-    """The environment variable of an option."""
-    return "STUB_" + option.lstrip("-").replace("-", "_").upper()
-
-
-def several(names: list[str], check: Callable[[Any], object], help_text: str) -> click.Option:
-    """A repeatable option; in its environment variable, values are separated by spaces."""
-    return click.Option(
-        names, multiple=True, envvar=variable(names[0]), callback=checked_by(check), help=help_text
-    )
-
-
-def file(names: list[str], help_text: str) -> click.Option:
-    kind = click.Path(path_type=Path)
-    return click.Option(names, envvar=variable(names[0]), type=kind, help=help_text)
-
-
-OPTIONS: dict[str, list[click.Parameter]] = {
-    "Every day": [
-        number("--port", 8080, 65535, "Port to listen on; 0 picks a free one.", least=0),
-        seconds("--pace", PACE, "Seconds that a new deployment is queued, and then building."),
-        flag("--empty", "Start without the sample."),
-        file(["--seed", "seed_file"], "JSON file to start from, not the sample."),
-        several(
-            ["--cors-origin", "cors_origins"],
-            stub.check_origins,
-            "Origin whose pages may call, or *; repeatable.",
-        ),
-        flag("--quiet", "Write no line per request."),
-    ],
-    "In a client team's tests": [
-        flag("--strict", "Reject query parameters and members that are not in the contract."),
-        click.Option(
-            ["--grease"],
-            is_flag=False,
-            flag_value="tier1",
-            metavar="[AXES]",
-            callback=parse_axes,
-            help="Vary what nobody promised: tier1 (the default), all, or AXES with commas.",
-        ),
-        click.Option(
-            ["--grease-seed"],
-            type=Integer(0, stub.MAX_SEED),
-            help="Seed of the variations; random if left out.",
-        ),
-        file(
-            ["--states", "states_file"],
-            "JSON file of Pact provider states: a seed document for each name.",
-        ),
-        flag("--no-stub", "Leave out everything under /_stub, worlds and Prefer."),
-    ],
-    "How to serve": [
-        click.Option(
-            ["--host"], default="127.0.0.1", show_default=True, help="Address to listen on."
-        ),
-        several(
-            ["--token", "tokens"],
-            lambda tokens: BearerAuth(tokens or (DEFAULT_TOKEN,)),
-            f"Valid token, in place of {DEFAULT_TOKEN}; repeatable.",
-        ),
-        several(
-            ["--trusted-host", "trusted_hosts"],
-            server.check_hosts,
-            "Host to serve on loopback besides its own names; repeatable.",
-        ),
-        number("--max-projects", MAX_PROJECTS, None, "Maximum number of projects."),
-        number("--threads", 16, 1000, "Number of requests that run at once."),
-        seconds(
-            "--deadline",
-            30.0,
-            "Seconds in which a request must arrive.",
-            type=Number(0, min_open=True),
-        ),
-        seconds("--grace", 10.0, "Seconds to finish the current requests at the end."),
-    ],
-}
-
-
-class GroupedCommand(click.Command):
-    """Lists its options under the titles of `OPTIONS`."""
-
-    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        grouped = [option for options in OPTIONS.values() for option in options]
-        others = [option for option in self.get_params(context) if option not in grouped]
-        for title, options in {**OPTIONS, "About": others}.items():
-            with formatter.section(title):
-                formatter.write_dl(
-                    [option.get_help_record(context) or ("", "") for option in options]
-                )
-
-
 @click.pass_obj
-def run(create_app: Callable[..., Flask], /, **values: Any) -> None:
+def run(start: tuple[Callable[..., Flask], list[str] | None], /, **values: Any) -> int:
     """A local stand-in for the Project and Deployment Service, for development and tests.
+
+    With a COMMAND it serves until the command ends, whose environment has STUB_URL and STUB_TOKEN,
+    and exits with its status.
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
-    options = SimpleNamespace(**values)
-    options.tokens = options.tokens or (DEFAULT_TOKEN,)
-    if options.grease_seed is None:
-        options.grease_seed = random.randrange(2**32)
+    create_app, words = start
+    options = complete(SimpleNamespace(**values), words)
     check_combinations(options)
     warn_of_unknown_variables()
     if hasattr(sys, "set_int_max_str_digits"):
@@ -194,12 +53,31 @@ def run(create_app: Callable[..., Flask], /, **values: Any) -> None:
     app = make_app(create_app, options)
     try:
         with background_stderr():
-            server.serve(app, options.host, options.port, server_options(options))
-            say(stub.coverage_table(app))
+            server.serve(app, options.host, options.port, server_options(app, options))
+            return report(app, options)
     except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
         raise click.ClickException(f"the server failed: {error}") from None
+    finally:
+        if options.command:
+            options.command.end()
+
+
+def complete(options: SimpleNamespace, words: list[str] | None) -> SimpleNamespace:
+    """The options with the defaults that depend on others, and the command."""
+    options.tokens = options.tokens or (DEFAULT_TOKEN,)
+    if options.grease_seed is None:
+        options.grease_seed = random.randrange(2**32)
+    options.command = None
+    if words is not None:
+        if not words or not words[0]:
+            raise NotStarted("give a command after --.")
+        options.command = Command(words)
+        source = click.get_current_context().get_parameter_source("port")
+        if source is click.core.ParameterSource.DEFAULT:
+            options.port = 0
+    return options
 
 
 command = GroupedCommand(
@@ -207,6 +85,7 @@ command = GroupedCommand(
     params=[option for options in OPTIONS.values() for option in options],
     callback=run,
     help=run.__doc__,
+    options_metavar="[OPTIONS] [-- COMMAND [ARG]...]",
     context_settings={"auto_envvar_prefix": "STUB", "max_content_width": 100},
 )
 command = click.version_option(VERSION, message="%(version)s", allow_from_autoenv=False)(command)
@@ -229,10 +108,14 @@ def check_combinations(options: SimpleNamespace) -> None:
         raise NotStarted(f"--token: {error}.") from None
     if options.empty and options.seed_file:
         raise NotStarted("--empty and --seed exclude each other: give one.")
-    if options.no_stub and (options.states_file or options.cors_origins or options.grease):
+    left_out = ("states_file", "cors_origins", "grease", "fail_on", "report_file")
+    if options.no_stub and any(getattr(options, name) for name in left_out):
         raise NotStarted(
-            "--no-stub leaves out --states, --cors-origin and --grease: drop it or them."
+            "--no-stub leaves out --states, --cors-origin, --grease, --fail-on and --report: "
+            "drop it or them."
         )
+    if options.report_file:
+        check_report(options.report_file)
 
 
 def make_app(create_app: Callable[..., Flask], options: SimpleNamespace) -> Flask:
@@ -268,7 +151,7 @@ def read_files(options: SimpleNamespace) -> tuple[Seed, dict[str, Seed]]:
     return read_seed(SAMPLE), states  # the sample may fill the store
 
 
-def server_options(options: SimpleNamespace) -> server.Options:
+def server_options(app: Flask, options: SimpleNamespace) -> server.Options:
     redactor = Redactor(options.tokens)
 
     def log_response(method: str, path: str, status: int, ms: float) -> None:
@@ -276,8 +159,10 @@ def server_options(options: SimpleNamespace) -> server.Options:
         target = quote(redactor.text(f"{method} {path}"), " /*:@!$&+,;=~", encoding="latin-1")
         say(f"{target} {status} {ms:.1f} ms\n")
 
-    def log_rejection(status: int, code: str) -> None:
-        say(f"rejected {status} {code}\n")
+    def count_rejection(status: int, code: str) -> None:
+        stub.count_rejection(app, status, code)
+        if not options.quiet:
+            say(f"rejected {status} {code}\n")
 
     return server.Options(
         threads=options.threads,
@@ -285,14 +170,14 @@ def server_options(options: SimpleNamespace) -> server.Options:
         grace=options.grace,
         trusted_hosts=options.trusted_hosts,
         control_prefix=None if options.no_stub else "/_stub/",
-        on_listening=partial(announce, options),
+        on_listening=partial(start_command if options.command else announce, options),
         on_response=None if options.quiet else log_response,
-        on_rejected=None if options.quiet else log_rejection,
+        on_rejected=count_rejection,
         headers_for=partial(stub.cors_headers, options.cors_origins),
     )
 
 
-def announce(options: SimpleNamespace, port: int) -> None:
+def announce(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
     """Print the address, and how to call it."""
     url = f"http://{server.in_brackets(options.host)}:{port}"
     with suppress(OSError):  # stdout may be closed
@@ -303,9 +188,66 @@ def announce(options: SimpleNamespace, port: int) -> None:
     elif len(options.tokens) > 1:
         token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+    say_grease(options)
+
+
+def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
+    """Start the command, at whose end the server stops. stdout is the command's alone."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
+    url = f"http://{server.in_brackets(host)}:{port}"
+    say(f"listening on {url}\n")
+    say_grease(options)
+    error = options.command.start({"STUB_URL": url, "STUB_TOKEN": options.tokens[0]}, then=stop)
+    if error:
+        say(f"error: {error}\n")
+
+
+def say_grease(options: SimpleNamespace) -> None:
     if options.grease:
         axes = ",".join(options.grease)
         say(f"responses vary on purpose: --grease {axes} --grease-seed {options.grease_seed}\n")
+
+
+def report(app: Flask, options: SimpleNamespace) -> int:
+    """Write the coverage and the findings; return the exit status."""
+    status: int = options.command.status if options.command else 0
+    verdict = stub.judge(app, options.fail_on, options.allowed)
+    if verdict is None:
+        return status
+    say(verdict.table + "".join(finding.line() for finding in verdict.findings))
+    if verdict.findings:
+        status = status or 1
+    if options.report_file:
+        try:
+            write_whole(options.report_file, json.dumps(verdict.document(status), indent=2) + "\n")
+        except OSError as error:
+            say(f"error: {options.report_file}: {error.strerror}\n")
+            status = status or 1
+    return status
+
+
+def check_report(path: Path) -> None:
+    """Raise `NotStarted` if the report cannot be written."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(0, "not a file")
+        with NamedTemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise NotStarted(f"--report: {path}: {error.strerror}.") from None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as temporary:
+        try:
+            temporary.write(text)
+            temporary.close()
+            Path(temporary.name).chmod(0o644)
+            Path(temporary.name).replace(path)
+        except BaseException:
+            Path(temporary.name).unlink()
+            raise
 
 
 def say(text: str) -> None:
@@ -316,7 +258,8 @@ def say(text: str) -> None:
 
 
 def warn_of_unknown_variables() -> None:
-    known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
+    known = ["STUB_URL"]  # which the program sets itself
+    known += [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
     for name in sorted(os.environ):
         if name.startswith("STUB_") and name not in known:
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
@@ -334,12 +277,16 @@ def source_of(error: click.ClickException) -> str:
 
 def main(create_app: Callable[..., Flask]) -> int:
     """Run the program, and return its exit status. `create_app` is called as in app.py."""
+    args, words = sys.argv[1:], None
+    if "--" in args:
+        end = args.index("--")
+        args, words = args[:end], args[end + 1 :]
     try:
-        command.main(standalone_mode=False, obj=create_app)
+        status: int | None = command.main(args, standalone_mode=False, obj=(create_app, words))
     except click.ClickException as error:
         for line in error.format_message().split("\n"):
             say(f"error: {line}{source_of(error)}\n")
         return error.exit_code
     except click.Abort:  # Ctrl-C before the server handles it
         return 130
-    return 0
+    return status or 0  # None after --help

@@ -96,7 +96,7 @@ def serve(app: "WSGIApplication", host: str, port: int, options: Options | None 
     previous = {each: signal.signal(each, drain) for each in STOP_SIGNALS}
     try:
         if server.options.on_listening is not None:
-            server.options.on_listening(server.effective_port)
+            server.options.on_listening(server.effective_port, server.stop)
         server.run()
     finally:
         server.close()

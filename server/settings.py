@@ -39,7 +39,7 @@ class Options:
     grace: float = 10.0  # seconds to finish the current requests after a signal
     trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     control_prefix: str | None = None
-    on_listening: Callable[[int], None] | None = None  # port
+    on_listening: Callable[[int, Callable[[], None]], None] | None = None  # port, stop
     on_response: Callable[[str, str, int, float], None] | None = None  # method, path, status, ms
     on_rejected: Callable[[int, str], None] | None = None  # status, code
     headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin

@@ -4,29 +4,34 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from flask import Flask
 
 from redaction import Redactor
+from store import Records, running
 
 from .contract import Contract
 from .cors import allow_origins, check_origins, cors_headers
 from .grease import MAX_SEED, parse_axes
 from .hooks import Hooks, start
 from .pact import States
-from .routes import Stub, not_found, routes
+from .routes import Stub, not_found, open_world, routes
 from .seed import Seed, StoreFactory
+from .verdict import KINDS, Verdict
 from .worlds import WorldFactory, Worlds
 
 __all__ = [
     "DEFAULTS",
+    "KINDS",
     "MAX_SEED",
     "OPEN_PATHS",
     "Options",
     "check_origins",
     "cors_headers",
-    "coverage_table",
+    "count_rejection",
     "install",
+    "judge",
     "parse_axes",
     "prepare",
 ]
@@ -65,18 +70,31 @@ def install(
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
-    worlds = Worlds(WorldFactory(stores, v1, options.grease, options.grease_seed))
+    worlds = Worlds(WorldFactory(stores, v1, options.grease, options.grease_seed), v1)
     hooks = Hooks(worlds, v1, redactor, options.sleep)
     app.before_request(hooks.before)
     app.after_request(hooks.after)
-    states = States(options.states, stores.records)
+
+    def make_records(seed: Seed, now: datetime) -> Records:
+        return seed.records(now, open_world().new_id, running(stores.pace))
+
+    states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)
-    app.extensions["stub"] = Stub(worlds, states, stores.max_projects, operations)
+    app.extensions["stub"] = Stub(worlds, states, redactor, stores.max_projects, operations)
     app.register_blueprint(routes)
     app.register_error_handler(404, not_found)
 
 
-def coverage_table(app: Flask) -> str:
-    """The coverage of the main world for a terminal; empty without the stub or requests."""
+def count_rejection(app: Flask, status: int, code: str) -> None:
+    """Count a request that the server rejected before the app."""
     stub: Stub | None = app.extensions.get("stub")
-    return stub.worlds.open("").coverage.table() if stub else ""
+    if stub:
+        stub.worlds.count_rejection(status, code)
+
+
+def judge(
+    app: Flask, fail_on: Collection[str] = (), allowed: Collection[str] = ()
+) -> Verdict | None:
+    """The verdict of all requests so far, to all worlds; None without the stub."""
+    stub: Stub | None = app.extensions.get("stub")
+    return stub.judge(fail_on, allowed) if stub else None

@@ -1,9 +1,8 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
 from collections import Counter
-from collections.abc import Iterable
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from .contract import Contract
 from .grease import AXES
@@ -15,68 +14,103 @@ OTHERS = "others"
 
 
 class Tally:
-    """How often each thing was seen, and the number of the request that showed it first."""
+    """How often each thing was seen, and which request of which world showed it first."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, list[int]] = {}
+        self._seen: dict[str, tuple[int, int, str]] = {}
 
-    def add(self, whats: Iterable[str], number: int) -> None:
-        for what in whats:
-            if what not in self._seen and len(self._seen) >= MAX_KINDS:
-                what = OTHERS
-            self._seen.setdefault(what, [0, number])[0] += 1
+    def add(self, what: str, count: int, example: int, world: str) -> None:
+        if what not in self._seen and len(self._seen) >= MAX_KINDS:
+            what = OTHERS
+        before, example, world = self._seen.get(what, (0, example, world))
+        self._seen[what] = before + count, example, world
 
-    def document(self) -> list[dict[str, Any]]:
+    def add_all(self, other: "Tally") -> None:
+        for what, seen in other._seen.items():
+            self.add(what, *seen)
+
+    def document(self, *, worlds: bool) -> list[dict[str, Any]]:
         return [
             {"what": what, "count": count, "example": example}
-            for what, (count, example) in self._seen.items()
+            | ({"world": world} if worlds else {})
+            for what, (count, example, world) in self._seen.items()
         ]
 
 
-class Coverage:
-    """The coverage of a world. All counts are exact."""
+class Outcome(NamedTuple):
+    """What is counted of a request: its operation, the status of the response without grease, that
+    of the deployment in it, and whether the response was requested with `Prefer` or a fault.
+    """
 
-    def __init__(self, contract: Contract) -> None:
+    operation: str | None
+    status: int
+    shown: str | None
+    is_forced: bool
+
+
+class Coverage:
+    """The coverage of a world, or of a whole run. All counts are exact."""
+
+    def __init__(self, contract: Contract, world: str = "") -> None:
         self._lock = Lock()
         self._contract = contract
-        # By operation, status of the response and status of the deployment in it.
-        self._seen: Counter[tuple[str | None, int, str | None]] = Counter()
+        self._world = world
+        self._outcomes: Counter[Outcome] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
+        self._successor: Coverage | None = None
 
-    def count(self, number: int, entry: Entry, outcome: int, shown: str | None) -> None:
-        """Count one request, which has this number in the journal.
-
-        `outcome` is the status before grease, `shown` that of the deployment in the response.
-        """
+    def count(self, number: int, entry: Entry, outcome: Outcome, world: str | None = None) -> None:
+        """Count a request, which has this number in the journal of its world."""
+        world = self._world if world is None else world
         with self._lock:
-            seen = (entry.operation, outcome, shown)
-            if len(self._seen) >= MAX_KINDS and seen not in self._seen:
-                declared = (None, *self._contract.statuses)
-                seen = (entry.operation, outcome, shown if shown in declared else OTHERS)
-            self._seen[seen] += 1
-            for axis in entry.grease:
-                self._grease[axis] += 1
-            if entry.unpromised:
-                self._unpromised.add(entry.unpromised, number)
-            if entry.violations:
-                self._violations.add(entry.violations, number)
+            if self._successor is None:
+                self._count(outcome, 1)
+                for axis in entry.grease:
+                    self._grease[axis] += 1
+                for what in entry.unpromised:
+                    self._unpromised.add(what, 1, number, world)
+                for what in entry.violations:
+                    self._violations.add(what, 1, number, world)
+                return
+        self._successor.count(number, entry, outcome, world)
 
-    def document(self) -> dict[str, Any]:
-        """The wire form; `met` of `of` pairs of operation and declared status were seen."""
+    def _count(self, outcome: Outcome, count: int) -> None:
+        is_full = len(self._outcomes) >= MAX_KINDS and outcome not in self._outcomes
+        if is_full and outcome.shown not in (None, *self._contract.statuses):
+            outcome = outcome._replace(shown=OTHERS)
+        self._outcomes[outcome] += count
+
+    def add_to(self, run: "Coverage", *, for_good: bool = False) -> None:
+        """Add all counts to those of a run; for good, if the world has ended: later ones, too."""
+        with self._lock, run._lock:
+            for outcome, count in self._outcomes.items():
+                run._count(outcome, count)
+            run._grease.update(self._grease)
+            run._unpromised.add_all(self._unpromised)
+            run._violations.add_all(self._violations)
+            if for_good:
+                self._successor = run
+
+    def document(self, *, worlds: bool = False) -> dict[str, Any]:
+        """The wire form; `met` of `of` pairs of operation and declared status occurred.
+
+        With `worlds`, what was seen names the world of its first request.
+        """
         outcomes = {
             operation.id: dict.fromkeys([*operation.promised, "other"], 0)
             for operation in self._contract.operations
         }
         statuses = Counter(dict.fromkeys(self._contract.statuses, 0))
         with self._lock:
-            for (operation, outcome, shown), count in self._seen.items():
-                if operation is not None:
-                    counts = outcomes[operation]
-                    counts[str(outcome) if str(outcome) in counts else "other"] += count
-                if shown is not None:
-                    statuses[shown] += count
+            for outcome, count in self._outcomes.items():
+                if outcome.operation is not None:
+                    counts = outcomes[outcome.operation]
+                    status = str(outcome.status)
+                    counts[status if status in counts else "other"] += count
+                if outcome.shown is not None:
+                    statuses[outcome.shown] += count
             declared = [
                 count
                 for counts in outcomes.values()
@@ -88,16 +122,25 @@ class Coverage:
                 "deployment_statuses": dict(statuses),
                 "met": sum(map(bool, declared)),
                 "of": len(declared),
-                "unpromised": self._unpromised.document(),
-                "violations": self._violations.document(),
+                "unpromised": self._unpromised.document(worlds=worlds),
+                "violations": self._violations.document(worlds=worlds),
                 "grease": dict(self._grease),
             }
 
+    def unforced(self) -> Counter[tuple[str, int]]:
+        """How often each operation had each status that nobody requested."""
+        counts: Counter[tuple[str, int]] = Counter()
+        with self._lock:
+            for outcome, count in self._outcomes.items():
+                if outcome.operation is not None and not outcome.is_forced:
+                    counts[outcome.operation, outcome.status] += count
+        return counts
+
     def table(self) -> str:
         """The same for a terminal; empty if there were no requests."""
-        if not self._seen:
+        if not self._outcomes:
             return ""
-        document = self.document()
+        document = self.document(worlds=True)
         lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
         width = max(map(len, document["operations"]))
         for name, counts in document["operations"].items():
@@ -108,10 +151,10 @@ class Coverage:
             )
         for kind in ("unpromised", "violations"):
             rows = document[kind]
-            lines += [
-                f"{kind}: {row['what']} (x{row['count']}, first in request {row['example']})"
-                for row in rows[:MAX_PRINTED]
-            ]
+            for row in rows[:MAX_PRINTED]:
+                world = f" of world {row['world']}" if row["world"] else ""
+                first = f"first in request {row['example']}{world}"
+                lines.append(f"{kind}: {row['what']} (x{row['count']}, {first})")
             if len(rows) > MAX_PRINTED:
-                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more in /_stub/coverage")
+                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")
         return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
@@ -67,6 +68,13 @@ class Fault:
             if close:
                 close()
 
+    def describe(self) -> str:
+        """One line: `GET /v1/deployments/*: status 503, delay 2`."""
+        matches = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
+        effects = {"status": self.status, "delay": self.delay, "cut": self.cut}
+        given = [f"{name} {value}" for name, value in effects.items() if value is not None]
+        return f"{matches}: {', '.join(given)}"
+
     def document(self, remaining: int | None) -> dict[str, Any]:
         """The wire form: the request for it, and how often it is still to come."""
         given = {
@@ -83,6 +91,8 @@ class Faults:
     def __init__(self) -> None:
         self._lock = Lock()
         self._remaining: dict[Fault, float] = {}
+        self._used: set[Fault] = set()  # of the remaining ones
+        self._removed_unused: deque[str] = deque(maxlen=MAX_FAULTS)
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
@@ -120,11 +130,24 @@ class Faults:
                 continue
             with self._lock:
                 if fault in self._remaining:
+                    self._used.add(fault)
                     self._remaining[fault] -= 1
                     if not self._remaining[fault]:
-                        del self._remaining[fault]
+                        self._remove(fault)
                     return fault
         return None
+
+    def unused(self) -> list[str]:
+        """The faults that no request has met, those that were removed first."""
+        with self._lock:
+            waiting = [fault.describe() for fault in self._remaining if fault not in self._used]
+            return [*self._removed_unused, *waiting]
+
+    def _remove(self, fault: Fault) -> None:
+        del self._remaining[fault]
+        if fault not in self._used:
+            self._removed_unused.append(fault.describe())
+        self._used.discard(fault)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
@@ -134,16 +157,12 @@ class Faults:
             for fault, remaining in waiting
         ]
 
-    def clear(self) -> None:
+    def remove(self, fault_id: str | None = None) -> None:
+        """Remove one fault, or all."""
         with self._lock:
-            self._remaining.clear()
-
-    def remove(self, fault_id: str) -> None:
-        with self._lock:
-            for fault in self._remaining:
-                if fault.id == fault_id:
-                    del self._remaining[fault]
-                    break
+            for fault in list(self._remaining):
+                if fault_id in (None, fault.id):
+                    self._remove(fault)
 
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:

@@ -30,8 +30,6 @@ TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-ty
 AXES = TIER_1 + TIER_2
 BODY_AXES = frozenset(AXES) - {"headers", "ids", "success-code", "media-type"}
 MAX_SEED = 2**63
-SALTS = 2**32
-ID_MEMBERS = frozenset(("id", "project_id", "latest_deployment_id"))
 
 # Tables that give a character for each byte.
 LETTERS = (string.ascii_lowercase * 10)[:256].encode()
@@ -53,12 +51,18 @@ class RawNumber(str):
     __slots__ = ()
 
 
+def digest(*key: str) -> bytes:
+    return blake2b("\0".join(key).encode()).digest()
+
+
 class Draws:
-    """Random draws that depend on the key alone, in every process and version of Python."""
+    """Draws from a digest: the same for a key in every process and version of Python."""
+
+    __slots__ = ("_digest", "_pool")
 
     def __init__(self, *key: str) -> None:
-        self._digest = "\0".join(key).encode()
-        self._pool = 0
+        self._digest = digest(*key)
+        self._pool = int.from_bytes(self._digest, "big")
 
     def below(self, limit: int) -> int:
         """An integer from 0, less than `limit`, which is at most 2**512."""
@@ -102,16 +106,16 @@ class Greasing:
     """The grease of a world, which can be switched, and the ids that the world created.
 
     Created ids may be random. So each is numbered, also without grease, which may be switched on
-    later, and the number is the key of the resource. Any other id is its own key. The ids that
-    all worlds begin with are in a map of their own, which they share.
+    later, and the number is the key of the resource. Any other id is its own key. All worlds
+    share the keys of the ids that they begin with.
     """
 
     def __init__(self, axes: tuple[str, ...], seed: int, initial: "Greasing | None" = None) -> None:
         self.current = Grease(axes, seed)
-        self._numbers: dict[str, int] = {}
-        self._maps: list[dict[str, int]] = [self._numbers, *(initial._maps if initial else ())]
-        self._greased: set[str] = set()
-        self._sets: list[set[str]] = [self._greased, *(initial._sets if initial else ())]
+        self._initial = initial
+        self._count: int = initial._count if initial else 0
+        self._keys: dict[str, str] = {}  # by id
+        self._greased_ids: set[str] = set()
         self._lock = Lock()
 
     def switch(self, axes: tuple[str, ...], seed: int | None) -> Grease:
@@ -123,25 +127,30 @@ class Greasing:
     def new_id(self, plain_id: str) -> str:
         """The id of a new resource: the plain one, or a greased one."""
         with self._lock:
-            created, number = plain_id, sum(map(len, self._maps)) + 1
+            self._count += 1
+            created, key = plain_id, f"#{self._count}"
             if "ids" in self.current.axes:
-                created = self.current.new_id(f"#{number}")
-                self._greased.add(created)
-            self._numbers.setdefault(created, number)
+                created = self.current.new_id(key)
+                self._greased_ids.add(created)
+            self._keys.setdefault(created, key)
             return created
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
-        for numbers in self._maps:
-            if text in numbers:
-                return f"#{numbers[text]}"
-        return text
+        key = self._keys.get(text)
+        if key is None:
+            key = self._initial.key(text) if self._initial else text
+        return key
 
     def has_greased_ids(self) -> bool:
-        return any(self._sets)
+        return bool(self._greased_ids) or (
+            self._initial is not None and self._initial.has_greased_ids()
+        )
 
     def is_greased(self, text: str | None) -> bool:
-        return any(text in ids for ids in self._sets)
+        return text in self._greased_ids or (
+            self._initial is not None and self._initial.is_greased(text)
+        )
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
@@ -279,43 +288,43 @@ class Varied:
         if "id" in known:
             key = (self.greasing.key(value["id"]),)
         if self.greasing.has_greased_ids() and "ids" not in self.applied:
-            shown = [value.get(name) for name in ID_MEMBERS & known.keys()]
+            ids = [name for name, part in known.items() if "ids" in part.get("x-grease", ())]
+            shown = [value.get(name) for name in ids]
             if any(map(self.greasing.is_greased, shown)):
                 self.applied.add("ids")
-        made = {
-            name: self.value(each, known[name], key) if name in known else each
-            for name, each in value.items()
-        }
-        running = value.get("status") in self.contract.running
-        if running and self.on("status-values", declared):
-            made["status"] = self.draws("status-values", *key).word()
+        is_running = value.get("status") in self.contract.running
+        for name, schema in known.items():
+            if name in value:
+                value[name] = self.value(value[name], schema, key)
+        if is_running and self.on("status-values", declared):
+            value["status"] = self.draws("status-values", *key).word()
         if self.on("members", declared):
             draws = self.draws("members", *key, *known)
             for _ in range(draws.below(3) + 1):
                 name, extra = draws.word(), draws.choice(EXTRA_VALUES)
                 if name not in known:
-                    made.setdefault(name, extra)
+                    value.setdefault(name, extra)
         if self.varies("member-order", declared):
-            salt = self.draws("member-order", *key).below(SALTS)
-            names = self.reorder("member-order", [*made], lambda name: crc32(name.encode(), salt))
-            made = {name: made[name] for name in names}
-        return made
+            salt = crc32(digest(self.seed, "member-order", *key))
+            names = self.reorder("member-order", [*value], lambda name: crc32(name.encode(), salt))
+            value = {name: value[name] for name in names}
+        return value
 
-    def reorder(self, axis: str, items: list[Any], rank: Callable[[Any], int]) -> list[Any]:
+    def reorder(self, axis: str, items: list[Any], rank: Callable[[Any], Any]) -> list[Any]:
         """The items by rank, so that the order of two does not depend on the others."""
         ordered = sorted(items, key=rank)
         if ordered != items:
             self.applied.add(axis)
         return ordered
 
-    def rank(self, record: dict[str, Any]) -> int:
+    def rank(self, record: dict[str, Any]) -> bytes:
         """The place of a record in a list."""
-        return self.draws("list-order", self.greasing.key(record["id"])).below(SALTS)
+        return digest(self.seed, "list-order", self.greasing.key(record["id"]))
 
     def text(self, value: Any) -> str:
         """JSON of the same value with other whitespace and escapes (RFC 8259 §2, §7)."""
         draws = self.draws("json-text")
-        space, salt = draws.choice([" ", "\n", "\t", "  ", "\r\n "]), draws.below(SALTS)
+        space, salt = draws.choice([" ", "\n", "\t", "  ", "\r\n "]), draws.below(2**32)
 
         @cache
         def spell(text: str) -> str:

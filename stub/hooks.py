@@ -11,6 +11,7 @@ from problems import FieldError, Problem
 from redaction import Redactor
 
 from .contract import Contract, find_unpromised, find_violations
+from .coverage import Outcome
 from .faults import Fault, preferred_status
 from .grease import vary
 from .journal import Entry, body_text, cut, mask_request, sentences
@@ -68,12 +69,13 @@ class Hooks:
             context.get("intended_world_name", "")
         )
         fault: Fault | None = context.get("fault")
-        outcome = response.status_code
+        status = response.status_code
         axes = vary(world.greasing, response, self.contract, received)
         entry = self.describe(received, context, world, response.status_code, axes)
         number = world.journal.append(entry)
         shown = context.get("deployment_status") if received.method == "GET" else None
-        world.coverage.count(number, entry, outcome, shown)
+        is_forced = "is_forced" in context
+        world.coverage.count(number, entry, Outcome(entry.operation, status, shown, is_forced))
         if fault is not None:
             fault.spoil(response, self.sleep, received.environ.get("server.close"))
         return response
@@ -114,6 +116,7 @@ class Hooks:
 
     def forced(self, status: int, code: str = "injected_fault") -> Problem:
         """A problem that was requested, with the headers of a real one."""
+        g.is_forced = True
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = self.contract.challenge

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from flask import Blueprint, Response, current_app, g, request
@@ -12,6 +12,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
 from problems import FieldError, InvalidBody, Problem, respond
+from redaction import Redactor
 from store import Store, StoreFull, UnknownProject, timestamp
 from strict_json import JSON, read_json
 from validation import is_number, require_valid, unknown_members
@@ -28,9 +29,10 @@ from .seed import (
     make_seed,
     read_timeline,
 )
+from .verdict import Verdict
 from .worlds import MAX_AHEAD, TooManyWorlds, World, Worlds
 
-CONTRACT = Path(__file__).with_name("openapi.json")
+CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED = 16 * 1024 * 1024  # bytes
 NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-projects."
 
@@ -43,8 +45,20 @@ class Stub:
 
     worlds: Worlds
     states: States
+    redactor: Redactor
     max_projects: int
     operations: tuple[str, ...]  # the ids of the contract
+
+    def judge(self, fail_on: Collection[str], allowed: Collection[str]) -> Verdict:
+        """The verdict of all requests so far."""
+        return Verdict(
+            self.worlds.coverage_of_the_run(),
+            self.worlds.unused_faults(),
+            self.worlds.rejections,
+            self.redactor,
+            fail_on,
+            allowed,
+        )
 
 
 def current_stub() -> Stub:
@@ -172,7 +186,7 @@ def add_fault() -> ResponseReturnValue:
 
 @routes.delete("/faults")
 def clear_faults() -> Response:
-    open_world().faults.clear()
+    open_world().faults.remove()
     return no_content()
 
 

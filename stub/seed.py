@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
+from importlib.resources import files
 from itertools import islice
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from problems import NOT_AN_OBJECT, FieldError
 from store import (
@@ -43,7 +43,7 @@ Made = TypeVar("Made")
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
 
-SAMPLE = Path(__file__).with_name("sample.json")
+SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
@@ -53,6 +53,12 @@ STATUS_RULE = "must be a string of 1 to 64 of a-z 0-9 _ -"
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):([0-5]\d))", re.ASCII
 )
+
+
+class Readable(Protocol):
+    """A path, or a file in a package."""
+
+    def read_text(self, encoding: str) -> str: ...
 
 
 class SeedError(ValueError):
@@ -145,10 +151,7 @@ class StoreFactory:
 
     @cached_property
     def initial_records(self) -> Records:
-        return self.records(self.seed, self.clock())
-
-    def records(self, seed: Seed, now: datetime) -> Records:
-        return seed.records(now, self.new_id, running(self.pace))
+        return self.seed.records(self.clock(), self.new_id, running(self.pace))
 
 
 def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
@@ -179,12 +182,12 @@ def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
     return make_seed(parse_json(text, SEED_DEPTH), max_projects=max_projects)
 
 
-def read_seed(path: Path, *, max_projects: int = MAX_PROJECTS) -> Seed:
+def read_seed(path: Readable, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     return read_file(path, lambda document: make_seed(document, max_projects=max_projects))
 
 
-def read_states(path: Path, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
+def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
 
     def make(document: Any) -> dict[str, Seed]:
@@ -202,7 +205,7 @@ def read_states(path: Path, *, max_projects: int = MAX_PROJECTS) -> dict[str, Se
     return read_file(path, make)
 
 
-def read_file(path: Path, make: Callable[[Any], Made]) -> Made:
+def read_file(path: Readable, make: Callable[[Any], Made]) -> Made:
     """What `make` makes of the JSON value of a file, or `ValueError`."""
     try:
         return make(parse_json(path.read_text("utf-8"), SEED_DEPTH + 1))

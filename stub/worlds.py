@@ -1,5 +1,6 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -59,6 +60,7 @@ class World:
     store: Store
     coverage: Coverage
     greasing: Greasing
+    new_id: NewId
     faults: Faults = field(default_factory=Faults)
     journal: Journal = field(default_factory=Journal)
 
@@ -75,13 +77,15 @@ class WorldFactory:
         self._initial = Greasing(axes, grease_seed)
         # The seed gets the ids that it lacks from the same source as a world.
         self._stores = replace(stores, new_id=self._source_of_ids(self._initial))
+        self._stores.initial_records  # noqa: B018 numbers these ids before any world's
 
-    def __call__(self, seed: Seed | None) -> World:
+    def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         clock = WorldClock(self._stores.clock)
         greasing = Greasing(self._axes, self._grease_seed, self._initial if seed is None else None)
-        store = self._stores.open(clock, self._source_of_ids(greasing), seed)
-        return World(clock, store, Coverage(self._contract), greasing)
+        new_id = self._source_of_ids(greasing)
+        store = self._stores.open(clock, new_id, seed)
+        return World(clock, store, Coverage(self._contract, name), greasing, new_id)
 
     def _source_of_ids(self, greasing: Greasing) -> NewId:
         return lambda prefix: greasing.new_id(self._new_id(prefix))
@@ -90,13 +94,17 @@ class WorldFactory:
 class Worlds:
     """The worlds by name. The main one has the empty name and exists from the start.
 
-    `make` makes a world from a seed, or from the one that the program was started with.
+    `make` makes a world of a name and a seed, or of the seed that the program was started with.
     """
 
-    def __init__(self, make: Callable[[Seed | None], World]) -> None:
+    def __init__(self, make: Callable[[str, Seed | None], World], contract: Contract) -> None:
         self._make = make
+        self._contract = contract
         self._lock = Lock()
-        self._worlds = {"": make(None)}
+        self._worlds = {"": make("", None)}
+        self._ended = Coverage(contract)  # of the worlds that a reset has ended
+        self._unused_faults: deque[str] = deque(maxlen=MAX_WORLDS)  # of these
+        self.rejections: Counter[tuple[int, str]] = Counter()  # of the server, by status and code
 
     def open(self, name: str) -> World:
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
@@ -105,7 +113,7 @@ class Worlds:
             with self._lock:
                 if name not in self._worlds:
                     self._check_room()
-                    self._worlds[name] = self._make(None)
+                    self._worlds[name] = self._make(name, None)
                 world = self._worlds[name]
         return world
 
@@ -124,13 +132,37 @@ class Worlds:
         """
         if seed is None and name:
             with self._lock:
-                self._worlds.pop(name, None)
-            return
-        world = self._make(seed)
+                previous = self._worlds.pop(name, None)
+        else:
+            world = self._make(name, seed)
+            with self._lock:
+                previous = self._worlds.get(name)
+                if previous is None:
+                    self._check_room()
+                self._worlds[name] = world
+        if previous is not None:
+            previous.coverage.add_to(self._ended, for_good=True)
+            self._unused_faults.extend(previous.faults.unused())
+
+    def count_rejection(self, status: int, code: str) -> None:
+        """Count a request that the server rejected before the app."""
         with self._lock:
-            if name not in self._worlds:
-                self._check_room()
-            self._worlds[name] = world
+            self.rejections[status, code] += 1
+
+    def coverage_of_the_run(self) -> Coverage:
+        """What all requests to all worlds covered, those before a reset included."""
+        run = Coverage(self._contract)
+        with self._lock:
+            worlds = list(self._worlds.values())
+        for coverage in (self._ended, *(world.coverage for world in worlds)):
+            coverage.add_to(run)
+        return run
+
+    def unused_faults(self) -> list[str]:
+        """The faults of all worlds that no request has met."""
+        with self._lock:
+            worlds = list(self._worlds.values())
+        return [*self._unused_faults, *(each for world in worlds for each in world.faults.unused())]
 
     def _check_room(self) -> None:
         if len(self._worlds) > MAX_WORLDS:  # the main one is not counted

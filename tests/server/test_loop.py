@@ -66,7 +66,7 @@ def app(environ, start_response):
     start_response("200 OK", [("Content-Length", str(len(body)))])
     return [body]
 
-def listening(port):
+def listening(port, stop):
     os.write(1, b"%d\\n" % port)
     if "early" in sys.argv:
         signal.raise_signal(signal.SIGTERM)

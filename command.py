@@ -1,0 +1,84 @@
+"""The command that the program runs beside the server: `app.py -- COMMAND`."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+PAUSE = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
+GRACE = 5.0  # seconds that the command has to end when the server has failed
+
+
+class Command:
+    """A command and its exit status, in the terms of a shell.
+
+    It has the standard input, output and error of this process.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._process: subprocess.Popen[bytes] | None = None
+        self._signalled_at: float | None = None  # monotonic
+        self._owns_terminal = has_terminal()
+        self.status = 0
+
+    def start(self, variables: Mapping[str, str], then: Callable[[], None]) -> str | None:
+        """Start it in the main thread, with more environment variables; return the error, if any.
+
+        Call `then` when it has ended. From then on signals are for the command.
+        """
+        try:
+            self._process = subprocess.Popen(
+                self._words,
+                env={**os.environ, **variables},
+                # A signal to our group is passed on once. A command with a terminal stays in the
+                # group: another could not read from it.
+                start_new_session=not self._owns_terminal,
+            )
+        except OSError as error:
+            self.status = 127 if isinstance(error, FileNotFoundError) else 126
+            then()
+            return f"{self._words[0]}: {error.strerror}"
+        for each in SIGNALS:
+            signal.signal(each, self._pass_on)
+        threading.Thread(target=self._wait, args=(self._process, then), daemon=True).start()
+        return None
+
+    def end(self) -> None:
+        """End it, if it still runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+
+    def _wait(self, process: "subprocess.Popen[bytes]", then: Callable[[], None]) -> None:
+        code = process.wait()
+        self.status = code if code >= 0 else 128 - code
+        then()
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        """Pass the first signal on. A second one ends the command and this process."""
+        assert self._process is not None
+        now = time.monotonic()
+        if self._signalled_at is None:
+            self._signalled_at = now
+            # A terminal has sent its Ctrl-C to the command, too.
+            if not (self._owns_terminal and number == signal.SIGINT):
+                self._process.send_signal(number)
+        elif now - self._signalled_at > PAUSE:
+            self._process.kill()
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+
+def has_terminal() -> bool:
+    """Whether this process is in the foreground of the terminal that it reads from."""
+    if os.name != "posix":
+        return True
+    return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()

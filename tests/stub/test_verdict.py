@@ -1,0 +1,141 @@
+"""The verdict of a run: what all requests to all worlds met, and what a team may fail on."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import count_rejection, judge
+from tests.conftest import client_of, control_client_of
+
+KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
+
+
+def findings(app: Flask, fail_on: Collection[str], allowed: Collection[str] = ()) -> list[str]:
+    verdict = judge(app, fail_on, allowed)
+    assert verdict
+    return [f"{finding.what} x{finding.count}" for finding in verdict.findings]
+
+
+def report(app: Flask) -> dict[str, Any]:
+    verdict = judge(app)
+    assert verdict
+    return verdict.document(0)
+
+
+def use(client: FlaskClient) -> None:
+    """Something of each kind that is counted."""
+    client.get("/v1/projects?page=1")
+    client.post("/v1/projects", json={"nome": "x"})
+    client.post("/v1/projects", data=b"{")
+    client.get("/v1/nowhere")
+    client.post("/_stub/faults", json={"operation": "getDeployment", "status": 503})
+
+
+EXPECTED = {
+    "violations": ["no operation: GET /v1/nowhere x{0}"],
+    "unpromised": [
+        "listProjects: query parameter page x{0}",
+        "createProject: body member nome x{0}",
+    ],
+    "rejected": ["createProject 422 x{0}", "createProject 415 x{0}"],
+    "idle": ["getDeployment x0"],
+    "unused-faults": ["getDeployment: status 503 x{0}"],
+}
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_each_kind_is_found_over_all_worlds_and_resets(app: Flask, kind: str) -> None:
+    use(control_client_of(app))
+    for name in ("one", "two"):
+        use(control_client_of(app, f"dev-token.{name}"))
+    control_client_of(app).post("/_stub/reset", json={})
+    control_client_of(app, "dev-token.one").post("/_stub/reset")
+    use(control_client_of(app, "dev-token.one"))
+    assert findings(app, [kind]) == [each.format(4) for each in EXPECTED[kind]]
+    assert findings(app, []) == []
+    assert findings(app, KINDS, [f"{kind}: *"]) == findings(app, set(KINDS) - {kind})
+
+
+def test_outcomes_that_were_not_met_are_missed_and_forced_ones_are_met(app: Flask) -> None:
+    before = findings(app, ["missed"])
+    assert len(before) == report(app)["of"]
+    client = control_client_of(app, "dev-token.job")
+    client.post("/v1/projects", headers={"Prefer": "code=409"})
+    client.get("/v1/deployments/x")
+    gone = {"createProject 409 x0", "getDeployment 404 x0"}
+    assert {*before} - {*findings(app, ["missed"])} == gone
+
+
+def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
+    client = control_client_of(app)
+    client.post("/v1/projects", json={}, headers={"Prefer": "code=422"})
+    client.post("/_stub/faults", json={"status": 400})
+    client.get("/v1/projects")
+    assert findings(app, ["rejected", "unused-faults"]) == []
+    client.post("/v1/projects", json={})
+    assert findings(app, ["rejected"]) == ["createProject 422 x1"]
+
+
+def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
+    for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
+        count_rejection(app, status, code)
+    assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
+    assert report(app)["rejected_by_the_server"] == [
+        {"status": 400, "code": "malformed_request", "count": 1},
+        {"status": 431, "code": "headers_too_large", "count": 1},
+    ]
+
+
+def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) -> None:
+    client = control_client_of(app)
+    for document in (
+        {"status": 503, "method": "GET", "path": "/v1/x", "times": None},
+        {"delay": 0.0, "path": "/v1/projects", "times": 2},
+        {"cut": 1, "path": "/v1/dev-token"},
+    ):
+        client.post("/_stub/faults", json=document)
+    client.get("/v1/projects")
+    unused = ["GET /v1/x: status 503 x1", "any method /v1/***: cut 1 x1"]
+    assert findings(app, ["unused-faults"]) == unused
+    client.delete("/_stub/faults")
+    assert findings(app, ["unused-faults"]) == unused
+
+
+def test_a_request_without_a_token_counts_in_the_verdict(app: Flask) -> None:
+    control_client_of(app, "dev-token.job").get("/v1/projects")
+    client_of(app, None).get("/v1/projects")
+    client_of(app, "bearer dev-token.job").get("/v1/projects")
+    assert findings(app, ["violations"]) == [
+        "listProjects: no Authorization header x1",
+        "listProjects: an Authorization header of another form x1",
+    ]
+    rows = report(app)["violations"]
+    assert [row["world"] for row in rows] == ["", "job"]
+
+
+def test_a_finding_says_what_to_do_in_one_line(app: Flask) -> None:
+    client = control_client_of(app)
+    for _ in range(2):
+        client.get("/v1/projects?page=1")
+    verdict = judge(app, ["unpromised"])
+    assert verdict
+    assert [finding.line() for finding in verdict.findings] == [
+        "finding: unpromised: listProjects: query parameter page (x2): "
+        "do without it; no document promises it\n"
+    ]
+
+
+def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
+    use(control_client_of(app, "dev-token.one"))
+    shown = control_client_of(app).get("/_stub/coverage").json
+    assert (shown["met"], shown["unpromised"]) == (0, [])
+
+
+def test_without_the_stub_there_is_no_verdict() -> None:
+    app = create_app(stub_options=None)
+    count_rejection(app, 400, "malformed_request")
+    assert judge(app) is None
