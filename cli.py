@@ -48,8 +48,6 @@ def run(start: tuple[Callable[..., Flask], list[str] | None], /, **values: Any) 
     options = complete(SimpleNamespace(**values), words)
     check_combinations(options)
     warn_of_unknown_variables()
-    if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)  # strict_json has a limit, whatever the interpreter's is
     app = make_app(create_app, options)
     try:
         with background_stderr():
@@ -69,6 +67,9 @@ def complete(options: SimpleNamespace, words: list[str] | None) -> SimpleNamespa
     options.tokens = options.tokens or (DEFAULT_TOKEN,)
     if options.grease_seed is None:
         options.grease_seed = random.randrange(2**32)
+    options.delay_seed = options.ids_seed
+    if options.delay_seed is None:
+        options.delay_seed = random.randrange(2**32)
     options.command = None
     if words is not None:
         if not words or not words[0]:
@@ -108,11 +109,19 @@ def check_combinations(options: SimpleNamespace) -> None:
         raise NotStarted(f"--token: {error}.") from None
     if options.empty and options.seed_file:
         raise NotStarted("--empty and --seed exclude each other: give one.")
-    left_out = ("states_file", "cors_origins", "grease", "fail_on", "report_file")
-    if options.no_stub and any(getattr(options, name) for name in left_out):
+    if options.no_stub and (
+        options.states_file
+        or options.cors_origins
+        or options.grease
+        or options.fail_on
+        or options.report_file
+        or options.ids_seed is not None
+        or options.freeze
+        or any(options.delay)
+    ):
         raise NotStarted(
-            "--no-stub leaves out --states, --cors-origin, --grease, --fail-on and --report: "
-            "drop it or them."
+            "--no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
+            "--ids-seed, --freeze and --delay: drop it or them."
         )
     if options.report_file:
         check_report(options.report_file)
@@ -129,6 +138,10 @@ def make_app(create_app: Callable[..., Flask], options: SimpleNamespace) -> Flas
         cors_origins=options.cors_origins,
         grease=options.grease,
         grease_seed=options.grease_seed,
+        ids_seed=options.ids_seed,
+        freeze=options.freeze,
+        delay=options.delay,
+        delay_seed=options.delay_seed,
     )
     return create_app(
         tokens=options.tokens,
@@ -188,7 +201,7 @@ def announce(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> N
     elif len(options.tokens) > 1:
         token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
-    say_grease(options)
+    say_what_is_random(options)
 
 
 def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
@@ -196,16 +209,19 @@ def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None])
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
     url = f"http://{server.in_brackets(host)}:{port}"
     say(f"listening on {url}\n")
-    say_grease(options)
+    say_what_is_random(options)
     error = options.command.start({"STUB_URL": url, "STUB_TOKEN": options.tokens[0]}, then=stop)
     if error:
         say(f"error: {error}\n")
 
 
-def say_grease(options: SimpleNamespace) -> None:
+def say_what_is_random(options: SimpleNamespace) -> None:
     if options.grease:
         axes = ",".join(options.grease)
         say(f"responses vary on purpose: --grease {axes} --grease-seed {options.grease_seed}\n")
+    least, most = options.delay
+    if least != most:
+        say(f"delays are random: --delay {least}-{most} --ids-seed {options.delay_seed}\n")
 
 
 def report(app: Flask, options: SimpleNamespace) -> int:

@@ -33,6 +33,26 @@ def parse_axes(context: click.Context, option: click.Parameter, value: str | Non
         raise click.BadParameter(f"{error}.", context, option) from None
 
 
+def parse_freeze(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    time = stub.parse_time(value)
+    if value is not None and (time is None or time.year > MAX_YEAR):
+        reason = f"give an RFC 3339 time up to {MAX_YEAR}, such as 2026-01-05T09:00:00Z."
+        raise click.BadParameter(reason, context, option)
+    return time
+
+
+def parse_delay(context: click.Context, option: click.Parameter, value: str) -> Any:
+    least, _, most = value.partition("-")
+    try:
+        delay = float(least), float(most or least)
+    except ValueError:
+        delay = (1.0, 0.0)
+    if not 0 <= delay[0] <= delay[1] <= MAX_DELAY:
+        reason = f"give seconds from 0 to {MAX_DELAY}, or two such as 0.2-1.5."
+        raise click.BadParameter(reason, context, option)
+    return delay
+
+
 def parse_kinds(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
     kinds = [kind.strip() for value in values for kind in value.split(",")]
     for kind in kinds:
@@ -40,6 +60,10 @@ def parse_kinds(context: click.Context, option: click.Parameter, values: tuple[s
             known = ", ".join(stub.KINDS)
             raise click.BadParameter(f"{kind!r} is unknown: there are {known}.", context, option)
     return kinds
+
+
+MAX_YEAR = 9900  # which leaves room to advance the clock
+MAX_DELAY = 30  # seconds, as for a fault
 
 
 class Integer(click.IntRange):
@@ -103,6 +127,14 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             stub.check_origins,
             "Origin whose pages may call, or *; repeatable.",
         ),
+        click.Option(
+            ["--delay"],
+            metavar="SECONDS",
+            default="0",
+            show_default=True,
+            callback=parse_delay,
+            help="Seconds by which each response is late, or LEAST-MOST for random ones.",
+        ),
         flag("--quiet", "Write no line per request."),
     ],
     "In a client team's tests": [
@@ -119,6 +151,17 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             ["--grease-seed"],
             type=Integer(0, stub.MAX_SEED),
             help="Seed of the variations; random if left out.",
+        ),
+        click.Option(
+            ["--ids-seed"],
+            type=Integer(0, stub.MAX_SEED),
+            help="Seed of the ids, which are then the same in every run; random if left out.",
+        ),
+        click.Option(
+            ["--freeze"],
+            metavar="TIME",
+            callback=parse_freeze,
+            help="RFC 3339 time at which the clock of each world stands still.",
         ),
         file(
             ["--states", "states_file"],

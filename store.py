@@ -130,12 +130,25 @@ class Deployment:
 
     def status(self, now: datetime) -> str:
         """The status of the stage that its age has reached."""
+        index, _ = self._stage(now)
+        return self.timeline[index].status
+
+    def rest_of_timeline(self, now: datetime) -> Timeline:
+        """The current stage, shortened by its age, and the later ones."""
+        index, age = self._stage(now)
+        stage, *later = self.timeline[index:]
+        if stage.seconds is None:
+            return (stage,)
+        return Stage(stage.status, round(stage.seconds - age, 6)), *later
+
+    def _stage(self, now: datetime) -> tuple[int, float]:
+        """The index of the current stage, and its age in seconds."""
         age = (now - self.created_at).total_seconds()
-        for stage in self.timeline:
-            if stage.seconds is None or age < stage.seconds:
-                break
-            age = round(age - stage.seconds, 6)  # 0.3 - 0.1 is less than 0.2
-        return stage.status
+        index = 0
+        while (seconds := self.timeline[index].seconds) is not None and age >= seconds:
+            age = round(age - seconds, 6)  # 0.3 - 0.1 is less than 0.2
+            index += 1
+        return index, age
 
     def representation(self, status: str) -> bytes:
         """The wire form in this status, which ends in a newline."""
@@ -216,6 +229,9 @@ class Store(Protocol):
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         """The deployment of that id, or None."""
 
+    def records(self) -> Records:
+        """All records; each deployment has a time of its own."""
+
     def reset(self, records: Records) -> None:
         """Replace all records by these."""
 
@@ -293,6 +309,13 @@ class MemoryStore:
         with self._lock:
             deployment = self._deployments.get(deployment_id)
             return deployment and deployment.started(self._started)
+
+    def records(self) -> Records:
+        with self._lock:
+            projects = list(self._projects.values())
+            deployments, started = list(self._deployments.values()), self._started
+        projects.sort(key=OLDEST_FIRST)
+        return Records(tuple(projects), tuple(each.started(started) for each in deployments))
 
     def reset(self, records: Records) -> None:
         with self._lock:

@@ -3,9 +3,10 @@
 import json
 import math
 import re
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from flask import g, request
 
@@ -72,6 +73,12 @@ def is_json(content_type: str) -> bool:
 
 def place(error: json.JSONDecodeError) -> str:
     """Where a JSON text is wrong, and why."""
+    before = error.doc[: error.pos].rstrip(" \t\n\r")
+    if error.doc[error.pos : error.pos + 1] in ("}", "]") and before.endswith(","):
+        # Python 3.13 says it so, at the comma.
+        kind = "object" if error.doc[error.pos] == "}" else "array"
+        reason = f"Illegal trailing comma before end of {kind}"
+        error = json.JSONDecodeError(reason, error.doc, len(before) - 1)
     return f"line {error.lineno}, column {error.colno}: {error.msg.removesuffix(' at')}"
 
 
@@ -160,3 +167,60 @@ _DECODER = json.JSONDecoder(parse_int=_integer)
 _PLAIN = json.JSONDecoder(
     object_pairs_hook=_members, parse_int=_doubt, parse_float=_doubt, parse_constant=_doubt
 )
+
+
+# The text of a part, as it was sent: `text` is valid JSON.
+
+_READER = json.JSONDecoder(parse_int=str, parse_float=str)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t\n\r]*")
+_COMMA = re.compile(r"[ \t\n\r]*,?[ \t\n\r]*")
+
+
+class Member(NamedTuple):
+    """A member of an object: where it starts, where its value starts, and where it ends."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+def find_members(text: str, at: int = 0) -> Iterator[Member]:
+    """The members of the object at a position."""
+    start = _end(_SPACE, text, text.index("{", at) + 1)
+    while text[start] != "}":
+        name, end = _READER.raw_decode(text, start)
+        value = _end(_COLON, text, end)
+        _, end = _READER.raw_decode(text, value)
+        yield Member(name, start, value, end)
+        start = _end(_COMMA, text, end)
+
+
+def item_texts(text: str, at: int = 0) -> Iterator[str]:
+    """The texts of the items of the array at a position."""
+    start = _end(_SPACE, text, text.index("[", at) + 1)
+    while text[start] != "]":
+        _, end = _READER.raw_decode(text, start)
+        yield text[start:end]
+        start = _end(_COMMA, text, end)
+
+
+def without_members(text: str, names: Container[str]) -> str:
+    """The text of an object without some of its members; not all. Nothing else of it changes."""
+    members = list(find_members(text))
+    ends = [*(member.start for member in members[1:]), len(text)]
+    kept = [
+        text[member.start : end]
+        for member, end in zip(members, ends, strict=True)
+        if member.name not in names
+    ]
+    if members[-1].name in names:
+        kept[-1] = kept[-1].rstrip(" \t\n\r").removesuffix(",") + "}"
+    return "{" + "".join(kept)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    assert match
+    return match.end()

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from random import Random
 
 from flask import Flask
 
@@ -17,9 +19,10 @@ from .grease import MAX_SEED, parse_axes
 from .hooks import Hooks, start
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
+from .rules import parse_time
 from .seed import Seed, StoreFactory
 from .verdict import KINDS, Verdict
-from .worlds import WorldFactory, Worlds
+from .worlds import WorldFactory, WorldOptions, Worlds
 
 __all__ = [
     "DEFAULTS",
@@ -33,6 +36,7 @@ __all__ = [
     "install",
     "judge",
     "parse_axes",
+    "parse_time",
     "prepare",
 ]
 
@@ -42,13 +46,19 @@ OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
 @dataclass(frozen=True)
 class Options:
     """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
-    and the seed of grease. `sleep` waits for delayed responses.
+    and the seed of grease, the seed of the ids, the time at which the clocks stand still, and the
+    least and the most seconds by which each response is delayed, drawn from `delay_seed`. `sleep`
+    waits for delayed responses.
     """
 
     states: Mapping[str, Seed] = field(default_factory=dict)
     cors_origins: Collection[str] = ()
     grease: tuple[str, ...] = ()
     grease_seed: int = 0
+    ids_seed: int | None = None
+    freeze: datetime | None = None
+    delay: tuple[float, float] = (0, 0)
+    delay_seed: int = 0
     sleep: Callable[[float], None] = time.sleep
 
 
@@ -70,8 +80,10 @@ def install(
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
-    worlds = Worlds(WorldFactory(stores, v1, options.grease, options.grease_seed), v1)
-    hooks = Hooks(worlds, v1, redactor, options.sleep)
+    start_with = WorldOptions(options.grease, options.grease_seed, options.ids_seed, options.freeze)
+    worlds = Worlds(WorldFactory(stores, v1, start_with), v1)
+    delay = partial(Random(options.delay_seed).uniform, *options.delay)
+    hooks = Hooks(worlds, v1, redactor, options.sleep, delay)
     app.before_request(hooks.before)
     app.after_request(hooks.after)
 

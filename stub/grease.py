@@ -124,11 +124,11 @@ class Greasing:
             self.current = Grease(axes, self.current.seed if seed is None else seed)
             return self.current
 
-    def new_id(self, plain_id: str) -> str:
-        """The id of a new resource: the plain one, or a greased one."""
+    def new_id(self, plain_id: Callable[[int], str]) -> str:
+        """The id of a new resource: the plain one of its number, or a greased one."""
         with self._lock:
             self._count += 1
-            created, key = plain_id, f"#{self._count}"
+            created, key = plain_id(self._count), f"#{self._count}"
             if "ids" in self.current.axes:
                 created = self.current.new_id(key)
                 self._greased_ids.add(created)

@@ -39,6 +39,7 @@ class Hooks:
     contract: Contract
     redactor: Redactor
     sleep: Callable[[float], None]
+    delay: Callable[[], float]  # seconds of the next response to `/v1`
 
     def before(self) -> None:
         """Enter the world, then take a fault or a preferred outcome of a request to `/v1`."""
@@ -71,11 +72,15 @@ class Hooks:
         fault: Fault | None = context.get("fault")
         status = response.status_code
         axes = vary(world.greasing, response, self.contract, received)
+        if received.environ["PATH_INFO"].startswith("/v1/"):
+            context.delay = self.delay()
         entry = self.describe(received, context, world, response.status_code, axes)
         number = world.journal.append(entry)
         shown = context.get("deployment_status") if received.method == "GET" else None
         is_forced = "is_forced" in context
         world.coverage.count(number, entry, Outcome(entry.operation, status, shown, is_forced))
+        if context.get("delay"):
+            self.sleep(context.delay)
         if fault is not None:
             fault.spoil(response, self.sleep, received.environ.get("server.close"))
         return response
@@ -96,8 +101,9 @@ class Hooks:
             header = None if is_accepted else received.headers.get("Authorization", "")
             target = f"{masked.method} {masked.path}"
             violations = sentences(find_violations(operation, header, target))
-        ms = (time.perf_counter() - context.started) * 1000
         fault: Fault | None = context.get("fault")
+        delay = context.get("delay", 0) + ((fault.delay or 0) if fault else 0)
+        ms = (time.perf_counter() - context.started + delay) * 1000
         return Entry(
             time=world.clock(),
             request=masked,
@@ -105,7 +111,7 @@ class Hooks:
             code=context.get("problem_code"),
             operation=operation.id if operation else None,
             fault=fault.id if fault else None,
-            ms=ms + 1000 * (fault.delay or 0) if fault else ms,
+            ms=0 if world.clock.is_frozen else ms,
             unpromised=unpromised,
             violations=violations,
             grease=axes,

@@ -21,7 +21,8 @@ from store import (
 )
 from validation import check_project, require_valid, under
 
-from .seed import ID_RULE, STATUS_RULE, Seed, is_id, is_status
+from .rules import ID_RULE, STATUS_RULE, is_id, is_status
+from .seed import Seed
 
 NO_SUCH_PROJECT = FieldError("/project_id", "must be the id of a project that exists")
 

@@ -20,20 +20,13 @@ from validation import is_number, require_valid, unknown_members
 from .faults import MAX_FAULTS, check_fault
 from .grease import check_grease, in_order
 from .pact import NO_SUCH_PROJECT, States, check_project_id
-from .seed import (
-    ID_RULE,
-    SEED_DEPTH,
-    SeedError,
-    check_timeline,
-    is_id,
-    make_seed,
-    read_timeline,
-)
+from .rules import ID_RULE, check_timeline, is_id, read_timeline
+from .seed import SEED_DEPTH, SeedError, make_seed, write_seed
 from .verdict import Verdict
-from .worlds import MAX_AHEAD, TooManyWorlds, World, Worlds
+from .worlds import MAX_ADVANCE, TooManyWorlds, World, Worlds
 
 CONTRACT = files(__package__) / "openapi.json"
-MAX_SEED = 16 * 1024 * 1024  # bytes
+MAX_SEED = 64 * 1024 * 1024  # bytes
 NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-projects."
 
 routes = Blueprint("stub", __name__, url_prefix="/_stub")
@@ -108,13 +101,19 @@ def contract() -> ResponseReturnValue:
 def reset() -> Response:
     seed = None
     if request.get_data():
-        _, document = read_json(MAX_SEED, SEED_DEPTH)
+        text, document = read_json(MAX_SEED, SEED_DEPTH)
         try:
-            seed = make_seed(document, max_projects=current_stub().max_projects)
+            seed = make_seed(text, document, max_projects=current_stub().max_projects)
         except SeedError as error:
             raise InvalidBody(error.errors) from None
     current_stub().worlds.reset(g.world_name, seed)
     return no_content()
+
+
+@routes.get("/state")
+def show_state() -> ResponseReturnValue:
+    store = open_store()
+    return Response(write_seed(store.records(), store.now()), headers=JSON)
 
 
 # Deployments and time
@@ -144,24 +143,34 @@ def check_deployment(deployment_id: str, document: dict[str, Any]) -> Iterator[F
     yield from check_timeline(document)
 
 
+@routes.get("/clock")
+def show_clock() -> ResponseReturnValue:
+    clock = open_world().clock
+    return json_response({"now": timestamp(clock()), "frozen": clock.is_frozen})
+
+
 @routes.post("/clock")
 def turn_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_clock(document))
-    clock = open_world().clock
-    if not clock.advance(document["advance"]):
+    if not open_world().clock.turn(document.get("advance", 0), freeze=document.get("frozen")):
         raise InvalidBody([NO_ROOM_AHEAD])
-    return json_response({"now": timestamp(clock())})
+    return show_clock()
 
 
-NO_ROOM_AHEAD = FieldError("/advance", f"must end at most {MAX_AHEAD.days} days from now")
+NO_ROOM_AHEAD = FieldError("/advance", f"must add up to at most {MAX_ADVANCE.days} days")
 
 
 def check_clock(document: dict[str, Any]) -> Iterator[FieldError]:
-    yield from unknown_members(document, ("advance",))
-    seconds: Any = document.get("advance")
-    if not is_number(seconds, 0, MAX_AHEAD.total_seconds()):
-        yield FieldError("/advance", f"must be 0 to {MAX_AHEAD.total_seconds():.0f} seconds")
+    yield from unknown_members(document, ("advance", "frozen"))
+    if not document.keys() & {"advance", "frozen"}:
+        yield FieldError("", "must have `advance` or `frozen`")
+    if not isinstance(document.get("frozen", True), bool):
+        yield FieldError("/frozen", "must be true or false")
+    seconds: Any = document.get("advance", 0)
+    if not is_number(seconds, 0, MAX_ADVANCE.total_seconds()):
+        days = MAX_ADVANCE.days
+        yield FieldError("/advance", f"must be a number of seconds from 0 to those of {days} days")
     elif not open_world().clock.has_room(seconds):
         yield NO_ROOM_AHEAD
 

@@ -1,17 +1,16 @@
 """The seed document: one JSON form of a state, for the sample, `--seed`, and whoever resets."""
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from problems import NOT_AN_OBJECT, FieldError
+from problems import FieldError
 from store import (
     MAX_PROJECTS,
     START,
@@ -20,23 +19,25 @@ from store import (
     NewId,
     Project,
     Records,
-    Stage,
     Store,
     Timeline,
     milliseconds,
+    quoted,
     running,
+    timestamp,
     unused_id,
 )
-from strict_json import MAX_BYTES, MAX_DEPTH, parse_json, place
-from validation import (
-    MAX_ERRORS,
-    check_project,
-    is_number,
-    is_string,
-    pointer,
-    under,
-    unknown_members,
+from strict_json import (
+    MAX_DEPTH,
+    find_members,
+    item_texts,
+    parse_json,
+    place,
+    without_members,
 )
+from validation import MAX_ERRORS, under
+
+from .rules import check_seed, parse_time, read_timeline
 
 Made = TypeVar("Made")
 
@@ -46,13 +47,8 @@ SEED_DEPTH = MAX_DEPTH + 2
 SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
-_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-ID_RULE = "must be a string of 1 to 255 of A-Z a-z 0-9 . _ ~ - other than . and .."
-_STATUS = re.compile(r"[a-z0-9_-]{1,64}")
-STATUS_RULE = "must be a string of 1 to 64 of a-z 0-9 _ -"
-_TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):([0-5]\d))", re.ASCII
-)
+GIVEN = {"id", "created_at"}
+_WRITTEN = re.compile(r'\{"id": "[^"\\]*", "created_at": "[^"\\]*", ')
 
 
 class Readable(Protocol):
@@ -154,22 +150,25 @@ class StoreFactory:
         return self.seed.records(self.clock(), self.new_id, running(self.pace))
 
 
-def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
-    """The seed that a JSON value describes, or `SeedError` with all its errors."""
+def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
+    """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
     if errors := list(islice(check_seed(document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
     return Seed(
         tuple(
             SeedProject(
-                each.get("id"), each["name"], _time(each.get("created_at")), _without_given(each)
+                each.get("id"),
+                each["name"],
+                parse_time(each.get("created_at")),
+                _without_given(sent, each),
             )
-            for each in document.get("projects", ())
+            for sent, each in zip(project_texts(text), document.get("projects", ()), strict=True)
         ),
         tuple(
             SeedDeployment(
                 each["id"],
                 each.get("project_id"),
-                _time(each.get("created_at")),
+                parse_time(each.get("created_at")),
                 read_timeline(each),
             )
             for each in document.get("deployments", ())
@@ -177,20 +176,28 @@ def make_seed(document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     )
 
 
+def project_texts(text: str) -> Iterator[str]:
+    """The texts of the projects of a seed document without errors."""
+    for member in find_members(text):
+        if member.name == "projects":
+            yield from item_texts(text, member.value)
+
+
 def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text, or `json.JSONDecodeError`, or `SeedError`."""
-    return make_seed(parse_json(text, SEED_DEPTH), max_projects=max_projects)
+    return make_seed(text, parse_json(text, SEED_DEPTH), max_projects=max_projects)
 
 
 def read_seed(path: Readable, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
-    return read_file(path, lambda document: make_seed(document, max_projects=max_projects))
+    return read_file(path, lambda text: parse_seed(text, max_projects=max_projects))
 
 
 def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
 
-    def make(document: Any) -> dict[str, Seed]:
+    def make(text: str) -> dict[str, Seed]:
+        document = parse_json(text, SEED_DEPTH + 1)
         if not isinstance(document, dict):
             raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
         errors = [
@@ -200,15 +207,18 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         ]
         if errors:
             raise SeedError(errors)
-        return {name: make_seed(each, max_projects=max_projects) for name, each in document.items()}
+        return {
+            name: parse_seed(text[value:end], max_projects=max_projects)
+            for name, _, value, end in find_members(text)
+        }
 
     return read_file(path, make)
 
 
-def read_file(path: Readable, make: Callable[[Any], Made]) -> Made:
-    """What `make` makes of the JSON value of a file, or `ValueError`."""
+def read_file(path: Readable, make: Callable[[str], Made]) -> Made:
+    """What `make` makes of the text of a file, or `ValueError`."""
     try:
-        return make(parse_json(path.read_text("utf-8"), SEED_DEPTH + 1))
+        return make(path.read_text("utf-8"))
     except OSError as error:
         reasons = [error.strerror or "cannot be read"]
     except UnicodeDecodeError as error:
@@ -220,152 +230,50 @@ def read_file(path: Readable, make: Callable[[Any], Made]) -> Made:
     raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
 
 
-def check_seed(document: Any, max_projects: int) -> Iterator[FieldError]:
-    """All errors of a seed document."""
-    if not isinstance(document, dict):
-        yield NOT_AN_OBJECT
-        return
-    yield from unknown_members(document, ("projects", "deployments"))
-    projects = document.get("projects", [])
-    if not isinstance(projects, list):
-        yield FieldError("/projects", "must be an array")
-        projects = []
-    if len(projects) > max_projects:
-        yield FieldError("/projects", f"must have at most {max_projects} items")
-    for index, project in enumerate(projects):
-        yield from under(("projects", index), _check_seed_project(project))
-    yield from _repeated("projects", projects, "id")
-    yield from _repeated("projects", projects, "name")
-    deployments = document.get("deployments", [])
-    if not isinstance(deployments, list):
-        yield FieldError("/deployments", "must be an array")
-        deployments = []
-    project_ids = {each["id"] for each in projects if is_id(_member(each, "id"))}
-    for index, deployment in enumerate(deployments):
-        yield from under(("deployments", index), _check_deployment(deployment, project_ids))
-    yield from _repeated("deployments", deployments, "id")
+def write_seed(records: Records, now: datetime) -> Iterator[bytes]:
+    """The seed document of a state, in pieces.
+
+    A deployment that is still to change has what is left of its timeline, so that a world which
+    starts with the document continues it. The latest deployment of each project comes last.
+    """
+    latest = {project.latest_deployment_id for project in records.projects}
+    deployments = sorted(records.deployments, key=lambda each: each.id in latest)
+    yield b'{"projects": ['
+    yield from in_pieces(map(write_project, records.projects))
+    yield b'],\n"deployments": ['
+    yield from in_pieces(write_deployment(each, now) for each in deployments)
+    yield b"]}\n"
 
 
-def _check_seed_project(project: Any) -> Iterator[FieldError]:
-    yield from check_project(project, reserved=("latest_deployment_id",))
-    if not isinstance(project, dict):
-        return
-    if "id" in project and not is_id(project["id"]):
-        yield FieldError("/id", ID_RULE)
-    yield from _check_time(project)
-    if len(json.dumps(project, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
-        yield FieldError("", f"must have at most {MAX_BYTES} bytes")
+def write_project(project: Project) -> bytes:
+    member = f'"latest_deployment_id": {quoted(project.latest_deployment_id)}, '.encode()
+    return project.representation[:-1].replace(member, b"", 1)
 
 
-def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[FieldError]:
-    if not isinstance(deployment, dict):
-        yield NOT_AN_OBJECT
-        return
-    known = ("id", "project_id", "created_at", "status", "timeline")
-    yield from unknown_members(deployment, known)
-    if "id" not in deployment:
-        yield FieldError("/id", "is required")
-    elif not is_id(deployment["id"]):
-        yield FieldError("/id", ID_RULE)
-    project_id = deployment.get("project_id")
-    if project_id is not None and not (isinstance(project_id, str) and project_id in project_ids):
-        yield FieldError("/project_id", "must be the id of a project of this document")
-    yield from _check_time(deployment)
-    yield from check_timeline(deployment)
+def write_deployment(deployment: Deployment, now: datetime) -> bytes:
+    stages = deployment.rest_of_timeline(now)
+    document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
+    if len(stages) == 1:
+        document["created_at"] = timestamp(deployment.created_at)
+        document["status"] = stages[0].status
+    else:
+        document["timeline"] = [
+            {"status": stage.status} | ({} if stage.seconds is None else {"seconds": stage.seconds})
+            for stage in stages
+        ]
+    return quoted(document).encode()
 
 
-def check_timeline(document: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of what says how a deployment moves: its `status` or its `timeline`."""
-    if ("status" in document) == ("timeline" in document):
-        yield FieldError("", "must have either `status` or `timeline`")
-    if "status" in document:
-        yield from _check_status(document)
-    if "timeline" not in document:
-        return
-    stages = document["timeline"]
-    if not isinstance(stages, list) or not stages:
-        yield FieldError("/timeline", "must be an array of at least one stage")
-        return
-    for index, stage in enumerate(stages):
-        yield from under(("timeline", index), _check_stage(stage, last=index == len(stages) - 1))
+def in_pieces(items: Iterator[bytes], size: int = 500) -> Iterator[bytes]:
+    """The items with commas between them, so many at once."""
+    separator = b"\n"
+    while piece := list(islice(items, size)):
+        yield separator + b",\n".join(piece)
+        separator = b",\n"
 
 
-def _check_stage(stage: Any, *, last: bool) -> Iterator[FieldError]:
-    if not isinstance(stage, dict):
-        yield NOT_AN_OBJECT
-        return
-    yield from unknown_members(stage, ("status", "seconds"))
-    yield from _check_status(stage)
-    if last and "seconds" in stage:
-        yield FieldError("/seconds", "must be left out: the last stage has no end")
-    if not last and not is_number(stage.get("seconds"), 0, math.inf):
-        yield FieldError("/seconds", "must be a number of seconds, 0 or more")
-
-
-def _check_status(document: dict[str, Any]) -> Iterator[FieldError]:
-    if not is_status(document.get("status")):
-        yield FieldError("/status", STATUS_RULE)
-
-
-def _check_time(document: dict[str, Any]) -> Iterator[FieldError]:
-    if "created_at" in document and _time(document["created_at"]) is None:
-        yield FieldError("/created_at", "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z")
-
-
-def read_timeline(document: dict[str, Any]) -> Timeline:
-    """The timeline of a document without errors; a lone `status` is pinned."""
-    stages = document.get("timeline", [document])
-    return tuple(Stage(stage["status"], stage.get("seconds")) for stage in stages)
-
-
-def _repeated(name: str, entries: list[Any], member: str) -> Iterator[FieldError]:
-    seen = set()
-    for index, entry in enumerate(entries):
-        value = _member(entry, member)
-        if isinstance(value, str):
-            if value in seen:
-                yield FieldError(pointer(name, index, member), "is used twice in this document")
-            seen.add(value)
-
-
-def _member(entry: Any, member: str) -> Any:
-    return entry.get(member) if isinstance(entry, dict) else None
-
-
-def is_status(value: object) -> bool:
-    """Whether a value can be a status; a team may try one of its own."""
-    return is_string(value, _STATUS)
-
-
-def is_id(value: object) -> bool:
-    """Whether a value can be the id of a record that a seed or a control route makes."""
-    # `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4).
-    return is_string(value, _ID) and value not in (".", "..")
-
-
-def _time(value: object) -> datetime | None:
-    match = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    date, time, fraction, sign, hours, minutes = match.groups(default="0")
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
-    is_leap_second = time.endswith(":60")  # taken as the next second
-    try:
-        moment = datetime.fromisoformat(
-            f"{date}T{time[:-2]}{'59' if is_leap_second else time[-2:]}"
-        )
-        zone = timezone(-offset if sign == "-" else offset)
-        moment = moment.replace(tzinfo=zone).astimezone(timezone.utc)
-        if is_leap_second:
-            moment += timedelta(seconds=1)
-            if (moment.hour, moment.minute) != (0, 0):
-                return None  # leap seconds end a day, in UTC
-        return moment + timedelta(milliseconds=int(f"{fraction[:3]:0<3}"))
-    except (ValueError, OverflowError):
-        return None
-
-
-def _without_given(project: dict[str, Any]) -> str:
-    """The JSON text of a project as a client would send it."""
-    kept = {name: value for name, value in project.items() if name not in ("id", "created_at")}
-    return json.dumps(kept, ensure_ascii=False)
+def _without_given(text: str, project: dict[str, Any]) -> str:
+    """The text of a project as a client would send it, to the letter."""
+    if match := _WRITTEN.match(text):  # by write_seed(); quicker
+        return "{" + text[match.end() :]
+    return without_members(text, GIVEN) if project.keys() & GIVEN else text

@@ -4,6 +4,8 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
+from hashlib import blake2b
 from threading import Lock
 
 from problems import Problem
@@ -17,7 +19,7 @@ from .journal import Journal
 from .seed import Seed, StoreFactory
 
 MAX_WORLDS = 1000
-MAX_AHEAD = timedelta(days=3653)
+MAX_ADVANCE = timedelta(days=3653)
 
 
 class TooManyWorlds(Problem):
@@ -29,26 +31,42 @@ class TooManyWorlds(Problem):
 
 
 class WorldClock:
-    """The real time, advanced by as much as the world's clock was turned."""
+    """The real time, advanced by as much as the world's clock was; or a time that stands still."""
 
-    def __init__(self, real: Clock) -> None:
+    def __init__(self, real: Clock, frozen_at: datetime | None = None) -> None:
         self._real = real
-        self._ahead = timedelta()
+        self._frozen_at = frozen_at
+        self._ahead = timedelta()  # of the real time
+        self._advanced = timedelta()
         self._lock = Lock()
 
     def __call__(self) -> datetime:
-        return self._real() + self._ahead
+        frozen_at = self._frozen_at
+        return self._real() + self._ahead if frozen_at is None else frozen_at
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._frozen_at is not None
 
     def has_room(self, seconds: float) -> bool:
-        """Whether it can be advanced by so much without passing `MAX_AHEAD`."""
-        return seconds <= (MAX_AHEAD - self._ahead).total_seconds()
+        """Whether it can be advanced by so much without passing `MAX_ADVANCE` in total."""
+        return seconds <= (MAX_ADVANCE - self._advanced).total_seconds()
 
-    def advance(self, seconds: float) -> bool:
-        """Advance it, if `has_room()`."""
+    def turn(self, seconds: float, *, freeze: bool | None) -> bool:
+        """Advance it, if `has_room()`, and freeze it or let it run; None changes neither."""
         with self._lock:
             if not self.has_room(seconds):
                 return False
-            self._ahead += timedelta(seconds=seconds)
+            step = timedelta(seconds=seconds)
+            self._advanced += step
+            if self._frozen_at is None:
+                self._ahead += step
+                if freeze:
+                    self._frozen_at = self()
+            else:
+                frozen_at = self._frozen_at + step
+                self._ahead = frozen_at - self._real()
+                self._frozen_at = None if freeze is False else frozen_at
             return True
 
 
@@ -65,30 +83,54 @@ class World:
     journal: Journal = field(default_factory=Journal)
 
 
+@dataclass(frozen=True)
+class WorldOptions:
+    """What each world starts with: the axes and the seed of grease, the seed of its ids (None:
+    random ones), and the time at which its clock stands still (None: the real time).
+    """
+
+    grease: tuple[str, ...]
+    grease_seed: int
+    ids_seed: int | None
+    freeze: datetime | None
+
+
 class WorldFactory:
     """Makes worlds, which share the records that they start with."""
 
-    def __init__(
-        self, stores: StoreFactory, contract: Contract, axes: tuple[str, ...], grease_seed: int
-    ) -> None:
+    def __init__(self, stores: StoreFactory, contract: Contract, options: WorldOptions) -> None:
         self._new_id = stores.new_id
         self._contract = contract
-        self._axes, self._grease_seed = axes, grease_seed
-        self._initial = Greasing(axes, grease_seed)
+        self._options = options
+        self._initial = Greasing(options.grease, options.grease_seed)
         # The seed gets the ids that it lacks from the same source as a world.
-        self._stores = replace(stores, new_id=self._source_of_ids(self._initial))
+        self._stores = replace(
+            stores,
+            clock=WorldClock(stores.clock, options.freeze),
+            new_id=self._source_of_ids(self._initial, ""),
+        )
+        self._real = stores.clock
         self._stores.initial_records  # noqa: B018 numbers these ids before any world's
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
-        clock = WorldClock(self._stores.clock)
-        greasing = Greasing(self._axes, self._grease_seed, self._initial if seed is None else None)
-        new_id = self._source_of_ids(greasing)
+        options = self._options
+        clock = WorldClock(self._real, options.freeze)
+        initial = self._initial if seed is None else None
+        greasing = Greasing(options.grease, options.grease_seed, initial)
+        new_id = self._source_of_ids(greasing, name)
         store = self._stores.open(clock, new_id, seed)
         return World(clock, store, Coverage(self._contract, name), greasing, new_id)
 
-    def _source_of_ids(self, greasing: Greasing) -> NewId:
-        return lambda prefix: greasing.new_id(self._new_id(prefix))
+    def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
+        return lambda prefix: greasing.new_id(partial(self._plain_id, world, prefix))
+
+    def _plain_id(self, world: str, prefix: str, number: int) -> str:
+        """The id of the record that is this world's so many-th."""
+        if self._options.ids_seed is None:
+            return self._new_id(prefix)
+        key = f"{self._options.ids_seed} {world} {number}"
+        return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
 
 
 class Worlds:

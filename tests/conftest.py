@@ -1,6 +1,7 @@
 """The fixtures and helpers that tests of every folder share."""
 
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from stub.seed import SAMPLE, Seed, make_seed, read_seed
+from stub.seed import SAMPLE, Seed, parse_seed, read_seed
 from tests.contract import assert_in_contract
 
 ROOT = Path(__file__).parent.parent
@@ -29,7 +30,7 @@ SAMPLE_NAMES = ["website", "billing", "search"]
 
 
 def seed_of(document: Any) -> Seed:
-    return make_seed(document)
+    return parse_seed(json.dumps(document))
 
 
 class Clock:

@@ -71,6 +71,11 @@ class PlainStore:
         with self._lock:
             return next((each for each in self._deployments if each.id == deployment_id), None)
 
+    def records(self) -> Records:
+        with self._lock:
+            projects = sorted(self._projects, key=lambda each: each.created_at)
+            return Records(tuple(projects), tuple(self._deployments))
+
     def reset(self, records: Records) -> None:
         with self._lock:
             now = milliseconds(self.now())
@@ -200,6 +205,12 @@ class AgainstTheModel(RuleBasedStateMachine):
     def lists_agree(self) -> None:
         self.both(lambda store: store.list_projects())
         self.both(lambda store: store.list_projects().representation)
+
+    @invariant()
+    def records_agree(self) -> None:
+        ours, theirs = self.store.records(), self.model.records()
+        assert ours.projects == theirs.projects
+        assert {*ours.deployments} == {*theirs.deployments}
 
     @invariant()
     def deployments_agree(self) -> None:

@@ -75,11 +75,23 @@ class Connection:
         headers = Headers(
             [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
         )
-        length = 0 if head or status in ("100", "204") else int(headers["Content-Length"])
+        if "Transfer-Encoding" in headers and not head:
+            body = b"".join(iter(self.chunk, b""))
+        else:
+            has_body = not head and status not in ("100", "204")
+            body = self.exactly(int(headers["Content-Length"]) if has_body else 0)
+        return Reply(version, int(status), headers, body)
+
+    def chunk(self) -> bytes:
+        """The next chunk of a chunked body."""
+        size = int(self.until(b"\r\n"), 16)
+        return self.exactly(size + 2)[:-2]
+
+    def exactly(self, length: int) -> bytes:
         while len(self.unread) < length:
             assert self.more(), f"closed after {len(self.unread)} of {length} bytes"
-        body, self.unread = self.unread[:length], self.unread[length:]
-        return Reply(version, int(status), headers, body)
+        data, self.unread = self.unread[:length], self.unread[length:]
+        return data
 
     def closed(self) -> bool:
         """Whether the server closes without another byte."""

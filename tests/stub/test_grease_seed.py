@@ -21,7 +21,7 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from stub import Options
-from stub.seed import SAMPLE, make_seed, read_seed
+from stub.seed import SAMPLE, read_seed
 from tests.conftest import (
     ROOT,
     Clock,
@@ -29,6 +29,7 @@ from tests.conftest import (
     control_client_of,
     counting_ids,
     environment,
+    seed_of,
 )
 from tests.stub.test_grease import AXES
 
@@ -168,7 +169,7 @@ def test_the_records_of_a_seed_without_ids_vary_alike(where: str) -> None:
 
     def listed(axes: tuple[str, ...]) -> TestResponse:
         at_start = where == "start"
-        client = greased(axes, seed=make_seed(document if at_start else {}))
+        client = greased(axes, seed=seed_of(document if at_start else {}))
         if not at_start:
             control_client_of(client.application).post("/_stub/reset", json=document)
         client.post("/v1/projects", json={"name": "news"})

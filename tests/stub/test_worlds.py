@@ -160,7 +160,7 @@ def test_a_clock_is_advanced_for_one_world(
 ) -> None:
     created = stub.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
     response = stub.post("/_stub/clock", json={"advance": 2})
-    assert (response.status_code, response.json) == (200, {"now": "2026-11-21T10:00:02.000Z"})
+    assert response.json == {"now": "2026-11-21T10:00:02.000Z", "frozen": False}
     assert status_of(stub, created) == "building"
     stub.post("/_stub/clock", json={"advance": 1.999})
     assert status_of(stub, created) == "building"
@@ -180,7 +180,7 @@ def test_a_clock_is_advanced_by_at_most_ten_years(stub: FlaskClient) -> None:
     response = stub.post("/_stub/clock", json={"x": 1, "advance": 1})
     assert_invalid(response, "/x", "/advance")
     response = stub.post("/_stub/clock", json={"advance": 0})
-    assert response.json == {"now": "2036-11-21T10:00:00.000Z"}
+    assert response.json["now"] == "2036-11-21T10:00:00.000Z"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,169 @@
+"""--ids-seed and --freeze: the same requests get the same bytes; --delay: responses come late."""
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import Options
+from tests.conftest import SAMPLE_SEED, control_client_of, not_started, program
+from tests.contract import assert_invalid
+from tests.wire import call
+
+TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=timezone.utc)
+SESSION: list[tuple[str, str, str]] = [
+    ("GET", "/v1/projects", ""),
+    *(("POST", "/v1/projects", f'{{"name": "p{number}"}}') for number in range(5)),
+    ("POST", "/v1/projects", '{"name": "p1"}'),
+    ("POST", "/v1/projects", '{"name": "trailing",}'),
+    ("POST", "/v1/projects", "[1, 2,\n ]"),
+    ("POST", "/v1/projects", '{"name": "broken'),
+    ("POST", "/v1/projects", "{"),
+    ("POST", "/v1/projects", '{"name": 1, "id": 2}'),
+    ("POST", "/_stub/clock", '{"advance": 3}'),
+    ("GET", "/v1/projects", ""),
+    ("GET", "/v1/deployments/nothing", ""),
+    ("GET", "/v1/nowhere", ""),
+    ("GET", "/_stub/state", ""),
+    ("GET", "/_stub/requests", ""),
+    ("GET", "/_stub/coverage", ""),
+]
+
+
+def run_session(url: str, world: str) -> list[bytes]:
+    """The bodies of the responses."""
+    return [
+        # The port, which is another in each run, is in no Host of these requests.
+        call(url, target, method=method, body=body.encode(), token=f"dev-token{world}").data
+        for method, target, body in SESSION
+    ]
+
+
+@pytest.mark.parametrize("world", ["", ".job-42"])
+@pytest.mark.parametrize("more", [[], ["--grease", "all", "--grease-seed", "7"]])
+def test_the_same_requests_get_the_same_bytes_in_every_process(world: str, more: list[str]) -> None:
+    options = ["--ids-seed", "5", "--freeze", "2026-01-05T09:00:00.25Z", *more]
+    runs = []
+    for seed in ("1", "2"):
+        with program(*options, env={"PYTHONHASHSEED": seed}) as (_, url):
+            runs.append(run_session(url, world))
+    assert runs[0] == runs[1]
+
+
+def frozen(**options: Any) -> FlaskClient:
+    stub_options = Options(**{"ids_seed": 5, "freeze": TIME, **options})
+    return control_client_of(create_app(seed=SAMPLE_SEED, stub_options=stub_options))
+
+
+def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
+    def ids(client: FlaskClient) -> list[str]:
+        made = [client.post("/v1/projects", json={"name": name}).json for name in "ab"]
+        return [each[name] for each in made for name in ("id", "latest_deployment_id")]
+
+    client = frozen()
+    first = ids(client)
+    assert len({*first}) == 4
+    assert ids(frozen()) == first
+    client.post("/_stub/reset")
+    assert ids(client) == first
+    assert not {*ids(control_client_of(client.application, "dev-token.w"))} & {*first}
+    assert not {*ids(frozen(ids_seed=6))} & {*first}
+
+
+def test_a_frozen_clock_stands_still_until_it_is_turned() -> None:
+    client = frozen()
+    assert client.get("/_stub/clock").json == {"now": "2026-01-05T09:00:00.250Z", "frozen": True}
+    made = client.post("/v1/projects", json={"name": "a"}).json
+    assert made["created_at"] == "2026-01-05T09:00:00.250Z"
+    path = f"/v1/deployments/{made['latest_deployment_id']}"
+    assert client.get(path).json["status"] == "queued"
+    turned = client.post("/_stub/clock", json={"advance": 4}).json
+    assert turned == {"now": "2026-01-05T09:00:04.250Z", "frozen": True}
+    assert client.get(path).json["status"] == "succeeded"
+    assert all(entry["ms"] == 0 for entry in client.get("/_stub/requests").json["requests"])
+    other = control_client_of(client.application, "dev-token.w")
+    assert other.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
+    client.post("/_stub/reset")
+    assert client.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
+
+
+def test_a_clock_can_be_frozen_advanced_and_released(clock: Callable[[], datetime]) -> None:
+    client = control_client_of(create_app(clock=clock))
+
+    def turn(**document: Any) -> tuple[str, bool]:
+        shown = client.post("/_stub/clock", json=document).json
+        assert client.get("/_stub/clock").json == shown
+        return shown["now"][11:19], shown["frozen"]
+
+    assert turn(frozen=True) == ("10:00:00", True)
+    clock.advance(100)  # type: ignore[attr-defined]
+    assert turn(advance=5) == ("10:00:05", True)
+    assert turn(advance=1, frozen=True) == ("10:00:06", True)
+    assert turn(advance=1, frozen=False) == ("10:00:07", False)
+    clock.advance(10)  # type: ignore[attr-defined]
+    assert turn(frozen=False) == ("10:00:17", False)
+    assert turn(advance=3, frozen=True) == ("10:00:20", True)
+
+
+@pytest.mark.parametrize(
+    ("document", "pointers"),
+    [
+        ({}, [""]),
+        ({"frozen": 1}, ["/frozen"]),
+        ({"frozen": None}, ["/frozen"]),
+        ({"frozen": "true", "advance": -1}, ["/frozen", "/advance"]),
+    ],
+)
+def test_an_invalid_turn_changes_nothing(document: Any, pointers: list[str]) -> None:
+    client = frozen()
+    assert_invalid(client.post("/_stub/clock", json=document), *pointers)
+    assert client.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
+
+
+def test_each_response_comes_as_late_as_requested() -> None:
+    waited: list[float] = []
+    options = {"delay": (0.2, 1.5), "delay_seed": 5, "sleep": waited.append, "freeze": None}
+    client = frozen(**options)
+    for _ in range(50):
+        client.get("/v1/projects")
+    client.get("/_stub/health")
+    assert len(waited) == 50
+    assert all(0.2 <= each <= 1.5 for each in waited)
+    assert len({*waited}) == 50
+    entry = client.get("/_stub/requests").json["requests"][0]
+    assert entry["ms"] >= 1000 * waited[0]
+    again: list[float] = []
+    other = frozen(**{**options, "sleep": again.append})
+    other.get("/v1/nowhere")
+    assert again == waited[:1]
+    other.post("/_stub/faults", json={"delay": 2})
+    other.get("/v1/projects")
+    assert again[1:] == [waited[1], 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--freeze", "yesterday"], "RFC 3339"),
+        (["--freeze", "9999-01-01T00:00:00Z"], "RFC 3339"),
+        (["--ids-seed", "-1"], "--ids-seed"),
+        (["--delay", "2-1"], "0.2-1.5"),
+        (["--delay", "x"], "0.2-1.5"),
+        (["--delay", "-1"], "0.2-1.5"),
+        (["--delay", "31"], "0.2-1.5"),
+        (["--delay", "nan"], "0.2-1.5"),
+        (["--no-stub", "--ids-seed", "0"], "--no-stub"),
+    ],
+)
+def test_an_invalid_option_is_one_line(options: list[str], words: str) -> None:
+    assert words in not_started(*options)
+
+
+def test_the_seed_of_random_delays_is_printed() -> None:
+    with program("--delay", "0.001-0.002") as (process, _):
+        process.terminate()
+        _, stderr = process.communicate(timeout=10)
+    assert "delays are random: --delay 0.001-0.002 --ids-seed " in stderr

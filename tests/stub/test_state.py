@@ -1,0 +1,172 @@
+"""GET /_stub/state: a reset with it brings back what there was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import (
+    SAMPLE_SEED,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    not_started,
+    program,
+)
+from tests.wire import call
+
+ODD_PROJECTS = [
+    b'{"name": "plain"}',
+    b' { "x":1.50e+2,\n\t"name" :"spaced" , "y": -0 } ',
+    b'{"name": "\\u0065scaped \\ud83d\\ude00", "slash": "\\/", "n": 12345678901234567890}',
+    '{"name": "ünïcode 😀", "": {"id": 1, "created_at": [" "]}}'.encode(),
+    b'{"n": ' + 4000 * b"7" + b', "name": "long"}',
+]
+
+
+def fill(client: FlaskClient) -> None:
+    for body in ODD_PROJECTS:
+        response = client.post("/v1/projects", data=body, content_type="application/json")
+        assert response.status_code == 201
+
+
+def statuses(client: FlaskClient) -> dict[str, str]:
+    """The status of each deployment in the state."""
+    state = client.get("/_stub/state").json
+    paths = [f"/v1/deployments/{each['id']}" for each in state["deployments"]]
+    return {path: client.get(path).json["status"] for path in paths}
+
+
+def restored(state: bytes, clock: Clock) -> FlaskClient:
+    """A client of another app that was reset to a state."""
+    client = control_client_of(create_app(clock=clock))
+    response = client.post("/_stub/reset", data=state, content_type="application/json")
+    assert response.status_code == 204
+    return client
+
+
+def test_a_reset_with_the_state_brings_back_the_list_byte_for_byte(
+    stub: FlaskClient, clock: Clock
+) -> None:
+    fill(stub)
+    stub.put("/_stub/deployments/of_none", json={"status": "odd"})
+    stub.put("/_stub/deployments/of_one", json={"status": "x", "project_id": "prj_website"})
+    state = stub.get("/_stub/state").data
+    listed, seen = stub.get("/v1/projects").data, statuses(stub)
+    other = restored(state, clock)
+    assert other.get("/v1/projects").data == listed
+    assert statuses(other) == seen
+    assert other.get("/_stub/state").data == state
+    stub.post("/_stub/reset", data=state, content_type="application/json")
+    assert stub.get("/v1/projects").data == listed
+
+
+def test_a_deployment_has_the_status_that_it_had_and_will_have(
+    stub: FlaskClient, clock: Clock
+) -> None:
+    fill(stub)
+    timeline = [{"status": f"s{n}", "seconds": 10 * n} for n in range(4)] + [{"status": "end"}]
+    stub.put("/_stub/deployments/moving", json={"timeline": timeline})
+    stub.post("/_stub/clock", json={"advance": 12.5})
+    clock.advance(1)
+    state = stub.get("/_stub/state").data
+    clock.advance(1000)
+    other = restored(state, clock)
+    seen = []
+    for _ in range(8):
+        seen.append(statuses(other)["/v1/deployments/moving"])
+        other.post("/_stub/clock", json={"advance": 6.5})
+    assert seen == ["s2", "s2", "s2", "s3", "s3", "s3", "s3", "s3"]
+    assert statuses(other)["/v1/deployments/moving"] == "end"
+    first = json.loads(state)["deployments"]
+    moving = next(each for each in first if each["id"] == "moving")
+    assert moving["timeline"][0] == {"status": "s2", "seconds": 16.5}
+    assert "created_at" not in moving
+
+
+def test_the_state_of_the_sample_starts_another_program(tmp_path: Path) -> None:
+    with program("--pace", "3600") as (_, url):
+        for body in ODD_PROJECTS:
+            assert call(url, "/v1/projects", body=body).status_code == 201
+        state, listed = call(url, "/_stub/state"), call(url, "/v1/projects").data
+    file = tmp_path / "state.json"
+    file.write_bytes(state.data)
+    with program("--seed", str(file)) as (_, url):
+        assert call(url, "/v1/projects").data == listed
+
+
+def test_the_state_of_an_empty_world_is_an_empty_seed() -> None:
+    client = control_client_of(create_app())
+    assert client.get("/_stub/state").json == {"projects": [], "deployments": []}
+    assert client.head("/_stub/state").data == b""
+
+
+def test_100_000_projects_come_back() -> None:
+    client = control_client_of(create_app())
+    document = {"projects": [{"name": f"p{number}"} for number in range(100_000)]}
+    assert client.post("/_stub/reset", json=document).status_code == 204
+    listed, state = client.get("/v1/projects").data, client.get("/_stub/state").data
+    response = client.post("/_stub/reset", data=state, content_type="application/json")
+    assert response.status_code == 204
+    assert client.get("/v1/projects").data == listed
+
+
+@pytest.mark.parametrize(
+    ("project", "sent"),
+    [
+        ('{"id": "a", "name": "x"}', '"name": "x"}'),
+        ('{"name": "x", "id": "a"}', '"name": "x"}'),
+        ('{"name": "x" ,"created_at": "2026-01-01T00:00:00Z",\n"b":1 }', '"name": "x" ,"b":1 }'),
+        ('{ "id":"a","created_at":"2026-01-01T00:00:00Z","name":"x"}', '"name":"x"}'),
+        ('{"\\u0069d": "a", "name": "x", "c": {"id": 1}}', '"name": "x", "c": {"id": 1}}'),
+    ],
+)
+def test_a_seed_keeps_the_text_of_a_project(project: str, sent: str) -> None:
+    client = control_client_of(create_app(new_id=counting_ids()))
+    data = f'{{"deployments": [], "projects": [ {project}\n] }}'
+    assert (
+        client.post("/_stub/reset", data=data, content_type="application/json").status_code == 204
+    )
+    listed = client.get("/v1/projects").text
+    assert listed.endswith(f'", {sent}]}}\n')
+
+
+def test_a_file_may_be_as_deep_as_a_body(tmp_path: Path) -> None:
+    deep: Any = []
+    for _ in range(30):
+        deep = [deep]
+    document = {"projects": [{"name": "a", "deep": deep}]}
+    client = control_client_of(create_app())
+    assert client.post("/_stub/reset", json=document).status_code == 204
+    document["projects"][0]["deep"] = [deep]
+    assert client.post("/_stub/reset", json=document).status_code == 400
+    file = tmp_path / "seed.json"
+    file.write_text(json.dumps(document))
+    assert "More than 34 levels deep" in not_started("--seed", str(file))
+
+
+def test_a_stage_of_very_many_seconds_is_exported(stub: FlaskClient) -> None:
+    timeline = [{"status": "a", "seconds": 10**400}, {"status": "b"}]
+    assert stub.put("/_stub/deployments/d", json={"timeline": timeline}).status_code == 201
+    state = stub.get("/_stub/state")
+    assert stub.post("/_stub/reset", json=state.json).status_code == 204
+    assert stub.get("/v1/deployments/d").json["status"] == "a"
+
+
+def test_worlds_have_states_of_their_own(app: Flask) -> None:
+    one, other = (control_client_of(app, f"dev-token.{name}") for name in "ab")
+    one.post("/v1/projects", json={"name": "mine"})
+    assert len(one.get("/_stub/state").json["projects"]) == 4
+    assert len(other.get("/_stub/state").json["projects"]) == 3
+    assert client_of(app, None).get("/_stub/state").status_code == 401
+
+
+def test_the_sample_of_two_apps_is_shared_by_none() -> None:
+    one, other = (control_client_of(create_app(seed=SAMPLE_SEED)) for _ in range(2))
+    one.post("/v1/projects", json={"name": "mine"})
+    assert len(other.get("/v1/projects").json["projects"]) == 3
