@@ -1,13 +1,15 @@
-"""A stand-in for the Project and Deployment Service: the app and its three operations."""
+"""A stub of the Project and Deployment Service: the app and its three operations."""
 
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from pkgutil import get_data
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
+    from check_packages import require_packages
 
-import check_packages
+    require_packages()
 
 from flask import Blueprint, Flask, current_app, g, request
 from flask.typing import ResponseReturnValue
@@ -101,7 +103,7 @@ def create_app(
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
     stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
-    contract = get_data("auth", "openapi.json") or b""  # beside auth.py, also in a zip file
+    contract = read_contract()
 
     # Flask calls before_request functions in the order of their registration.
     app.before_request(route_raw_path)
@@ -120,6 +122,13 @@ def create_app(
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
     speedups.install(app)
     return app
+
+
+def read_contract() -> bytes:
+    """openapi.json, which may be in a zip file, as this file may be."""
+    contract = get_data("auth", "openapi.json")
+    assert contract
+    return contract
 
 
 def use_one_store(app: Flask, store: Store) -> None:

@@ -11,13 +11,14 @@ from problems import Problem
 DEFAULT_TOKEN = "dev-token"
 """Published, and therefore good for loopback only."""
 
-REALM = 'Bearer realm="project-and-deployment-service"'
+CHALLENGE = 'Bearer realm="project-and-deployment-service"'
 FORM = (
     "Send the header `Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer, one space, "
     "a token that this service was started with, and nothing else."
 )
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOKEN_RULE = "a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
@@ -35,7 +36,7 @@ class BearerAuth:
             raise ValueError("at least one token is needed")
         for token in tokens:
             if not TOKEN.fullmatch(token):
-                raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with =")
+                raise ValueError(TOKEN_RULE)
             prefix, _, world = token.rpartition(".")
             if worlds and prefix in tokens and WORLD.fullmatch(world):
                 raise ValueError("one token is another with the name of a world: change one")
@@ -56,9 +57,9 @@ class BearerAuth:
         word, *_ = header.split(maxsplit=1) or [""]
         if word.lower() == "bearer":
             detail = f"{FORM} {self._mistake(header)}"
-            raise unauthorized("token_invalid", detail, f'{REALM}, error="invalid_token"')
+            raise unauthorized("token_invalid", detail, f'{CHALLENGE}, error="invalid_token"')
         sent = "has an Authorization header of another scheme" if word else "has no bearer token"
-        raise unauthorized("token_missing", f"{FORM} This request {sent}.", REALM)
+        raise unauthorized("token_missing", f"{FORM} This request {sent}.", CHALLENGE)
 
     def world_of(self, token: str) -> str | None:
         """The name of the world that a token is for; None if the token is invalid."""
@@ -70,7 +71,8 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
-        worlds = map(self.world_of, TOKEN.findall(header))
+        credentials = [*re.findall(r"[A-Za-z0-9._~+/=-]+", header), *TOKEN.findall(header)]
+        worlds = map(self.world_of, credentials)
         return next((world for world in worlds if world is not None), "")
 
     def _mistake(self, header: str) -> str:
@@ -84,9 +86,9 @@ class BearerAuth:
             return "This request has something other than one space after the word."
         if re.search(r"\s", rest[1:]):
             return "This request has something after the token."
-        if not TOKEN.fullmatch(rest[1:]):
-            return "This request has a token with a character that no token has."
         hint = f" If a world is meant: {WORLD_RULE}." if self._worlds and "." in rest else ""
+        if not re.fullmatch(r"[A-Za-z0-9._~+/=-]+", rest[1:]):
+            return f"This request has another character: {TOKEN_RULE}.{hint}"
         return f"This request has an unknown token.{hint}"
 
     def _is_valid(self, token: str) -> bool:

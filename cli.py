@@ -12,7 +12,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote
 
 import click
 from flask import Flask
@@ -36,8 +35,8 @@ class NotStarted(click.ClickException):
 
 
 @click.pass_obj
-def run(start: tuple[Callable[..., Flask], list[str] | None], /, **values: Any) -> int:
-    """A local stand-in for the Project and Deployment Service, for development and tests.
+def run_program(start: tuple[Callable[..., Flask], list[str] | None], /, **values: Any) -> int:
+    """A local stub of the Project and Deployment Service, for development and tests.
 
     With a COMMAND it serves until the command ends, whose environment has STUB_URL and STUB_TOKEN,
     and exits with its status.
@@ -50,9 +49,8 @@ def run(start: tuple[Callable[..., Flask], list[str] | None], /, **values: Any) 
     warn_of_unknown_variables()
     app = make_app(create_app, options)
     try:
-        with background_stderr():
-            server.serve(app, options.host, options.port, server_options(app, options))
-            return report(app, options)
+        server.serve(app, options.host, options.port, server_options(app, options))
+        return report(app, options)
     except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
@@ -81,15 +79,15 @@ def complete(options: SimpleNamespace, words: list[str] | None) -> SimpleNamespa
     return options
 
 
-command = GroupedCommand(
+program = GroupedCommand(
     "app.py",
     params=[option for options in OPTIONS.values() for option in options],
-    callback=run,
-    help=run.__doc__,
+    callback=run_program,
+    help=run_program.__doc__,
     options_metavar="[OPTIONS] [-- COMMAND [ARG]...]",
-    context_settings={"auto_envvar_prefix": "STUB", "max_content_width": 100},
+    context_settings={"max_content_width": 100},
 )
-command = click.version_option(VERSION, message="%(version)s", allow_from_autoenv=False)(command)
+program = click.version_option(VERSION, message="%(version)s")(program)
 
 
 def check_combinations(options: SimpleNamespace) -> None:
@@ -168,9 +166,7 @@ def server_options(app: Flask, options: SimpleNamespace) -> server.Options:
     redactor = Redactor(options.tokens)
 
     def log_response(method: str, path: str, status: int, ms: float) -> None:
-        # The path is percent-encoded again, so that it stays on its line whatever it holds.
-        target = quote(redactor.text(f"{method} {path}"), " /*:@!$&+,;=~", encoding="latin-1")
-        say(f"{target} {status} {ms:.1f} ms\n")
+        say(f"{redactor.text(f'{method} {path}')} {status} {ms:.1f} ms\n")
 
     def count_rejection(status: int, code: str) -> None:
         stub.count_rejection(app, status, code)
@@ -274,10 +270,10 @@ def say(text: str) -> None:
 
 
 def warn_of_unknown_variables() -> None:
-    known = ["STUB_URL"]  # which the program sets itself
-    known += [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
+    known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
     for name in sorted(os.environ):
-        if name.startswith("STUB_") and name not in known:
+        # The program itself sets STUB_URL, for its command.
+        if name.startswith("STUB_") and name not in (*known, "STUB_URL"):
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 
@@ -297,12 +293,13 @@ def main(create_app: Callable[..., Flask]) -> int:
     if "--" in args:
         end = args.index("--")
         args, words = args[:end], args[end + 1 :]
-    try:
-        status: int | None = command.main(args, standalone_mode=False, obj=(create_app, words))
-    except click.ClickException as error:
-        for line in error.format_message().split("\n"):
-            say(f"error: {line}{source_of(error)}\n")
-        return error.exit_code
-    except click.Abort:  # Ctrl-C before the server handles it
-        return 130
-    return status or 0  # None after --help
+    with background_stderr():
+        try:
+            status: int | None = program.main(args, standalone_mode=False, obj=(create_app, words))
+        except click.ClickException as error:
+            for line in error.format_message().split("\n"):
+                say(f"error: {line}{source_of(error)}\n")
+            return error.exit_code
+        except click.Abort:  # Ctrl-C before the server handles it
+            return 130
+        return status or 0  # None after --help

@@ -1,6 +1,6 @@
 """What makes Flask faster and changes nothing else: the service behaves the same without it.
 
-The shares are of the processor time of a GET within the process.
+It ignores the header `Upgrade`, which `server/` removes before it calls the app.
 """
 
 from collections.abc import Iterable
@@ -67,7 +67,11 @@ class Route(MapAdapter):
 
 
 def install(app: Flask) -> None:
-    """Make this app faster. It has no async views, and no functions of a blueprint's own."""
+    """Make this app faster.
+
+    It must have no async views, no functions of a blueprint's own, no teardown functions, no URL
+    processors and no `after_this_request`: these are not called.
+    """
 
     @lru_cache(maxsize=256)
     def route(path: str, method: str) -> Route:

@@ -80,7 +80,7 @@ class Stage:
 Timeline = tuple[Stage, ...]
 
 
-def running(pace: float) -> Timeline:
+def timeline_of(pace: float) -> Timeline:
     """The timeline of a deployment that POST queues."""
     return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
 
@@ -245,15 +245,18 @@ class Store(Protocol):
         """Remove all projects, and the deployments that belong to one."""
 
     def put_deployment(
-        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
         """Make or replace a deployment, whose age starts now; a replaced one keeps its project.
+
+        Without an id it is a new one.
 
         With a `project_id` it becomes the latest of that project; if it was the latest of another,
         that one gets a new deployment.
 
         Returns the deployment, and whether it is new. Raises `UnknownProject`; or `StoreFull` where
-        there are as many deployments beside those of the projects as there may be projects.
+        this would make one more than there may be deployments beside those of the projects: as many
+        as there may be projects. (What `reset` and `add` bring is bounded by its document.)
         """
 
 
@@ -278,7 +281,7 @@ class MemoryStore:
     ) -> None:
         self.now = clock
         self._new_id = new_id
-        self._timeline = running(pace)
+        self._timeline = timeline_of(pace)
         self._max_projects = max_projects
         self._lock = Lock()
         self.reset(Records())
@@ -373,26 +376,30 @@ class MemoryStore:
             }
 
     def put_deployment(
-        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
         with self._lock:
-            old = self._deployments.get(deployment_id)
-            room = self._max_projects + len(self._projects) - len(self._deployments)
-            if old is None and room <= 0:
-                raise StoreFull
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject
+            if deployment_id is None:
+                deployment_id = unused_id(self._new_id, "dpl", self._deployments)
+            old = self._deployments.get(deployment_id)
+            owner_id = project_id or (old.project_id if old else None)
+            loser = None  # the project that loses its latest deployment
+            if old is not None and old.project_id not in (None, owner_id):
+                loser = self._projects[old.project_id]
+                loser = loser if loser.latest_deployment_id == deployment_id else None
+            room = self._max_projects + len(self._projects) - len(self._deployments)
+            if (old is None or loser) and room <= 0:
+                raise StoreFull
             self._prepare_change()
             now = milliseconds(self.now())
-            owner_id = project_id or (old.project_id if old else None)
             deployment = Deployment(deployment_id, owner_id, now, timeline)
             self._deployments[deployment_id] = deployment
             if project_id is not None:
                 self._set_latest(project_id, deployment_id)
-            if old is not None and old.project_id not in (None, owner_id):
-                previous = self._projects[old.project_id]
-                if previous.latest_deployment_id == deployment_id:
-                    self._set_latest(previous.id, self._queue(previous.id, now))
+            if loser is not None:
+                self._set_latest(loser.id, self._queue(loser.id, now))
             return deployment, old is None
 
     def _set_latest(self, project_id: str, deployment_id: str) -> None:

@@ -51,7 +51,7 @@ class BackgroundWriter(io.TextIOBase):
             with self._lock:
                 dropped, self._dropped = self._dropped, 0
             if dropped:
-                texts.insert(0, f"{dropped} lines were dropped: stderr was not read\n")
+                texts.append(f"{dropped} lines were dropped: stderr was not read\n")
             self._send("".join(text for text in texts if text))
 
     def _send(self, text: str) -> None:
@@ -73,11 +73,10 @@ def background_stderr() -> Iterator[None]:
     """Write to stderr in the background, whoever writes; a closed stderr stays closed."""
     stderr = sys.stderr
     try:
-        descriptor = stderr.fileno()
-    except (AttributeError, OSError):
+        writer = BackgroundWriter(stderr.fileno())
+    except (AttributeError, OSError, RuntimeError):  # RuntimeError: no thread can be started
         yield
         return
-    writer = BackgroundWriter(descriptor)
     sys.stderr = writer
     try:
         yield

@@ -105,7 +105,7 @@ def serve(app: "WSGIApplication", host: str, port: int, options: Options | None 
 
 
 def glibc() -> Any:
-    """The C library where it is glibc, told to use one arena; None elsewhere.
+    """The C library where it is glibc, set to one arena; None elsewhere.
 
     glibc has an arena for each thread, and keeps in it what is freed: after a burst of long bodies
     the process holds 133 MiB, and 36 MiB with one arena and malloc_trim() at rest.

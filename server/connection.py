@@ -96,8 +96,8 @@ class Connection(HTTPChannel):
     def linger(self) -> None:
         """Close our side and read on for a moment (§9.6).
 
-        waitress closes at once. A client that still sends is then answered by a reset, which may
-        take the unread response from it.
+        waitress closes at once. If the client still sends, the kernel resets the connection, and
+        the client may lose the response.
         """
         try:
             self.socket.shutdown(socket.SHUT_WR)

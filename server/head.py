@@ -6,6 +6,7 @@ Beside each rule stands why it is there; a bare § is one of RFC 9112, HTTP/1.1.
 import re
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from waitress.parser import HTTPRequestParser, split_uri
 
@@ -55,6 +56,8 @@ def read_head(head: bytes, settings: Settings) -> dict[str, Any]:
         reader.path, reader.proxy_netloc = reader.request_uri, ""
     # An encoded slash ends no segment (RFC 3986 §2.2): it stays encoded here.
     path: Any = split_uri(ENCODED_SLASH.sub(b"%252F", reader.request_uri.encode()))[2]
+    target = reader.request_uri.partition("?")[0]
+    reader.raw_path = target if target[0] == "/" else urlsplit(target).path or target
     prefix = settings.control_prefix
     reader.is_control = prefix is not None and path.startswith(prefix)
     if reader.is_control:

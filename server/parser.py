@@ -79,7 +79,7 @@ class Parser(HTTPRequestParser):
     error: Problem | Error | None  # type: ignore[assignment]
     is_host_allowed: bool
     is_control = False
-    command = path = ""  # type: ignore[assignment]
+    command = path = raw_path = ""  # type: ignore[assignment]
 
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""

@@ -25,6 +25,7 @@ class ResponseTask(Task):
     def service(self) -> None:
         # waitress logs the path, which may hold a token, and closes without a response or a log
         # line where the exception that escapes the app is an OSError.
+        self.started = time.monotonic()
         try:
             self.start()
             self.execute()  # type: ignore[attr-defined]
@@ -41,7 +42,7 @@ class ResponseTask(Task):
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once. waitress sends the head alone: 0.90 without."""
         if self.complete and not self.wrote_header:
-            self.channel.last_activity = time.time()  # the app may have taken its time
+            self.channel.active_at = time.monotonic()  # the app may have taken its time
             head = self.build_response_header()
             self.wrote_header = True
             if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
@@ -70,8 +71,8 @@ class AppTask(ResponseTask, WSGITask):
             self.request.close_connection()
         if server.options.on_response:
             status = int(self.status.partition(" ")[0])
-            ms = (time.time() - self.start_time) * 1000
-            server.options.on_response(self.request.command, self.request.path, status, ms)
+            ms = (time.monotonic() - self.started) * 1000
+            server.options.on_response(self.request.command, self.request.raw_path, status, ms)
         return super().build_response_header()
 
 

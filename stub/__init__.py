@@ -11,7 +11,7 @@ from random import Random
 from flask import Flask
 
 from redaction import Redactor
-from store import Records, running
+from store import Records, timeline_of
 
 from .contract import Contract
 from .cors import allow_origins, check_origins, cors_headers
@@ -88,7 +88,7 @@ def install(
     app.after_request(hooks.after)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return seed.records(now, open_world().new_id, running(stores.pace))
+        return seed.records(now, open_world().new_id, timeline_of(stores.pace))
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)

@@ -1,4 +1,4 @@
-"""What openapi.json says of `/v1`, and what of a request it does not promise or forbids."""
+"""Reads openapi.json; finds what a request sends that it does not promise or forbids."""
 
 import json
 import re

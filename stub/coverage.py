@@ -83,7 +83,7 @@ class Coverage:
         self._outcomes[outcome] += count
 
     def add_to(self, run: "Coverage", *, for_good: bool = False) -> None:
-        """Add all counts to those of a run; for good, if the world has ended: later ones, too."""
+        """Add all counts to those of a run; with `for_good`, later ones go there, too."""
         with self._lock, run._lock:
             for outcome, count in self._outcomes.items():
                 run._count(outcome, count)
@@ -137,7 +137,7 @@ class Coverage:
         return counts
 
     def table(self) -> str:
-        """The same for a terminal; empty if there were no requests."""
+        """The coverage as text; empty if there were no requests."""
         if not self._outcomes:
             return ""
         document = self.document(worlds=True)

@@ -18,6 +18,7 @@ from validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 PATTERN = re.compile(r".{1,256}", re.DOTALL)
+MAX_PATH = 1024  # characters that are matched; the time for a match grows with them
 MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
 
@@ -48,9 +49,9 @@ class Fault:
         if self.operation not in (None, operation):
             return False
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
-        return is_method and self.pattern.match(path) is not None
+        return is_method and self.pattern.match(path[:MAX_PATH]) is not None
 
-    def spoil(
+    def apply(
         self,
         response: Response,
         sleep: Callable[[float], None],
@@ -68,9 +69,10 @@ class Fault:
             if close:
                 close()
 
-    def describe(self) -> str:
-        """One line: `GET /v1/deployments/*: status 503, delay 2`."""
-        matches = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
+    def describe(self, mask: Callable[[str], str]) -> str:
+        """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
+        path = mask(self.path) if self.path else "any path"
+        matches = self.operation or f"{self.method or 'any method'} {path}"
         effects = {"status": self.status, "delay": self.delay, "cut": self.cut}
         given = [f"{name} {value}" for name, value in effects.items() if value is not None]
         return f"{matches}: {', '.join(given)}"
@@ -92,7 +94,7 @@ class Faults:
         self._lock = Lock()
         self._remaining: dict[Fault, float] = {}
         self._used: set[Fault] = set()  # of the remaining ones
-        self._removed_unused: deque[str] = deque(maxlen=MAX_FAULTS)
+        self._removed_unused: deque[Fault] = deque(maxlen=MAX_FAULTS)
         self._numbers = itertools.count(1)
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
@@ -137,16 +139,16 @@ class Faults:
                     return fault
         return None
 
-    def unused(self) -> list[str]:
+    def unused(self) -> list[Fault]:
         """The faults that no request has met, those that were removed first."""
         with self._lock:
-            waiting = [fault.describe() for fault in self._remaining if fault not in self._used]
+            waiting = [fault for fault in self._remaining if fault not in self._used]
             return [*self._removed_unused, *waiting]
 
     def _remove(self, fault: Fault) -> None:
         del self._remaining[fault]
         if fault not in self._used:
-            self._removed_unused.append(fault.describe())
+            self._removed_unused.append(fault)
         self._used.discard(fault)
 
     def documents(self) -> list[dict[str, Any]]:

@@ -157,15 +157,15 @@ def parse_axes(text: str) -> tuple[str, ...]:
     """The axes that `--grease` names: `tier1`, `all`, or a list; `ValueError` for others."""
     if text in ("tier1", "all"):
         return TIER_1 if text == "tier1" else AXES
-    asked = [axis.strip() for axis in text.split(",")]
-    if unknown := [axis for axis in asked if axis not in AXES]:
+    requested = [axis.strip() for axis in text.split(",")]
+    if unknown := [axis for axis in requested if axis not in AXES]:
         raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
-    return in_order(asked)
+    return in_order(requested)
 
 
-def in_order(asked: Iterable[str]) -> tuple[str, ...]:
+def in_order(requested: Iterable[str]) -> tuple[str, ...]:
     """Each axis once, in the order of `AXES`."""
-    chosen = set(asked)
+    chosen = set(requested)
     return tuple(axis for axis in AXES if axis in chosen)
 
 
@@ -196,15 +196,15 @@ def vary(
     ((media_type, content),) = part["content"].items()
     declared = part["x-grease"]
     varied.body(response, content["schema"], declared)
-    if varied.on("media-type", declared):
+    if varied.apply("media-type", declared):
         response.headers["Content-Type"] = varied.media_type(media_type)
-    if varied.on("headers", declared):
+    if varied.apply("headers", declared):
         draws = varied.draws("headers")
         for _ in range(draws.below(3) + 1):
             response.headers[f"X-{draws.word().title()}"] = draws.word()
     if response.status_code == 201:
         other = contract.response(operation, 200) or {}
-        if varied.on("success-code", other.get("x-grease", ())):
+        if varied.apply("success-code", other.get("x-grease", ())):
             response.status_code = 200
     applied = in_order(varied.applied)
     if applied:
@@ -229,7 +229,7 @@ class Varied:
         """Whether the axis varies a part that declares these axes."""
         return axis in self.axes and axis in declared
 
-    def on(self, axis: str, declared: Iterable[str]) -> bool:
+    def apply(self, axis: str, declared: Iterable[str]) -> bool:
         """Whether the axis varies such a part; then it is applied."""
         if self.varies(axis, declared):
             self.applied.add(axis)
@@ -245,9 +245,10 @@ class Varied:
         axes = BODY_AXES & self.axes & self.axes_within(schema).union(declared)
         if not axes and not self.greasing.has_greased_ids():
             return
+        # The wire form is varied, as it is a client's view: numbers and their order as they came.
         body = json.loads(response.get_data(), parse_int=RawNumber, parse_float=RawNumber)
         body = self.value(body, schema, self.request)
-        if self.on("json-text", declared):
+        if self.apply("json-text", declared):
             response.set_data(self.text(body) + "\n")
         elif not BODY_AXES.isdisjoint(self.applied):
             response.set_data(write(body) + "\n")
@@ -271,9 +272,9 @@ class Varied:
             return [self.value(each, items, key) for each in value]
         if not declared:
             return value
-        if self.on("times", declared):
+        if self.apply("times", declared):
             return respell(value, self.draws("times", *key))
-        if self.on("error-text", declared):
+        if self.apply("error-text", declared):
             draws = self.draws("error-text", *key, value)
             return f"{draws.word()} {draws.word()}".capitalize()
         return value
@@ -296,9 +297,9 @@ class Varied:
         for name, schema in known.items():
             if name in value:
                 value[name] = self.value(value[name], schema, key)
-        if is_running and self.on("status-values", declared):
+        if is_running and self.apply("status-values", declared):
             value["status"] = self.draws("status-values", *key).word()
-        if self.on("members", declared):
+        if self.apply("members", declared):
             draws = self.draws("members", *key, *known)
             for _ in range(draws.below(3) + 1):
                 name, extra = draws.word(), draws.choice(EXTRA_VALUES)

@@ -17,7 +17,7 @@ from .grease import vary
 from .journal import Entry, body_text, cut, mask_request, sentences
 from .worlds import World, Worlds
 
-MAX_NAME = 160  # bytes of a name in a sentence
+MAX_SHOWN = 160  # bytes of a name in a sentence
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`: see docs/testing.md."
 
 
@@ -82,7 +82,7 @@ class Hooks:
         if context.get("delay"):
             self.sleep(context.delay)
         if fault is not None:
-            fault.spoil(response, self.sleep, received.environ.get("server.close"))
+            fault.apply(response, self.sleep, received.environ.get("server.close"))
         return response
 
     def describe(
@@ -118,7 +118,7 @@ class Hooks:
         )
 
     def mask_name(self, name: str) -> str:
-        return cut(self.redactor.text(name), MAX_NAME)
+        return cut(self.redactor.text(name), MAX_SHOWN)
 
     def forced(self, status: int, code: str = "injected_fault") -> Problem:
         """A problem that was requested, with the headers of a real one."""
@@ -145,4 +145,4 @@ class Hooks:
 
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is for the interface, or tries to be."""
-    return not (path.startswith("/_stub/") or path in ("/openapi.json", "/"))
+    return not (path.startswith("/_stub/") or path in ("/_stub", "/openapi.json", "/"))

@@ -1,9 +1,7 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
-import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +16,7 @@ from store import (
     Store,
     StoreFull,
     UnknownProject,
+    random_id,
 )
 from validation import check_project, require_valid, under
 
@@ -59,7 +58,7 @@ class States:
             if state in self._built_in:
                 return self._built_in[state](params, open_store)
         except StoreFull:
-            error = FieldError("/params", "asks for more records than there is room for")
+            error = FieldError("/params", "needs more records than the store has room for")
             raise InvalidBody([error]) from None
         known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
         raise Problem(
@@ -97,9 +96,8 @@ def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
 
 def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
     """Perhaps `name`; the project of that name, if there is one."""
-    if params.get("name") is None:
-        return a_new_project(open_store())
-    document = {"name": params["name"]}
+    name = params.get("name")
+    document = {"name": random_id("project") if name is None else name}
     require_valid(under(("params",), check_project(document)))
     store = open_store()
     name = document["name"]
@@ -112,34 +110,20 @@ def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
     raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
 
 
-def a_new_project(store: Store) -> Values:
-    for number in itertools.count(len(store.list_projects()) + 1):
-        name = f"project {number}"
-        with suppress(NameTaken):
-            return project_values(store.create_project(name, json.dumps({"name": name})))
-    raise AssertionError
-
-
 def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
     """Perhaps `id`, `status` and `project_id`; it replaces one of that id."""
     given = {name: value for name, value in params.items() if value is not None}
-    require_valid(under(("params",), check_deployment(given, open_store)))
+    require_valid(under(("params",), check_deployment_params(given, open_store)))
     store = open_store()
-    deployment_id = given.get("id") or unused_deployment_id(store)
     timeline = (Stage(given.get("status", "succeeded")),)
     try:
-        deployment, _ = store.put_deployment(deployment_id, timeline, given.get("project_id"))
+        deployment, _ = store.put_deployment(given.get("id"), timeline, given.get("project_id"))
     except UnknownProject:
         raise InvalidBody([*under(("params",), [NO_SUCH_PROJECT])]) from None
     return deployment_values(deployment, store)
 
 
-def unused_deployment_id(store: Store) -> str:
-    ids = (f"dpl_{number}" for number in itertools.count(1))
-    return next(each for each in ids if store.get_deployment(each) is None)
-
-
-def check_deployment(params: dict[str, Any], open_store: OpenStore) -> Iterator[FieldError]:
+def check_deployment_params(params: dict[str, Any], open_store: OpenStore) -> Iterator[FieldError]:
     if "id" in params and not is_id(params["id"]):
         yield FieldError("/id", ID_RULE)
     if "status" in params and not is_status(params["status"]):

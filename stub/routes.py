@@ -26,7 +26,7 @@ from .verdict import Verdict
 from .worlds import MAX_ADVANCE, TooManyWorlds, World, Worlds
 
 CONTRACT = files(__package__) / "openapi.json"
-MAX_SEED = 64 * 1024 * 1024  # bytes
+MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-projects."
 
 routes = Blueprint("stub", __name__, url_prefix="/_stub")
@@ -75,7 +75,7 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
 
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
-    if request.path.startswith(f"{routes.url_prefix}/"):
+    if f"{request.path}/".startswith(f"{routes.url_prefix}/"):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
         return respond(Problem(404, "not_found", detail))
     return respond(error)
@@ -101,7 +101,7 @@ def contract() -> ResponseReturnValue:
 def reset() -> Response:
     seed = None
     if request.get_data():
-        text, document = read_json(MAX_SEED, SEED_DEPTH)
+        text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
         try:
             seed = make_seed(text, document, max_projects=current_stub().max_projects)
         except SeedError as error:
@@ -122,7 +122,7 @@ def show_state() -> ResponseReturnValue:
 @routes.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_deployment(deployment_id, document))
+    require_valid(check_put(deployment_id, document))
     store = open_store()
     timeline, project_id = read_timeline(document), document.get("project_id")
     try:
@@ -135,9 +135,9 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-def check_deployment(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldError]:
+def check_put(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldError]:
     if not is_id(deployment_id):
-        yield FieldError("", f"has no place at this path, whose id {ID_RULE}")
+        yield FieldError("", f"cannot be created at this path: the id {ID_RULE}")
     yield from unknown_members(document, ("project_id", "status", "timeline"))
     yield from check_project_id(document.get("project_id"), open_store)
     yield from check_timeline(document)

@@ -23,7 +23,7 @@ from store import (
     Timeline,
     milliseconds,
     quoted,
-    running,
+    timeline_of,
     timestamp,
     unused_id,
 )
@@ -142,12 +142,12 @@ class StoreFactory:
         if seed is None:
             store.reset(self.initial_records)
         else:
-            store.reset(seed.records(clock(), new_id, running(self.pace)))
+            store.reset(seed.records(clock(), new_id, timeline_of(self.pace)))
         return store
 
     @cached_property
     def initial_records(self) -> Records:
-        return self.seed.records(self.clock(), self.new_id, running(self.pace))
+        return self.seed.records(self.clock(), self.new_id, timeline_of(self.pace))
 
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:

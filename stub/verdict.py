@@ -9,6 +9,7 @@ from typing import Any
 from redaction import Redactor
 
 from .coverage import Coverage
+from .faults import Fault
 
 # Each kind of finding, and what to do about it.
 KINDS = {
@@ -50,7 +51,7 @@ class Verdict:
     def __init__(
         self,
         coverage: Coverage,
-        unused_faults: Collection[str],
+        unused_faults: Collection[Fault],
         rejections: Counter[tuple[int, str]],
         redactor: Redactor,
         fail_on: Collection[str],
@@ -59,7 +60,7 @@ class Verdict:
         self.table = coverage.table()
         self._coverage = coverage.document(worlds=True)
         self._unforced = coverage.unforced()
-        self._unused_faults = Counter(map(redactor.text, unused_faults))
+        self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
         self.findings = [
             finding

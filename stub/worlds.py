@@ -13,7 +13,7 @@ from store import Clock, NewId, Store
 
 from .contract import Contract
 from .coverage import Coverage
-from .faults import Faults
+from .faults import Fault, Faults
 from .grease import Greasing
 from .journal import Journal
 from .seed import Seed, StoreFactory
@@ -145,7 +145,7 @@ class Worlds:
         self._lock = Lock()
         self._worlds = {"": make("", None)}
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
-        self._unused_faults: deque[str] = deque(maxlen=MAX_WORLDS)  # of these
+        self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
         self.rejections: Counter[tuple[int, str]] = Counter()  # of the server, by status and code
 
     def open(self, name: str) -> World:
@@ -200,7 +200,7 @@ class Worlds:
             coverage.add_to(run)
         return run
 
-    def unused_faults(self) -> list[str]:
+    def unused_faults(self) -> list[Fault]:
         """The faults of all worlds that no request has met."""
         with self._lock:
             worlds = list(self._worlds.values())

@@ -29,12 +29,22 @@ SAMPLE_SEED = read_seed(SAMPLE)
 SAMPLE_NAMES = ["website", "billing", "search"]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With NO_SKIP, which .ci/run sets, a skipped test fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and os.environ.get("NO_SKIP"):
+        for report in reporter.stats.get("skipped", []):
+            reporter.write_line(f"\nNO_SKIP is set: {report.longrepr[-1]}")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
 def seed_of(document: Any) -> Seed:
     return parse_seed(json.dumps(document))
 
 
 class Clock:
-    """A clock that moves when told to."""
+    """A clock that stands still until it is advanced."""
 
     def __init__(self) -> None:
         self.now = START
@@ -205,3 +215,17 @@ def not_started(*args: str, env: dict[str, str] | None = None) -> str:
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
     return done.stderr
+
+
+def build_pyz(target: Path) -> Path:
+    """Build the program as one file there."""
+    tool = [sys.executable, str(ROOT / "tools" / "build_pyz.py"), str(target)]
+    done = subprocess.run(tool, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
+    return target
+
+
+@pytest.fixture(scope="session")
+def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as one file."""
+    return build_pyz(tmp_path_factory.mktemp("build") / "stub.pyz")

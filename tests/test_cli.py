@@ -37,9 +37,11 @@ LOGGED = [
     ("/v1/s3cret-token", "/v1/***"),
     ("/v1/s3cret%2Dtoken", "/v1/***"),
     ("/v1/deployments/x?token=s3cret-token", "/v1/deployments/x"),
-    ("/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae", "/v1/a%0Ab%1B%5B31m%00%C2%85%E2%80%AE"),
+    ("/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae", "/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae"),
+    ("/v1%2Fprojects", "/v1%2Fprojects"),
+    ("http://localhost/v1/deployments/a%2Fb?c", "/v1/deployments/a%2Fb"),
     ("//v1/projects", "//v1/projects"),
-    ("/v1/deployments/%ff", "/v1/deployments/%FF"),
+    ("/v1/deployments/%ff", "/v1/deployments/%ff"),
 ]
 
 
@@ -309,13 +311,14 @@ def test_the_default_is_port_8080_on_loopback() -> None:
 
 
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
-    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0"}
+    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x"}
     with program(env=env) as (process, url):
         assert call(url, "/_stub/health").status_code == 200
         warnings = stderr_at_the_end(process).splitlines()[:-1]
     assert warnings == [
         "warning: STUB_MAXPROJECTS sets no option: did you mean STUB_MAX_PROJECTS?",
         "warning: STUB_PROT sets no option: did you mean STUB_PORT?",
+        "warning: STUB_TOKENS sets no option: did you mean STUB_TOKEN?",
     ]
 
 
@@ -335,7 +338,8 @@ def test_missing_packages_are_named_with_the_command_that_installs_them() -> Non
         [sys.executable, "-S", "app.py"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == ("error: flask is not installed: run `pip install -r requirements.txt`\n")
+    command = f"{sys.executable} -m pip install -r {ROOT / 'requirements.txt'}"
+    assert done.stderr == f"error: flask is not installed: run `{command}`\n"
 
 
 def test_it_starts_through_a_link_and_in_isolated_mode(tmp_path: Path) -> None:

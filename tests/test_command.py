@@ -17,7 +17,7 @@ from tests.conftest import ROOT, environment
 
 STUB = [sys.executable, "app.py", "--quiet"]
 
-# Counts the signals that it receives until it is told to end, and exits with 10 and the count.
+# Waits for signals, and exits with 10 and their number.
 COUNTS = """
 import os, signal, sys, time
 counts = []

@@ -31,8 +31,20 @@ def blocks_of(name: str) -> list[Block]:
     return re.findall(r"^```(\w+)\n(.*?)\n```$", TEXTS[name], re.DOTALL | re.MULTILINE)
 
 
+def files_of(name: str) -> dict[str, str]:
+    """The files that a document shows: each is a code block after its name in backticks."""
+    pattern = r"`([\w.]+)`:\n\n```\w+\n(.*?)\n```$"
+    return dict(re.findall(pattern, TEXTS[name], re.DOTALL | re.MULTILINE))
+
+
 def texts_in(language: str) -> list[str]:
-    return [text for name in TEXTS for kind, text in blocks_of(name) if kind == language]
+    """The code blocks that are no files."""
+    return [
+        text
+        for name in TEXTS
+        for kind, text in blocks_of(name)
+        if kind == language and text not in files_of(name).values()
+    ]
 
 
 COMMANDS = [text for text in texts_in("sh") if not text.startswith("curl ")]
@@ -98,11 +110,7 @@ def test_every_python_example_runs(
 
 @pytest.mark.parametrize("start", STARTS)
 def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Path) -> None:
-    files = {
-        name: text
-        for document in TEXTS.values()
-        for name, text in re.findall(r"`(\w+\.json)`:\n\n```json\n(.*?)\n```", document, re.DOTALL)
-    }
+    files = {file: text for name in TEXTS for file, text in files_of(name).items()}
     arguments = start.split()[1:]
     for index, argument in enumerate(arguments):
         if argument in files:
@@ -132,7 +140,7 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 def test_every_other_command_names_files_that_exist() -> None:
     for line in "\n".join(COMMANDS).splitlines():
-        for path in re.findall(r"(?<![\w/.])(?:bench|tests|docs|\.ci)/[\w./]*", line):
+        for path in re.findall(r"(?<![\w/.])(?:bench|tests|tools|docs|\.ci)/[\w./]*", line):
             assert (ROOT / path).exists(), line
 
 
@@ -141,8 +149,11 @@ def test_every_option_in_the_documentation_exists(name: str) -> None:
     command = [sys.executable, "app.py", "--help"]
     shown = subprocess.check_output(command, cwd=ROOT, env=environment(), text=True)
     options = set(re.findall(r"--[a-z-]+", shown))
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", TEXTS[name])) <= options
-    variables = {"STUB_" + option[2:].replace("-", "_").upper() for option in options}
+    text = re.sub(r" -- \w.*", "", TEXTS[name])  # a command, which has options of its own
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options
+    variables = {"STUB_URL"} | {
+        "STUB_" + option[2:].replace("-", "_").upper() for option in options
+    }
     assert set(re.findall(r"STUB_[A-Z_]+", TEXTS[name])) <= variables
 
 
@@ -172,3 +183,17 @@ def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
 def test_the_table_of_errors_has_every_code_of_the_contract() -> None:
     codes = set(re.findall(r"^\| \d{3} \| `(\w+)` \|", TEXTS["docs/choices.md"], re.MULTILINE))
     assert codes >= set(re.findall(r'"code": "(\w+)"', json.dumps(CONTRACT)))
+
+
+def test_the_way_of_a_request_names_functions_that_exist() -> None:
+    text = (ROOT / "docs" / "development.md").read_text("utf-8")
+    table = text.partition("## The way of a request")[2].partition("\n\n- ")[0]
+    rows = [line.split("|") for line in table.splitlines() if "`" in line and line.startswith("|")]
+    assert len(rows) > 15
+    for _, _, functions, files, _ in rows:
+        sources = "".join(
+            (ROOT / name).read_text("utf-8") for name in re.findall(r"`([\w/]+\.py)`", files)
+        )
+        for name in re.findall(r"`([\w.]+)`", functions):
+            for part in name.split("."):
+                assert re.search(rf"(?:def|class) {part}\b", sources), name

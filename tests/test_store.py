@@ -15,7 +15,7 @@ from store import (
     Store,
     StoreFull,
     UnknownProject,
-    running,
+    timeline_of,
 )
 from tests.conftest import START, Clock, counting_ids
 from tests.test_store_model import PlainStore, project_and_deployment, records_of
@@ -46,7 +46,7 @@ def test_created_projects_are_listed_in_order_with_their_deployments(
         assert deployment is not None
         assert deployment.project_id == project.id
         assert deployment.created_at == project.created_at
-        assert deployment.timeline == running(2.0)
+        assert deployment.timeline == timeline_of(2.0)
 
 
 def test_a_list_is_a_snapshot(store: Store) -> None:
@@ -146,6 +146,10 @@ def test_deployments_of_no_project_have_a_bound(store: Store) -> None:
         store.put_deployment("x3", (Stage("failed"),))
     assert store.get_deployment("x3") is None
     assert store.put_deployment("x2", (Stage("queued"),))[1] is False
+    made = store.create_project("b", '{"name": "b"}')
+    with pytest.raises(StoreFull):  # it would queue another for the first project
+        store.put_deployment("d1", (Stage("failed"),), made.id)
+    assert store.list_projects()[0].latest_deployment_id == "d1"
     assert store.create_project("a", '{"name": "a"}').name == "a"
 
 

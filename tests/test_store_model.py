@@ -22,7 +22,7 @@ from store import (
     Timeline,
     UnknownProject,
     milliseconds,
-    running,
+    timeline_of,
     unused_id,
 )
 from tests.conftest import START, Clock, counting_ids
@@ -64,7 +64,7 @@ class PlainStore:
     def _queue(self, project_id: str) -> str:
         deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
         now = milliseconds(self.now())
-        self._deployments.append(Deployment(deployment_id, project_id, now, running(2.0)))
+        self._deployments.append(Deployment(deployment_id, project_id, now, timeline_of(2.0)))
         return deployment_id
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
@@ -110,16 +110,23 @@ class PlainStore:
             self._deployments = [each for each in self._deployments if not each.project_id]
 
     def put_deployment(
-        self, deployment_id: str, timeline: Timeline, project_id: str | None = None
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
         with self._lock:
-            old = next((each for each in self._deployments if each.id == deployment_id), None)
-            others = len(self._deployments) - len(self._projects)
-            if old is None and others >= self._max_projects:
-                raise StoreFull
             if project_id not in (None, *(each.id for each in self._projects)):
                 raise UnknownProject
+            if deployment_id is None:
+                ids = [each.id for each in self._deployments]
+                deployment_id = unused_id(self._new_id, "dpl", ids)
+            old = next((each for each in self._deployments if each.id == deployment_id), None)
             owner = project_id or (old.project_id if old else None)
+            loses = any(
+                each.latest_deployment_id == deployment_id and each.id != owner
+                for each in self._projects
+            )
+            others = len(self._deployments) - len(self._projects)
+            if (old is None or loses) and others >= self._max_projects:
+                raise StoreFull
             deployment = Deployment(deployment_id, owner, milliseconds(self.now()), timeline)
             self._deployments = [each for each in self._deployments if each.id != deployment_id]
             self._deployments.append(deployment)
@@ -182,10 +189,14 @@ class AgainstTheModel(RuleBasedStateMachine):
     def remove_projects(self) -> None:
         self.both(lambda store: store.remove_projects())
 
-    @rule(number=st.integers(0, 3), project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]))
-    def put(self, number: int, project_id: str | None) -> None:
+    @rule(
+        number=st.none() | st.integers(0, 3),
+        project_id=st.none() | st.sampled_from(["p0", "p1", "prj_1"]),
+    )
+    def put(self, number: int | None, project_id: str | None) -> None:
+        deployment_id = None if number is None else f"d{number}"
         timeline = (Stage("failed"),)
-        self.both(lambda store: store.put_deployment(f"d{number}", timeline, project_id))
+        self.both(lambda store: store.put_deployment(deployment_id, timeline, project_id))
 
     @rule(data=st.data())
     def get(self, data: st.DataObject) -> None:

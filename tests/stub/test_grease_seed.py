@@ -252,10 +252,10 @@ def test_stub_grease_stands_on_what_varies_and_on_nothing_else(axis: str) -> Non
     plain = [wire(each) for each in responses((), 0)]
     for seed in SEEDS:
         for response, expected in zip(responses((axis,), seed), plain, strict=True):
-            told = response.headers.pop("Stub-Grease", None)
+            header = response.headers.pop("Stub-Grease", None)
             if response.request.method != "HEAD":  # its header fields are those of a GET
                 varied = f"seed={seed}; axes={axis}"
-                assert told == (None if wire(response) == expected else varied)
+                assert header == (None if wire(response) == expected else varied)
 
 
 # A switch is one step
