@@ -166,7 +166,8 @@ def server_options(app: Flask, options: SimpleNamespace) -> server.Options:
     redactor = Redactor(options.tokens)
 
     def log_response(method: str, path: str, status: int, ms: float) -> None:
-        say(f"{redactor.text(f'{method} {path}')} {status} {ms:.1f} ms\n")
+        if path != stub.POLL_PATH:  # to which an open page sends a request a second
+            say(f"{redactor.text(f'{method} {path}')} {status} {ms:.1f} ms\n")
 
     def count_rejection(status: int, code: str) -> None:
         stub.count_rejection(app, status, code)
@@ -197,18 +198,25 @@ def announce(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> N
     elif len(options.tokens) > 1:
         token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+    if not options.no_stub:
+        say(f"open {reachable_url(options, port)}/\n")
     say_what_is_random(options)
 
 
 def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
     """Start the command, at whose end the server stops. stdout is the command's alone."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
-    url = f"http://{server.in_brackets(host)}:{port}"
+    url = reachable_url(options, port)
     say(f"listening on {url}\n")
     say_what_is_random(options)
     error = options.command.start({"STUB_URL": url, "STUB_TOKEN": options.tokens[0]}, then=stop)
     if error:
         say(f"error: {error}\n")
+
+
+def reachable_url(options: SimpleNamespace, port: int) -> str:
+    """The URL for a client on this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
+    return f"http://{server.in_brackets(host)}:{port}"
 
 
 def say_what_is_random(options: SimpleNamespace) -> None:
@@ -227,6 +235,8 @@ def report(app: Flask, options: SimpleNamespace) -> int:
     if verdict is None:
         return status
     say(verdict.table + "".join(finding.line() for finding in verdict.findings))
+    for pattern in verdict.unused_patterns:
+        say(f"warning: --allow {pattern!r} matches no finding\n")
     if verdict.findings:
         status = status or 1
     if options.report_file:
@@ -239,12 +249,12 @@ def report(app: Flask, options: SimpleNamespace) -> int:
 
 
 def check_report(path: Path) -> None:
-    """Raise `NotStarted` if the report cannot be written."""
+    """Make room for the report. Raises `NotStarted` if it cannot be written."""
     try:
         if path.exists() and not path.is_file():
             raise OSError(0, "not a file")
         with NamedTemporaryFile(dir=path.parent):
-            pass
+            path.unlink(missing_ok=True)  # that of another run
     except OSError as error:
         raise NotStarted(f"--report: {path}: {error.strerror}.") from None
 

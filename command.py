@@ -6,9 +6,16 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = [
+    getattr(signal, name)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
+    if hasattr(signal, name)  # Windows has two of them
+]
+FROM_A_TERMINAL = SIGNALS[1:]
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 PAUSE = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
 GRACE = 5.0  # seconds that the command has to end when the server has failed
 
@@ -35,8 +42,8 @@ class Command:
             self._process = subprocess.Popen(
                 self._words,
                 env={**os.environ, **variables},
-                # A signal to our group is passed on once. A command with a terminal stays in the
-                # group: another could not read from it.
+                # A signal to our group is passed on once, to the group of the command. A command
+                # with a terminal stays in our group: another could not read from it.
                 start_new_session=not self._owns_terminal,
             )
         except OSError as error:
@@ -51,11 +58,11 @@ class Command:
     def end(self) -> None:
         """End it, if it still runs."""
         if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
+            self._send(signal.SIGTERM)
             try:
                 self._process.wait(GRACE)
             except subprocess.TimeoutExpired:
-                self._process.kill()
+                self._send(KILL)
 
     def _wait(self, process: "subprocess.Popen[bytes]", then: Callable[[], None]) -> None:
         code = process.wait()
@@ -69,12 +76,21 @@ class Command:
         if self._signalled_at is None:
             self._signalled_at = now
             # A terminal has sent its Ctrl-C to the command, too.
-            if not (self._owns_terminal and number == signal.SIGINT):
-                self._process.send_signal(number)
+            if not (self._owns_terminal and number in FROM_A_TERMINAL):
+                self._send(number)
         elif now - self._signalled_at > PAUSE:
-            self._process.kill()
+            self._send(KILL)
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+
+    def _send(self, number: int) -> None:
+        """Send a signal to the command, and to what it has started if it has its own group."""
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            if self._owns_terminal:
+                self._process.send_signal(number)
+            else:
+                os.killpg(self._process.pid, number)
 
 
 def has_terminal() -> bool:

@@ -11,6 +11,9 @@ MAX_NAME = 100  # code points
 MAX_ERRORS = 1000  # of one document
 SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
 
+# White space as ECMA-262 has it, which is the dialect of patterns in a JSON Schema: `\s` of Python
+# and U+FEFF.
+_BLANK = re.compile(r"[\s\ufeff]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -45,7 +48,7 @@ def _check_name(document: dict[str, Any]) -> Iterator[FieldError]:
     if not isinstance(name, str):
         yield FieldError("/name", "must be a string")
         return
-    if not name.strip():
+    if _BLANK.fullmatch(name):
         yield FieldError("/name", "must not be blank")
     if len(name) > MAX_NAME:
         yield FieldError("/name", f"must have at most {MAX_NAME} characters")

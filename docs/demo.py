@@ -1,13 +1,15 @@
 """Creates a project and prints each status of its deployment; takes the URL of the stub."""
 
 import json
+import os
 import sys
 import time
 from typing import Any
 from urllib.request import Request, urlopen
 
-url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
-headers = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
+url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
+token = os.environ.get("STUB_TOKEN", "dev-token")
+headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
 
 def call(path: str, document: Any = None) -> Any:

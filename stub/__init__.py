@@ -13,6 +13,8 @@ from flask import Flask
 from redaction import Redactor
 from store import Records, timeline_of
 
+from . import console
+from .console import POLL_PATH
 from .contract import Contract
 from .cors import allow_origins, check_origins, cors_headers
 from .grease import MAX_SEED, parse_axes
@@ -29,6 +31,7 @@ __all__ = [
     "KINDS",
     "MAX_SEED",
     "OPEN_PATHS",
+    "POLL_PATH",
     "Options",
     "check_origins",
     "cors_headers",
@@ -40,7 +43,7 @@ __all__ = [
     "prepare",
 ]
 
-OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json"}
+OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json", *console.OPEN_PATHS}
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def install(
     operations = tuple(operation.id for operation in v1.operations)
     app.extensions["stub"] = Stub(worlds, states, redactor, stores.max_projects, operations)
     app.register_blueprint(routes)
+    app.register_blueprint(console.console)
     app.register_error_handler(404, not_found)
 
 

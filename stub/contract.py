@@ -24,15 +24,6 @@ class Operation:
     query: frozenset[str]
     members: frozenset[str]  # of the object in its body
 
-    @property
-    def promised(self) -> list[str]:
-        """The statuses of responses without grease."""
-        return [
-            status
-            for status, response in self.responses.items()
-            if "success-code" not in response["x-grease"]
-        ]
-
 
 class Contract:
     """The operations of an OpenAPI document, found by request."""

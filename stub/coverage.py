@@ -99,7 +99,7 @@ class Coverage:
         With `worlds`, what was seen names the world of its first request.
         """
         outcomes = {
-            operation.id: dict.fromkeys([*operation.promised, "other"], 0)
+            operation.id: dict.fromkeys([*operation.responses, "other"], 0)
             for operation in self._contract.operations
         }
         statuses = Counter(dict.fromkeys(self._contract.statuses, 0))

@@ -2,7 +2,8 @@
 
 Each variation is a function of the seed, the axis and a key. The key is that of the resource, or
 else the method and the path of the request. Where a part of the contract names no axis in
-`x-grease`, nothing of it varies.
+`x-grease`, nothing of it varies. A varied response is still valid against the contract, but for
+the status of `success-code`.
 """
 
 import json
@@ -15,6 +16,7 @@ from hashlib import blake2b
 from itertools import product
 from threading import Lock
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
 from flask import Request, Response
@@ -26,27 +28,45 @@ from validation import is_integer, unknown_members
 from .contract import Contract
 
 TIER_1 = ("members", "member-order", "json-text", "headers", "ids", "times")
-TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-type")
+TIER_2 = (
+    "list-order",
+    "status-values",
+    "success-code",
+    "error-text",
+    "media-type",
+    "times-odd",
+    "ids-encoded",
+)
 AXES = TIER_1 + TIER_2
-BODY_AXES = frozenset(AXES) - {"headers", "ids", "success-code", "media-type"}
+TIME_AXES = frozenset({"times", "times-odd"})
+ID_AXES = frozenset({"ids", "ids-encoded"})
+BODY_AXES = frozenset(AXES) - ID_AXES - {"headers", "success-code", "media-type"}
 MAX_SEED = 2**63
 
 # Tables that give a character for each byte.
 LETTERS = (string.ascii_lowercase * 10)[:256].encode()
 UNRESERVED = (f"{string.ascii_letters}{string.digits}-._~" * 4)[:256].encode()
 
-# Offsets from UTC in minutes.
-OFFSETS = {"z": 0, "+00:00": 0, "+01:00": 60, "-05:00": -300, "+05:30": 330, "+12:45": 765}
-OFFSETS |= {"-03:30": -210, "+23:59": 1439, "-23:59": -1439}
-TIME_FORMS = tuple(product(OFFSETS, "tT", ("", "0", "000", "000000")))
+# Offsets from UTC in minutes. Every parser takes those of `times`. The grammar allows those of
+# `times-odd` as well (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
+OFFSETS = {"Z": 0, "+00:00": 0, "+01:00": 60, "-05:00": -300, "+05:30": 330, "-03:30": -210}
+OFFSETS |= {"+12:45": 765, "+14:00": 840, "-14:00": -840}
+ODD_OFFSETS = {"z": 0, "+23:59": 1439, "-23:59": -1439, "+14:01": 841, "-18:30": -1110}
+MINUTES = OFFSETS | ODD_OFFSETS
+ODD_FORMS = (*product(ODD_OFFSETS, "tT"), *product(OFFSETS, "t"))
+MAX_DIGITS = 9  # of the fraction of a second
+
+# What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
+ENCODED = (("/",), ("%", "%41", "%2F"), (" ",), ("\u00e9", "\u00df", "\u6f22", "\U0001f600"))
+MAX_ID = 255
 
 EXTRA_VALUES: tuple[Any, ...] = (None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1})
 
 Option = TypeVar("Option")
 
 
-class RawNumber(str):
-    """A number as the client wrote it."""
+class RawText(str):
+    """JSON text that is written as it is: a number of the client's, or a time."""
 
     __slots__ = ()
 
@@ -91,12 +111,28 @@ class Grease:
     axes: tuple[str, ...]
     seed: int
 
-    def new_id(self, key: str) -> str:
-        """An id of another shape: up to 255 unreserved characters (RFC 3986 §2.3)."""
+    def new_id(self, key: str, plain: str) -> str:
+        """The id of a new resource, whose id would be `plain` without grease."""
+        new = self._other_shape(key) if "ids" in self.axes else plain
+        return self._to_encode(key, new) if "ids-encoded" in self.axes else new
+
+    def _other_shape(self, key: str) -> str:
+        """An id of up to 255 unreserved characters (RFC 3986 §2.3)."""
         draws = Draws(str(self.seed), "ids", key)
-        length = draws.choice([16, 36, 64, 255])
+        length = draws.choice([16, 36, 64, MAX_ID])
         rest = "".join(draws.text(UNRESERVED, 32) for _ in range(8))
         return draws.text(LETTERS, 1) + rest[: length - 1]
+
+    def _to_encode(self, key: str, new: str) -> str:
+        """The id with characters inside that a client must encode in a path, in any order."""
+        draws = Draws(str(self.seed), "ids-encoded", key)
+        pieces = [draws.choice(kind) for kind in ENCODED]
+        new = new[: MAX_ID - len("".join(pieces))]
+        while pieces:
+            piece = pieces.pop(draws.below(len(pieces)))
+            at = draws.below(max(len(new) - 1, 1)) + 1
+            new = new[:at] + piece + new[at:]
+        return new
 
     def document(self) -> dict[str, Any]:
         return {"axes": list(self.axes), "seed": self.seed}
@@ -112,10 +148,11 @@ class Greasing:
 
     def __init__(self, axes: tuple[str, ...], seed: int, initial: "Greasing | None" = None) -> None:
         self.current = Grease(axes, seed)
+        self.initial_axes = axes
         self._initial = initial
         self._count: int = initial._count if initial else 0
         self._keys: dict[str, str] = {}  # by id
-        self._greased_ids: set[str] = set()
+        self._greased_ids: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._lock = Lock()
 
     def switch(self, axes: tuple[str, ...], seed: int | None) -> Grease:
@@ -128,10 +165,10 @@ class Greasing:
         """The id of a new resource: the plain one of its number, or a greased one."""
         with self._lock:
             self._count += 1
-            created, key = plain_id(self._count), f"#{self._count}"
-            if "ids" in self.current.axes:
-                created = self.current.new_id(key)
-                self._greased_ids.add(created)
+            grease, key = self.current, f"#{self._count}"
+            created = grease.new_id(key, plain_id(self._count))
+            if axes := ID_AXES.intersection(grease.axes):
+                self._greased_ids[created] = axes
             self._keys.setdefault(created, key)
             return created
 
@@ -147,10 +184,12 @@ class Greasing:
             self._initial is not None and self._initial.has_greased_ids()
         )
 
-    def is_greased(self, text: str | None) -> bool:
-        return text in self._greased_ids or (
-            self._initial is not None and self._initial.is_greased(text)
-        )
+    def axes_of(self, text: str | None) -> frozenset[str]:
+        """The axes that varied an id; none for any other text."""
+        axes = self._greased_ids.get(text or "")
+        if axes is None:
+            axes = self._initial.axes_of(text) if self._initial else frozenset()
+        return axes
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
@@ -191,8 +230,7 @@ def vary(
     if part is None:
         return ()
     method = "GET" if request.method == "HEAD" else request.method
-    path = "/".join(map(greasing.key, request.path.split("/")))
-    varied = Varied(grease, greasing, contract, (method, path))
+    varied = Varied(grease, greasing, contract, (method, path_key(greasing, request)))
     ((media_type, content),) = part["content"].items()
     declared = part["x-grease"]
     varied.body(response, content["schema"], declared)
@@ -202,14 +240,18 @@ def vary(
         draws = varied.draws("headers")
         for _ in range(draws.below(3) + 1):
             response.headers[f"X-{draws.word().title()}"] = draws.word()
-    if response.status_code == 201:
-        other = contract.response(operation, 200) or {}
-        if varied.apply("success-code", other.get("x-grease", ())):
-            response.status_code = 200
+    if varied.apply("success-code", declared):
+        response.status_code = 200
     applied = in_order(varied.applied)
     if applied:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
     return applied
+
+
+def path_key(greasing: Greasing, request: Request) -> str:
+    """The path of a request, decoded, with the keys of resources in place of their ids."""
+    target, _, _ = request.environ["REQUEST_URI"].partition("?")
+    return "/".join(greasing.key(unquote(each)) for each in urlsplit(target).path.split("/"))
 
 
 class Varied:
@@ -246,7 +288,7 @@ class Varied:
         if not axes and not self.greasing.has_greased_ids():
             return
         # The wire form is varied, as it is a client's view: numbers and their order as they came.
-        body = json.loads(response.get_data(), parse_int=RawNumber, parse_float=RawNumber)
+        body = json.loads(response.get_data(), parse_int=RawText, parse_float=RawText)
         body = self.value(body, schema, self.request)
         if self.apply("json-text", declared):
             response.set_data(self.text(body) + "\n")
@@ -272,8 +314,9 @@ class Varied:
             return [self.value(each, items, key) for each in value]
         if not declared:
             return value
-        if self.apply("times", declared):
-            return respell(value, self.draws("times", *key))
+        if not TIME_AXES.isdisjoint(declared):
+            # Go's time.Time reads no escapes.
+            return RawText(quoted(self.time(value, declared, key)))
         if self.apply("error-text", declared):
             draws = self.draws("error-text", *key, value)
             return f"{draws.word()} {draws.word()}".capitalize()
@@ -288,11 +331,10 @@ class Varied:
     ) -> dict[str, Any]:
         if "id" in known:
             key = (self.greasing.key(value["id"]),)
-        if self.greasing.has_greased_ids() and "ids" not in self.applied:
-            ids = [name for name, part in known.items() if "ids" in part.get("x-grease", ())]
-            shown = [value.get(name) for name in ids]
-            if any(map(self.greasing.is_greased, shown)):
-                self.applied.add("ids")
+        if self.greasing.has_greased_ids() and not self.applied >= ID_AXES:
+            for name, part in known.items():
+                if "ids" in part.get("x-grease", ()):
+                    self.applied |= self.greasing.axes_of(value.get(name))
         is_running = value.get("status") in self.contract.running
         for name, schema in known.items():
             if name in value:
@@ -310,6 +352,18 @@ class Varied:
             names = self.reorder("member-order", [*value], lambda name: crc32(name.encode(), salt))
             value = {name: value[name] for name in names}
         return value
+
+    def time(self, moment: str, declared: Iterable[str], key: tuple[str, ...]) -> str:
+        """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
+        digits, offset, separator = 3, "Z", "T"
+        if self.varies("times", declared):
+            draws = self.draws("times", *key)
+            digits, offset = draws.below(MAX_DIGITS + 1), draws.choice([*OFFSETS])
+            if respell(moment, digits, offset, separator) != moment:
+                self.applied.add("times")
+        if self.apply("times-odd", declared):
+            offset, separator = self.draws("times-odd", *key).choice(ODD_FORMS)
+        return respell(moment, digits, offset, separator)
 
     def reorder(self, axis: str, items: list[Any], rank: Callable[[Any], Any]) -> list[Any]:
         """The items by rank, so that the order of two does not depend on the others."""
@@ -345,12 +399,12 @@ class Varied:
 
 
 def write(value: Any, spell: Callable[[str], str] = quoted, space: str = "") -> str:
-    """JSON text, with each number as the client wrote it."""
+    """JSON text, with each raw text as it is."""
     comma, colon = f"{space},{space or ' '}", f"{space}:{space or ' '}"
 
     def text(value: Any) -> str:
         if isinstance(value, str):
-            return value if isinstance(value, RawNumber) else spell(value)
+            return value if isinstance(value, RawText) else spell(value)
         if isinstance(value, dict):
             pairs = [f"{spell(name)}{colon}{text(each)}" for name, each in value.items()]
             return f"{{{space}{comma.join(pairs)}{space}}}"
@@ -361,12 +415,15 @@ def write(value: Any, spell: Callable[[str], str] = quoted, space: str = "") -> 
     return text(value)
 
 
-def respell(moment: str, draws: Draws) -> str:
-    """Another spelling of the same millisecond (RFC 3339 §5.6): offset, case, trailing zeros."""
-    offset, separator, zeros = draws.choice(TIME_FORMS)
+def respell(moment: str, digits: int, offset: str, separator: str) -> str:
+    """Another spelling of the same millisecond (RFC 3339 §5.6).
+
+    The fraction has so many digits, or more where these cannot show the millisecond.
+    """
     at = datetime.fromisoformat(moment.removesuffix("Z"))
     try:
-        at += timedelta(minutes=OFFSETS[offset])
+        at += timedelta(minutes=MINUTES[offset])
     except OverflowError:
         offset = "+00:00"
-    return f"{at.isoformat(separator, 'milliseconds')}{zeros}{offset}"
+    fraction = f"{at.microsecond // 1000:03}".rstrip("0").ljust(digits, "0")
+    return f"{at.isoformat(separator, 'seconds')}{'.' if fraction else ''}{fraction}{offset}"

@@ -75,10 +75,9 @@ class Hooks:
         if received.environ["PATH_INFO"].startswith("/v1/"):
             context.delay = self.delay()
         entry = self.describe(received, context, world, response.status_code, axes)
-        number = world.journal.append(entry)
         shown = context.get("deployment_status") if received.method == "GET" else None
         is_forced = "is_forced" in context
-        world.coverage.count(number, entry, Outcome(entry.operation, status, shown, is_forced))
+        world.record(entry, Outcome(entry.operation, status, shown, is_forced))
         if context.get("delay"):
             self.sleep(context.delay)
         if fault is not None:

@@ -96,6 +96,17 @@ class Journal:
         )
         return {"requests": [*islice(matching, limit)], "last": last, "dropped": dropped}
 
+    def newest(self, after: int, limit: int) -> tuple[list[tuple[int, Entry]], int, int]:
+        """The newest `limit` entries after number `after`, oldest first, each with its number.
+
+        With them, the number of the oldest entry that there is, and the highest number.
+        """
+        with self._lock:
+            entries, last = list(self._entries), self._number
+        first = last - len(entries) + 1
+        start = max(first, after + 1, last - limit + 1)
+        return [*enumerate(entries[start - first :], start)], first, last
+
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
         with self._lock:

@@ -14,8 +14,8 @@ from validation import check_project, is_number, is_string, pointer, under, unkn
 
 FOREVER = 10**12  # seconds; a number of 400 digits, which JSON may have, is no float
 
-_ID = re.compile(r"[A-Za-z0-9._~-]{1,255}")
-ID_RULE = "must be a string of 1 to 255 of A-Z a-z 0-9 . _ ~ - other than . and .."
+_ID = re.compile("[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}")
+ID_RULE = "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and .."
 _STATUS = re.compile(r"[a-z0-9_-]{1,64}")
 STATUS_RULE = "must be a string of 1 to 64 of a-z 0-9 _ -"
 _TIME = re.compile(
@@ -149,7 +149,8 @@ def is_status(value: object) -> bool:
 
 def is_id(value: object) -> bool:
     """Whether a value can be the id of a record that a seed or a control route makes."""
-    # `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4).
+    # `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4). U+FFFD
+    # stands for what is not UTF-8 in a path.
     return is_string(value, _ID) and value not in (".", "..")
 
 

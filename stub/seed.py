@@ -100,6 +100,7 @@ class Seed:
         with `timeline`, as POST does it. A deployment without a time is as old as its store's
         state.
         """
+        now = milliseconds(now)
         deployments = {
             each.id: Deployment(each.id, each.project_id, each.created_at or START, each.timeline)
             for each in self.deployments
@@ -114,7 +115,7 @@ class Seed:
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", deployments)
                 deployments[deployment_id] = Deployment(deployment_id, project_id, START, timeline)
-            created_at = each.created_at or milliseconds(now)
+            created_at = each.created_at or now
             projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
         return Records(tuple(projects), tuple(deployments.values()))
 

@@ -62,12 +62,14 @@ class Verdict:
         self._unforced = coverage.unforced()
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        self.findings = [
-            finding
-            for finding in self._find()
-            if finding.kind in fail_on
-            and not any(fnmatchcase(finding.text, pattern) for pattern in allowed)
-        ]
+        found = [finding for finding in self._find() if finding.kind in fail_on]
+        matches = {
+            pattern: [each for each in found if fnmatchcase(each.text, pattern)]
+            for pattern in allowed
+        }
+        ignored = [finding for each in matches.values() for finding in each]
+        self.findings = [finding for finding in found if finding not in ignored]
+        self.unused_patterns = [pattern for pattern in allowed if not matches[pattern]]
 
     def document(self, exit_status: int) -> dict[str, Any]:
         """The report."""

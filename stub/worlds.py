@@ -7,15 +7,17 @@ from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from threading import Lock
+from typing import Any
+from uuid import uuid4
 
 from problems import Problem
 from store import Clock, NewId, Store
 
 from .contract import Contract
-from .coverage import Coverage
+from .coverage import Coverage, Outcome
 from .faults import Fault, Faults
 from .grease import Greasing
-from .journal import Journal
+from .journal import Entry, Journal
 from .seed import Seed, StoreFactory
 
 MAX_WORLDS = 1000
@@ -48,6 +50,11 @@ class WorldClock:
     def is_frozen(self) -> bool:
         return self._frozen_at is not None
 
+    @property
+    def ahead(self) -> float:
+        """The seconds by which it was advanced."""
+        return self._advanced.total_seconds()
+
     def has_room(self, seconds: float) -> bool:
         """Whether it can be advanced by so much without passing `MAX_ADVANCE` in total."""
         return seconds <= (MAX_ADVANCE - self._advanced).total_seconds()
@@ -72,8 +79,12 @@ class WorldClock:
 
 @dataclass(frozen=True)
 class World:
-    """A world between two resets. A request stays in the one that it entered."""
+    """A world between two resets. A request stays in the one that it entered.
 
+    `instance` differs for each of them, also after the program was started anew.
+    """
+
+    name: str
     clock: WorldClock
     store: Store
     coverage: Coverage
@@ -81,6 +92,20 @@ class World:
     new_id: NewId
     faults: Faults = field(default_factory=Faults)
     journal: Journal = field(default_factory=Journal)
+    instance: str = field(default_factory=lambda: uuid4().hex)
+    _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
+
+    def record(self, entry: Entry, outcome: Outcome) -> None:
+        """Add a request to the journal and to the coverage in one step."""
+        with self._lock:
+            self.coverage.count(self.journal.append(entry), entry, outcome)
+
+    def recorded(
+        self, after: int, limit: int
+    ) -> tuple[list[tuple[int, Entry]], int, int, dict[str, Any]]:
+        """What `Journal.newest()` returns, and the coverage of the same requests."""
+        with self._lock:
+            return *self.journal.newest(after, limit), self.coverage.document()
 
 
 @dataclass(frozen=True)
@@ -120,7 +145,7 @@ class WorldFactory:
         greasing = Greasing(options.grease, options.grease_seed, initial)
         new_id = self._source_of_ids(greasing, name)
         store = self._stores.open(clock, new_id, seed)
-        return World(clock, store, Coverage(self._contract, name), greasing, new_id)
+        return World(name, clock, store, Coverage(self._contract, name), greasing, new_id)
 
     def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
         return lambda prefix: greasing.new_id(partial(self._plain_id, world, prefix))

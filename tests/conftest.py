@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -20,6 +21,9 @@ from werkzeug.test import TestResponse
 from app import create_app
 from stub.seed import SAMPLE, Seed, parse_seed, read_seed
 from tests.contract import assert_in_contract
+
+hypothesis.settings.register_profile("suite", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("suite")
 
 ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"

@@ -53,6 +53,8 @@ class Contract:
         self, method: str, path: str, status: int, headers: Mapping[str, str], body: bytes
     ) -> None:
         """Assert that status, headers and body are as declared for this request."""
+        if status == 200 and "success-code" in headers.get("Stub-Grease", ""):
+            status = 201  # this axis alone steps outside of what is declared
         declared = self.declared(method, path).get(str(status))
         assert declared, f"{method} {path} -> {status} is not declared"
         response = self.resolve(declared)
@@ -66,6 +68,8 @@ class Contract:
             return
         media_type = headers["Content-Type"].partition(";")[0].strip().lower()
         assert media_type in response["content"], media_type
+        if media_type.startswith("text/"):
+            return
         document = json.loads(body)
         self.validator(json.dumps(response["content"][media_type]["schema"])).validate(document)
         assert status < 400 or document["status"] == status
@@ -86,7 +90,7 @@ def assert_in_contract(
 ) -> None:
     """Assert that a response is one that the contract of its path declares."""
     if path != "/openapi.json":
-        contract = STUB if path.startswith("/_stub/") else V1
+        contract = STUB if path == "/" or path.startswith("/_stub/") else V1
         contract.check(method, path, status, headers, body)
 
 

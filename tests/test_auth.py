@@ -62,7 +62,6 @@ def test_only_the_exact_form_is_accepted(
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/v1",
         "/v1/projects",
         "/v1/deployments/x",

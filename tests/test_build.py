@@ -144,6 +144,9 @@ def test_it_serves_what_the_program_serves(python: str, folder: Path, tmp_path: 
         assert call(f"{url}/openapi.json")["openapi"]
         assert call(f"{url}/_stub/openapi.json")["openapi"]
         assert call(f"{url}/_stub/coverage")["met"] == 1
+        for path in ("/", "/_stub/console/console.js", "/_stub/console/console.css"):
+            with urlopen(f"{url}{path}") as response:
+                assert len(response.read()) > 1000
 
 
 def test_it_reads_a_seed_and_writes_a_report(

@@ -124,7 +124,7 @@ def test_the_job_has_the_form_of_one() -> None:
 
 @pytest.mark.parametrize(("variables", "status"), [({}, 0), ({"NO_SKIP": "1"}, 1)])
 def test_ci_allows_no_skip(variables: dict[str, str], status: int, tmp_path: Path) -> None:
-    assert "\nexport NO_SKIP=1 " in (ROOT / ".ci" / "run").read_text("utf-8")
+    assert "export NO_SKIP=1\n" in (ROOT / ".ci" / "run").read_text("utf-8")
     test = tmp_path / "test_skipped.py"
     test.write_text("import pytest\n\ndef test_it():\n    pytest.skip('no node')\n", "utf-8")
     done = subprocess.run(

@@ -27,8 +27,9 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     with program(quiet=False) as (process, url):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert call(url, "/v1/projects").status_code == 200
-        hint, line, *coverage = stderr_at_the_end(process).splitlines()
+        hint, page, line, *coverage = stderr_at_the_end(process).splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
+    assert page == f"open {url}/"
     assert re.fullmatch(r"GET /v1/projects 200 \d+\.\d ms", line)
     assert coverage[0].startswith("coverage: 1 of ")
 
@@ -58,7 +59,7 @@ def test_each_request_is_logged_in_one_line_without_secrets_or_control_character
         response = call(url, "/v1/projects", token=token, method=token.upper())
         assert_problem(response, 405, "method_not_allowed")
         stderr = stderr_at_the_end(process)
-    hint, *lines = stderr.partition("coverage: ")[0].splitlines()
+    hint, _, *lines = stderr.partition("coverage: ")[0].splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {url}/v1/projects'
     assert [re.sub(r" \d+\.\d ms$", "", line) for line in lines] == [
         *(f"GET {path} 404" for _, path in LOGGED),
@@ -74,7 +75,7 @@ def test_a_rejection_of_the_server_is_logged_by_its_code_alone() -> None:
     with program(quiet=False) as (process, url):
         response = call(url, "/v1/projects", method="s3cret")
         assert_problem(response, 400, "malformed_request")
-        _, line = stderr_at_the_end(process).splitlines()
+        *_, line = stderr_at_the_end(process).splitlines()
     assert line == "rejected 400 malformed_request"
 
 
@@ -308,29 +309,6 @@ def test_the_default_is_port_8080_on_loopback() -> None:
     assert re.search(r"--port INTEGER [^-]*\[default: 8080;", text)
     assert re.search(r"--host TEXT [^-]*\[default: 127\.0\.0\.1\]", text)
     assert "--max-projects" in text
-
-
-def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
-    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x"}
-    with program(env=env) as (process, url):
-        assert call(url, "/_stub/health").status_code == 200
-        warnings = stderr_at_the_end(process).splitlines()[:-1]
-    assert warnings == [
-        "warning: STUB_MAXPROJECTS sets no option: did you mean STUB_MAX_PROJECTS?",
-        "warning: STUB_PROT sets no option: did you mean STUB_PORT?",
-        "warning: STUB_TOKENS sets no option: did you mean STUB_TOKEN?",
-    ]
-
-
-def test_a_value_that_is_no_number_is_named_with_its_variable() -> None:
-    assert not_started(env={"STUB_PORT": "abc"}).endswith(
-        "'abc' is not a valid integer. It is from STUB_PORT.\n"
-    )
-    assert not_started("--pace", "x").endswith("'x' is not a valid number.\n")
-
-
-def test_tokens_that_would_share_a_world_do_not_start_together() -> None:
-    assert "--token: one token is another" in not_started("--token", "a", "--token", "a.b")
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them() -> None:

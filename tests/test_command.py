@@ -21,7 +21,7 @@ STUB = [sys.executable, "app.py", "--quiet"]
 COUNTS = """
 import os, signal, sys, time
 counts = []
-for each in (signal.SIGTERM, signal.SIGINT):
+for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
     signal.signal(each, lambda number, frame: counts.append(number))
 print("ready", flush=True)
 end = time.monotonic() + 30
@@ -146,7 +146,7 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(number: int) -> 
     assert python(f"import os; os.kill(os.getpid(), {number})").returncode == 128 + number
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("send", [os.kill, os.killpg])
 def test_a_signal_reaches_the_command_once(send: Any, number: int) -> None:
     with start(COUNTS) as process:
@@ -156,6 +156,25 @@ def test_a_signal_reaches_the_command_once(send: Any, number: int) -> None:
         _, stderr = process.communicate(timeout=20)
     assert process.returncode == 11
     assert b"coverage" in stderr or b"listening" in stderr
+
+
+def test_a_signal_reaches_what_the_command_has_started() -> None:
+    code = (
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"subprocess.run([sys.executable, '-c', {IGNORES!r}])"
+    )
+    with start(code) as process:
+        assert process.stdout
+        started = int(process.stdout.readline())
+        for _ in range(2):
+            process.send_signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+        end = time.monotonic() + 10
+        while is_alive(started) and time.monotonic() < end:
+            pass
+        assert not is_alive(started)
 
 
 def test_ctrl_c_in_a_terminal_reaches_the_command_once() -> None:

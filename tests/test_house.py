@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 MODULES = sorted([*ROOT.glob("*.py"), *ROOT.glob("stub/*.py"), *ROOT.glob("server/*.py")])
-TESTS = sorted(ROOT.glob("tests/**/*.py"))
+TESTS = sorted(path for path in ROOT.glob("tests/**/*.py") if "node_modules" not in path.parts)
 
 # What each module or package may import besides the standard library and itself.
 MAY_IMPORT: dict[str, set[str]] = {

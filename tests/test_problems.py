@@ -15,7 +15,6 @@ pytestmark = pytest.mark.usefixtures("both_speeds")
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/v1",
         "/v1/",
         "/v1/projects/",
@@ -104,6 +103,8 @@ def test_an_encoded_slash_is_part_of_an_id(client: FlaskClient, stub: FlaskClien
         assert_problem(response, 405, "method_not_allowed")
     assert client.get("/v1/%64eployments/dpl%5Ffailed?a=%2F").json["status"] == "failed"
     response = stub.put("/_stub/deployments/a%2Fb", json={"status": "failed"})
+    assert (response.status_code, response.json["id"]) == (201, "a/b")
+    response = stub.put("/_stub/deployments/a%2Fb%0A", json={"status": "failed"})
     (error,) = assert_invalid(response, "")
     assert "cannot be created at this path" in error["detail"]
 

@@ -1,11 +1,13 @@
 """The rules of a project."""
 
+import re
+
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import client_of, unchanged
-from tests.contract import assert_invalid
+from tests.contract import V1, assert_invalid
 
 pytestmark = pytest.mark.usefixtures("both_speeds")
 
@@ -28,6 +30,8 @@ PATH = "/v1/projects"
         (b'{"name": ""}', ["/name"]),
         (b'{"name": " \\t\\u2003"}', ["/name", "/name"]),
         (b'{"name": "\xe3\x80\x80"}', ["/name"]),
+        (b'{"name": "\\ufeff"}', ["/name"]),
+        (b'{"name": " \\ufeff\xe3\x80\x80"}', ["/name"]),
         (b'{"name": "%s"}' % (101 * b"a"), ["/name"]),
         (b'{"name": "a\\u0000"}', ["/name"]),
         (b'{"name": "a\\n"}', ["/name"]),
@@ -47,7 +51,7 @@ def test_invalid_content_is_422_with_every_error(
 
 
 @pytest.mark.parametrize(
-    "name", ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeff", "a\u2028b"]
+    "name", ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeffa", "a\u2028b"]
 )
 def test_a_name_of_1_to_100_code_points_is_kept_unchanged(client: FlaskClient, name: str) -> None:
     assert client.post(PATH, json={"name": name}).json["name"] == name
@@ -59,3 +63,20 @@ def test_strict_rejects_unknown_members() -> None:
     with unchanged(client):
         response = client.post(PATH, json=document)
         assert_invalid(response, "/id", "/name", "/a~1b", "/c~0d")
+
+
+def accepted(client: FlaskClient, name: str) -> bool:
+    status = client.post(PATH, json={"name": name}).status_code
+    assert status in (201, 422)
+    return status == 201
+
+
+def test_the_pattern_of_the_contract_is_the_rule(client: FlaskClient) -> None:
+    pattern = V1.components["schemas"]["ProjectInput"]["properties"]["name"]["pattern"]
+    assert len(pattern) == 69
+    blanks = [chr(code) for code in range(0x11000) if chr(code).isspace() or code < 0xA1]
+    for character in [*blanks, "\u180e", "\u200b", "\u2060", "\ufeffa", "\U0001f680"]:
+        for name in (character, character + " ", f"x{character}y"):
+            assert accepted(client, name) == bool(re.search(pattern, name)), repr(name)
+    assert re.search(pattern, "\ufeff")  # ECMA-262, the dialect of the pattern, has no match
+    assert not accepted(client, "\ufeff")

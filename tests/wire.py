@@ -134,4 +134,4 @@ def call(
     with Connection(port_of(url)) as client:
         method = method or ("POST" if body else "GET")
         client.send(get(target, *fields, method=method) + body)
-        return client.reply()
+        return client.reply(head=method == "HEAD")

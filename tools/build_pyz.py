@@ -34,7 +34,7 @@ from cli import main
 sys.exit(main(create_app))
 """
 TESTS_ONLY = "pytest"
-PROGRAM_SUFFIXES = {".py", ".json"}
+PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css"}
 LEFT_OUT = {".so", ".pyd", ".pyc", ".c", ".h", ".pyi"}  # compiled modules have a pure form
 # About the installation. WHEEL names the system for which MarkupSafe was compiled.
 LEFT_OUT_NAMES = {"RECORD", "INSTALLER", "REQUESTED", "WHEEL", "direct_url.json"}

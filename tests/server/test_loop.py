@@ -299,7 +299,7 @@ def test_a_failure_of_the_running_server_says_what_failed() -> None:
         with Connection(port) as client:
             client.send(get("/fail", "Host: localhost"))
             _, stderr = process.communicate(timeout=10)
-    _, line = stderr.splitlines()
+    *_, line = stderr.splitlines()
     assert line == f"error: the server failed: [Errno {errno.EINVAL}] Invalid argument"
     assert process.returncode == 1
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
@@ -33,7 +34,7 @@ from tests.conftest import (
 )
 from tests.stub.test_grease import AXES
 
-BUT_IDS = tuple(axis for axis in AXES if axis != "ids")
+BUT_IDS = tuple(axis for axis in AXES if axis not in ("ids", "ids-encoded"))
 SEEDS = range(5)
 KNOWN = {"projects", "id", "name", "created_at", "latest_deployment_id", "project_id", "status"}
 KNOWN |= {"type", "title", "detail", "code", "errors", "pointer"}
@@ -46,12 +47,16 @@ def greased(axes: tuple[str, ...], grease_seed: int = 7, **options: Any) -> Flas
     return client_of(create_app(clock=Clock(), stub_options=stub_options, **options))
 
 
+def path_of(deployment_id: str) -> str:
+    return f"/v1/deployments/{quote(deployment_id, safe='')}"
+
+
 def session(client: FlaskClient) -> list[TestResponse]:
     """Projects are created, looked at one by one and together, and some requests go wrong."""
     responses = []
     for name in ("shop", "blog", "wiki", "news"):
         created = client.post("/v1/projects", json={"name": name, "note": "a note", "of": [1]})
-        path = f"/v1/deployments/{json.loads(created.data)['latest_deployment_id']}"
+        path = path_of(json.loads(created.data)["latest_deployment_id"])
         responses += [created, client.get(path), client.put(path)]
     return [
         *responses,
@@ -79,6 +84,11 @@ def spellings(response: TestResponse) -> dict[str, str]:
     return {json.loads(token): token for token in STRING.findall(response.text)}
 
 
+def ids_in(found: list[dict[str, Any]]) -> list[str]:
+    names = ("id", "project_id", "latest_deployment_id")
+    return [each[name] for each in found for name in names if name in each]
+
+
 LOOKS: dict[str, Callable[[TestResponse, list[dict[str, Any]]], Any]] = {
     "members": lambda _, found: [
         {name: value for name, value in each.items() if name not in KNOWN | SENT} for each in found
@@ -89,10 +99,12 @@ LOOKS: dict[str, Callable[[TestResponse, list[dict[str, Any]]], Any]] = {
         *(spellings(response).get(known) for known in sorted(KNOWN)),
     ],
     "headers": lambda response, _: [pair for pair in response.headers if pair[0][:2] == "X-"],
-    "ids": lambda _, found: [
-        [each.get(name) for name in ("id", "project_id", "latest_deployment_id")] for each in found
+    "ids": lambda _, found: [each[:1] for each in ids_in(found)],
+    "ids-encoded": lambda _, found: [re.sub(r"[ -~]", "", each) for each in ids_in(found)],
+    "times": lambda _, found: [re.findall(r"\.\d*", each.get("created_at", "")) for each in found],
+    "times-odd": lambda _, found: [
+        re.findall(r"[Tt]|[Zz]$|[+-]\d\d:\d\d$", each.get("created_at", "")) for each in found
     ],
-    "times": lambda _, found: [each.get("created_at") for each in found],
     "list-order": lambda _, found: [each["name"] for each in found[0].get("projects", ())],
     "status-values": lambda _, found: [each.get("status") for each in found],
     "success-code": lambda response, _: response.status_code,

@@ -90,6 +90,16 @@ def race_into_a_new_world() -> None:
     assert sorted(names(control_client_of(app, "dev-token.w"))) == [*"abcdefgh"]
 
 
+def race_for_a_view() -> None:
+    app = create_app()
+    jobs = [
+        partial(control_client_of(app).get, path) for path in 4 * ["/v1/projects", "/_stub/console"]
+    ]
+    for response in race(jobs, "worlds")[1::2]:
+        counts = response.json["coverage"]["operations"]["listProjects"]
+        assert sum(counts.values()) == response.json["requests"]["last"]
+
+
 def post_json(app: Flask, path: str, document: Any, token: str = "dev-token") -> Any:
     return control_client_of(app, token).post(path, json=document)
 
@@ -100,6 +110,7 @@ RACES = [
     ("journal", race_for_a_number),
     ("worlds", race_to_the_end_of_time),
     ("worlds", race_into_a_new_world),
+    ("worlds", race_for_a_view),
 ]
 
 
@@ -115,7 +126,8 @@ def test_the_state_of_a_world_is_changed_by_one_at_a_time(
 def test_without_the_lock_every_race_fails(
     module: str, run_race: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"stub.{module}.Lock", nullcontext)
+    for name in {module, "worlds"}:  # the lock of a world guards its journal and coverage, too
+        monkeypatch.setattr(f"stub.{name}.Lock", nullcontext)
 
     def race_often() -> None:
         for _ in range(60):

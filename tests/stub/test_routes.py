@@ -62,8 +62,9 @@ def invalid_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("PUT", deployment, {"timeline": []}, ["/timeline"]),
         ("PUT", deployment, {"timeline": [{"status": "a", "seconds": True}, {"status": "b"}]},
          ["/timeline/0/seconds"]),
-        ("PUT", "/_stub/deployments/a b", {"status": "failed"}, [""]),
-        ("PUT", "/_stub/deployments/é", {"status": "failed"}, [""]),
+        ("PUT", "/_stub/deployments/a%0Ab", {"status": "failed"}, [""]),
+        ("PUT", "/_stub/deployments/a%FFb", {"status": "failed"}, [""]),
+        ("PUT", "/_stub/deployments/a%2Fb%0A", {"status": "failed"}, [""]),
         ("PUT", f"/_stub/deployments/{256 * 'a'}", {"status": "failed"}, [""]),
         ("POST", "/_stub/clock", [], [""]),
         ("POST", "/_stub/clock", {}, [""]),
@@ -91,7 +92,7 @@ def invalid_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
          {"id": "a", "status": "b", "project_id": "nope"}}, ["/params/project_id"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
-         {"id": "a b", "status": "b", "project_id": "nope"}}, ["/params/id", "/params/project_id"]),
+         {"id": "a\n", "status": "b", "project_id": "nope"}}, ["/params/id", "/params/project_id"]),
     ]  # fmt: skip
     for name, values in {
         "status": [399, 600, "503", None, True, 503.5],

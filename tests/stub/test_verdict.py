@@ -139,3 +139,10 @@ def test_without_the_stub_there_is_no_verdict() -> None:
     app = create_app(stub_options=None)
     count_rejection(app, 400, "malformed_request")
     assert judge(app) is None
+
+
+def test_a_pattern_that_matches_no_finding_is_named(app: Flask) -> None:
+    control_client_of(app).get("/v1/projects?page=1")
+    verdict = judge(app, ["unpromised"], ["page", "unpromised: * page", "missed: *"])
+    assert verdict
+    assert (verdict.findings, verdict.unused_patterns) == ([], ["page", "missed: *"])

@@ -1,0 +1,65 @@
+"""Runs the commands of docs/contract.md; a test whose tool is not installed is skipped."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, environment
+
+HERE = Path(__file__).parent
+TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+ENVIRONMENT = environment(
+    {
+        "PATH": TOOLS,
+        "PYTHONWARNINGS": "default",
+        "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
+        "REDOCLY_TELEMETRY": "off",
+    }
+)
+
+
+@cache
+def documented(start: str) -> list[str]:
+    """The command of the documentation that starts like this."""
+    text = (ROOT / "docs" / "contract.md").read_text("utf-8")
+    commands = "\n".join(re.findall(r"^```console\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE))
+    (command,) = (line[2:] for line in commands.splitlines() if line.startswith(f"$ {start}"))
+    return shlex.split(command)
+
+
+def installed(tool: str) -> str:
+    """The path of a tool; the test is skipped if there is none."""
+    path = shutil.which(tool, path=TOOLS)
+    if path is None:
+        pytest.skip(f"{tool} is not installed")
+    return path
+
+
+def link_node_modules(folder: Path) -> None:
+    """Give a folder the packages of package.json; the test is skipped if they are missing."""
+    modules = HERE / "node_modules"
+    if not modules.exists():
+        pytest.skip("npm ci has not run in tests/clients")
+    (folder / "node_modules").symlink_to(modules)
+
+
+def perform(command: list[str], folder: Path) -> str:
+    """What a command prints."""
+    done = subprocess.run(
+        [installed(command[0]), *command[1:]],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

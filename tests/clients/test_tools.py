@@ -1,0 +1,111 @@
+"""The other commands of docs/contract.md: a linter, a validating proxy, and Schemathesis."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
+from tests.conftest import ROOT, TOKEN, program
+from tests.contract import V1
+from tests.wire import Reply, call
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the contract."""
+    shutil.copy(ROOT / "openapi.json", tmp_path)
+    return tmp_path
+
+
+def replaced(command: list[str], values: dict[str, str]) -> list[str]:
+    """The command with other values, each of which it must have."""
+    for old, new in values.items():
+        assert any(old in part for part in command)
+        command = [part.replace(old, new) for part in command]
+    return command
+
+
+def test_redocly_finds_no_error(folder: Path) -> None:
+    link_node_modules(folder)
+    perform(documented("npx redocly lint"), folder)
+
+
+def test_the_pattern_of_a_name_takes_no_blank_name_in_ecmascript(tmp_path: Path) -> None:
+    pattern = V1.components["schemas"]["ProjectInput"]["properties"]["name"]["pattern"]
+    names = ["\ufeff", " \ufeff", "\u3000", "a\u0085", "\ufeffa", "\u200b"]
+    script = "const [pattern, names] = JSON.parse(process.argv[1]);"
+    script += (
+        "console.log(JSON.stringify(names.map((name) => new RegExp(pattern, 'u').test(name))))"
+    )
+    shown = perform(["node", "-e", script, json.dumps([pattern, names])], tmp_path)
+    assert json.loads(shown) == [False, False, False, False, True, True]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+@contextmanager
+def proxy(url: str, folder: Path) -> Iterator[str]:
+    """Prism between a client and the program, and its URL."""
+    link_node_modules(folder)
+    port = str(free_port())
+    command = replaced(documented("npx prism proxy"), {"http://127.0.0.1:8080": url, "4010": port})
+    with subprocess.Popen(
+        [installed(command[0]), *command[1:]],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # npx has a child
+    ) as process:
+        assert process.stdout
+        try:
+            assert any("is listening" in line for line in process.stdout)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def assert_problem_of_the_program(reply: Reply, status: int, code: str) -> None:
+    """Assert an error that Prism let through; it writes the headers anew."""
+    assert (reply.status_code, reply.json["code"]) == (status, code)
+
+
+def test_prism_takes_valid_traffic_and_rejects_other(folder: Path) -> None:
+    with program() as (_, url), proxy(url, folder) as between:
+        assert call(between, "/v1/projects").status_code == 200
+        assert call(between, "/v1/projects", body=b'{"name": "shop"}').status_code == 201
+        taken = call(between, "/v1/projects", body=b'{"name": "shop"}')
+        assert_problem_of_the_program(taken, 409, "name_taken")
+        unknown = call(between, "/v1/deployments/a%2Fb")
+        assert_problem_of_the_program(unknown, 404, "deployment_not_found")
+        listed = call(url, "/v1/projects").json["projects"]
+        rejected = call(between, "/v1/projects", body=b'{"name": " "}')
+        assert (rejected.status_code, rejected.json["title"]) == (422, "Invalid request")
+        assert call(url, "/v1/projects").json["projects"] == listed
+
+
+def test_prism_rejects_the_status_that_the_contract_lacks(folder: Path) -> None:
+    with program("--grease", "success-code") as (_, url), proxy(url, folder) as between:
+        response = call(between, "/v1/projects", body=b'{"name": "shop"}')
+        assert response.status_code == 500
+        assert response.json["title"] == "Request/Response not valid"
+
+
+def test_schemathesis_holds_a_service_against_the_contract(folder: Path) -> None:
+    with program("--pace", "0") as (_, url):
+        values = {"https://service.example": url, "$TOKEN": TOKEN}
+        command = replaced(documented("schemathesis run"), values)
+        assert "No issues found" in perform([*command, "--max-examples", "10"], folder)

@@ -1,0 +1,244 @@
+"""The console over HTTP: its three files, and the view of a world that the page polls."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from tests.conftest import (
+    ROOT,
+    SAMPLE_NAMES,
+    Clock,
+    control_client_of,
+    program,
+    seed_of,
+)
+from tests.contract import assert_problem
+from tests.stub.conftest import entries
+from tests.test_cli import stderr_at_the_end
+from tests.wire import call
+
+FILES = {
+    "/": ("index.html", "text/html"),
+    "/_stub/console/console.js": ("console.js", "text/javascript"),
+    "/_stub/console/console.css": ("console.css", "text/css"),
+}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def view(client: FlaskClient, after: int = 0) -> Any:
+    return client.get(f"/_stub/console?after={after}").json
+
+
+def numbers(client: FlaskClient, after: int = 0) -> list[int]:
+    return [entry["number"] for entry in view(client, after)["requests"]["entries"]]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", FILES)
+def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
+    anonymous: FlaskClient, path: str, method: str
+) -> None:
+    name, media_type = FILES[path]
+    response = anonymous.open(path, method=method)
+    assert response.status_code == 200
+    content = (ROOT / "stub" / "console" / name).read_bytes()
+    assert response.data == (content if method == "GET" else b"")
+    assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8"
+    assert response.headers["Content-Security-Policy"] == POLICY
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_the_files_are_three_and_small() -> None:
+    paths = list((ROOT / "stub" / "console").iterdir())
+    assert {path.name for path in paths} == {name for name, _ in FILES.values()}
+    assert sum(path.stat().st_size for path in paths) <= 60 * 1024
+
+
+def test_no_file_names_an_address_elsewhere() -> None:
+    for path in (ROOT / "stub" / "console").iterdir():
+        text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "//" not in text.replace("// ", "").replace("http://127.0.0.1:8080", ""), path.name
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_another_method_is_rejected(client: FlaskClient, anonymous: FlaskClient, path: str) -> None:
+    assert_problem(client.post(path), 405, "method_not_allowed")
+    assert_problem(anonymous.post(path), 401, "token_missing")
+
+
+@pytest.mark.parametrize("path", [*FILES, "/_stub/console"])
+def test_without_the_stub_each_path_is_unknown(path: str) -> None:
+    app = create_app(stub_options=None)
+    client = app.test_client()
+    assert_problem(client.get(path), 401, "token_missing")
+    response = client.get(path, headers={"Authorization": "Bearer dev-token"})
+    assert_problem(response, 404, "not_found")
+
+
+def test_the_view_needs_the_token(anonymous: FlaskClient) -> None:
+    assert_problem(anonymous.get("/_stub/console"), 401, "token_missing")
+
+
+@pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "x=1", "after=1&limit=2"])
+def test_an_invalid_query_is_400(stub: FlaskClient, query: str) -> None:
+    assert_problem(stub.get(f"/_stub/console?{query}"), 400, "unknown_query")
+
+
+def test_the_view_is_that_of_the_sample_at_first(stub: FlaskClient) -> None:
+    shown = view(stub)
+    assert (shown["world"], shown["requests"]) == ("", {"first": 1, "last": 0, "entries": []})
+    assert shown["clock"] == {"now": "2026-11-21T10:00:00.000Z", "ahead": 0}
+    assert shown["projects"]["count"] == len(SAMPLE_NAMES)
+    assert {each["name"] for each in shown["projects"]["newest"]} == set(SAMPLE_NAMES)
+    assert shown["faults"] == {"count": 0, "first": []}
+    assert shown["grease"]["axes"] == []
+    assert shown["coverage"]["met"] == 0
+
+
+def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployment(
+    stub: FlaskClient, clock: Clock
+) -> None:
+    clock.advance(1)
+    made = stub.post("/v1/projects", json={"name": "<b>shop</b>"}).json
+    statuses = []
+    for _ in range(3):
+        newest = view(stub)["projects"]["newest"][0]
+        statuses.append(newest.pop("status"))
+        stub.post("/_stub/clock", json={"advance": 2})
+    assert statuses == ["queued", "building", "succeeded"]
+    assert newest == {
+        "id": made["id"],
+        "name": "<b>shop</b>",
+        "created_at": made["created_at"],
+        "deployment": made["latest_deployment_id"],
+    }
+
+
+def test_the_view_has_the_entries_after_a_number(stub: FlaskClient) -> None:
+    stub.get("/v1/projects?page=1")
+    stub.delete("/v1/projects")
+    stub.get("/v1/deployments/nope")
+    first, second, _ = view(stub)["requests"]["entries"]
+    del first["ms"]
+    assert first == {
+        "number": 1,
+        "time": "2026-11-21T10:00:00.000Z",
+        "method": "GET",
+        "target": "/v1/projects?page=1",
+        "status": 200,
+        "unpromised": 1,
+        "violations": 0,
+        "fault": False,
+        "grease": False,
+    }
+    assert (second["method"], second["status"], second["violations"]) == ("DELETE", 405, 1)
+    assert numbers(stub, after=2) == [3]
+    assert numbers(stub, after=3) == []
+    assert numbers(stub, after=99) == []
+
+
+def test_the_view_has_the_newest_100_entries(stub: FlaskClient) -> None:
+    for _ in range(130):
+        stub.get("/v1/deployments/x")
+    assert numbers(stub) == [*range(31, 131)]
+    assert numbers(stub, after=100) == [*range(101, 131)]
+    stub.delete("/_stub/requests")
+    assert view(stub)["requests"] == {"first": 131, "last": 130, "entries": []}
+
+
+def test_the_page_is_in_no_journal_and_no_coverage(stub: FlaskClient) -> None:
+    for path in (*FILES, "/_stub/console", "/_stub/console?after=1", "/_stub/console?after=x"):
+        stub.get(path)
+    stub.post("/")
+    assert entries(stub) == []
+    assert view(stub)["coverage"]["met"] == 0
+    assert view(stub)["coverage"]["violations"] == {"count": 0, "first": []}
+
+
+def test_the_view_shows_clock_faults_and_grease(stub: FlaskClient) -> None:
+    stub.post("/_stub/clock", json={"advance": 70})
+    stub.post("/_stub/faults", json={"status": 503, "times": 2})
+    stub.put("/_stub/grease", json={"axes": ["times"], "seed": 7})
+    shown = view(stub)
+    assert shown["clock"] == {"now": "2026-11-21T10:01:10.000Z", "ahead": 70}
+    fault = {"id": "flt_1", "status": 503, "times": 2, "remaining": 2}
+    assert shown["faults"] == {"count": 1, "first": [fault]}
+    assert (shown["grease"]["axes"], shown["grease"]["seed"]) == (["times"], 7)
+    assert "members" in shown["grease"]["default"]
+
+
+def test_worlds_have_views_of_their_own(
+    stub: FlaskClient, world: Callable[[str], FlaskClient]
+) -> None:
+    world("a").get("/v1/projects")
+    assert (view(world("a"))["world"], numbers(world("a"))) == ("a", [1])
+    assert numbers(stub) == []
+
+
+def test_an_instance_ends_with_a_reset(app: Flask, stub: FlaskClient) -> None:
+    first = view(stub)["instance"]
+    assert view(stub)["instance"] == first
+    stub.post("/_stub/reset")
+    assert view(stub)["instance"] != first
+    assert view(control_client_of(create_app()))["instance"] != view(stub)["instance"]
+
+
+def fill(stub: FlaskClient) -> None:
+    """Fill a world with what is long."""
+    for number in range(60):
+        name = f"{number:03}" + 97 * '"'
+        assert stub.post("/v1/projects", json={"name": name}).status_code == 201
+    for number in range(30):
+        pattern = "/v1/" + 250 * '"'
+        fault = {"method": f"M{number}" + 20 * "'", "path": pattern, "status": 503, "delay": 1}
+        assert stub.post("/_stub/faults", json=fault).status_code == 201
+    for number in range(100):
+        path = f"/v1/deployments/{number}" + 3000 * '"'
+        assert stub.get(path, query_string={f"q{number}" + 300 * "x": 1}).status_code == 404
+        assert stub.open(f"/v1/{number}" + 500 * "\t", method=40 * "A").status_code == 404
+
+
+@pytest.mark.parametrize("axes", [[], ["ids"]])
+def test_the_view_is_at_most_100_kb_whatever_is_stored(axes: list[str]) -> None:
+    project = "prj" + 252 * "x"
+    deployments = [
+        {"id": f"d{number:03}" + 251 * "y", "project_id": project, "status": 64 * "z"}
+        for number in range(3)
+    ]
+    document = {"projects": [{"name": 100 * "😀", "id": project}], "deployments": deployments}
+    stub = control_client_of(create_app(seed=seed_of(document)))
+    stub.put("/_stub/grease", json={"axes": axes, "seed": 3})
+    fill(stub)
+    response = stub.get("/_stub/console")
+    assert len(response.json["requests"]["entries"]) == 100
+    assert len(response.json["projects"]["newest"]) == 50
+    assert response.json["projects"]["count"] == 61
+    assert response.json["faults"]["count"] == 30
+    assert len(response.data) <= 100_000
+
+
+def test_a_long_target_is_cut_and_shown_in_printable_characters(stub: FlaskClient) -> None:
+    stub.get("/v1/" + 200 * "é")
+    stub.get("/v1/a%E2%80%AEb%0A")
+    long, hidden = (entry["target"] for entry in view(stub)["requests"]["entries"])
+    assert long == "/v1/" + 58 * "é" + "…"
+    assert hidden == "/v1/a?b?"
+
+
+def test_a_poll_is_not_in_the_log() -> None:
+    with program(quiet=False) as (process, url):
+        assert call(url, "/_stub/console?after=0").status_code == 200
+        assert json.loads(call(url, "/_stub/health").data) == {"status": "ok"}
+        lines = stderr_at_the_end(process).splitlines()
+    assert [line for line in lines if "/_stub/" in line] == [lines[-1]]
+    assert lines[-1].startswith("GET /_stub/health 200 ")
