@@ -51,7 +51,8 @@ class Command:
             then()
             return f"{self._words[0]}: {error.strerror}"
         for each in SIGNALS:
-            signal.signal(each, self._pass_on)
+            if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
+                signal.signal(each, self._pass_on)
         threading.Thread(target=self._wait, args=(self._process, then), daemon=True).start()
         return None
 

@@ -177,6 +177,23 @@ def test_a_signal_reaches_what_the_command_has_started() -> None:
         assert not is_alive(started)
 
 
+def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
+    words = [*STUB, "--", sys.executable, "-c", COUNTS]
+    with subprocess.Popen(
+        ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *words],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            process.send_signal(number)
+        assert process.wait(20) == 11
+
+
 def test_ctrl_c_in_a_terminal_reaches_the_command_once() -> None:
     process_id, terminal = pty.fork()
     if not process_id:
