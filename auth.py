@@ -17,6 +17,7 @@ FORM = (
     "a token that this service was started with, and nothing else."
 )
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN_RULE = "a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
@@ -71,7 +72,7 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
-        credentials = [*re.findall(r"[A-Za-z0-9._~+/=-]+", header), *TOKEN.findall(header)]
+        credentials = [*CREDENTIAL.findall(header), *TOKEN.findall(header)]
         worlds = map(self.world_of, credentials)
         return next((world for world in worlds if world is not None), "")
 
@@ -87,7 +88,7 @@ class BearerAuth:
         if re.search(r"\s", rest[1:]):
             return "This request has something after the token."
         hint = f" If a world is meant: {WORLD_RULE}." if self._worlds and "." in rest else ""
-        if not re.fullmatch(r"[A-Za-z0-9._~+/=-]+", rest[1:]):
+        if not CREDENTIAL.fullmatch(rest[1:]):
             return f"This request has another character: {TOKEN_RULE}.{hint}"
         return f"This request has an unknown token.{hint}"
 

@@ -204,7 +204,7 @@ def announce(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> N
 
 
 def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
-    """Start the command, at whose end the server stops. stdout is the command's alone."""
+    """Start the command; the server stops when it ends. stdout is the command's alone."""
     url = reachable_url(options, port)
     say(f"listening on {url}\n")
     say_what_is_random(options)

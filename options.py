@@ -167,10 +167,10 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             parse=parse_kinds,
             text=f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}; repeatable.",
         ),
-        several(
+        option(
             "--allow",
             "allowed",
-            check=list,
+            multiple=True,
             text="Shell pattern of a finding that --fail-on ignores; repeatable.",
         ),
         file("--report", "report_file", text="File for the coverage and the findings, as JSON."),

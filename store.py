@@ -35,7 +35,7 @@ class NameTaken(Exception):
 
 
 class StoreFull(Exception):
-    """The store has its maximum number of projects."""
+    """The store has its maximum number of projects, or of deployments."""
 
 
 class UnknownProject(Exception):
@@ -60,7 +60,7 @@ def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
 
 
 def milliseconds(moment: datetime) -> datetime:
-    """The time without what a timestamp does not show."""
+    """The time, truncated to milliseconds as a timestamp is."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
@@ -254,14 +254,10 @@ class Store(Protocol):
         With a `project_id` it becomes the latest of that project; if it was the latest of another,
         that one gets a new deployment.
 
-        Returns the deployment, and whether it is new. Raises `UnknownProject`; or `StoreFull` where
-        this would make one more than there may be deployments beside those of the projects: as many
-        as there may be projects. (What `reset` and `add` bring is bounded by its document.)
+        Returns the deployment, and whether it is new. Raises `UnknownProject`, or `StoreFull`:
+        besides one deployment for each project there may be as many as there may be projects. The
+        deployments that `reset` and `add` bring are bounded by their document.
         """
-
-
-NewStore = Callable[[Clock, NewId], Store]
-"""Makes an empty store of a clock and a source of ids."""
 
 
 class MemoryStore:

@@ -1,9 +1,7 @@
 """What makes the service a good stub, nearly all of it under `/_stub`: the app runs without it."""
 
 import json
-import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from random import Random
@@ -11,7 +9,7 @@ from random import Random
 from flask import Flask
 
 from redaction import Redactor
-from store import Records, timeline_of
+from store import Records
 
 from . import console
 from .console import POLL_PATH
@@ -19,12 +17,13 @@ from .contract import Contract
 from .cors import allow_origins, check_origins, cors_headers
 from .grease import MAX_SEED, parse_axes
 from .hooks import Hooks, start
+from .options import DEFAULTS, Options
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
 from .seed import Seed, StoreFactory
 from .verdict import KINDS, Verdict
-from .worlds import WorldFactory, WorldOptions, Worlds
+from .worlds import WorldFactory, Worlds
 
 __all__ = [
     "DEFAULTS",
@@ -46,28 +45,6 @@ __all__ = [
 OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json", *console.OPEN_PATHS}
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
-    and the seed of grease, the seed of the ids, the time at which the clocks stand still, and the
-    least and the most seconds by which each response is delayed, drawn from `delay_seed`. `sleep`
-    waits for delayed responses.
-    """
-
-    states: Mapping[str, Seed] = field(default_factory=dict)
-    cors_origins: Collection[str] = ()
-    grease: tuple[str, ...] = ()
-    grease_seed: int = 0
-    ids_seed: int | None = None
-    freeze: datetime | None = None
-    delay: tuple[float, float] = (0, 0)
-    delay_seed: int = 0
-    sleep: Callable[[float], None] = time.sleep
-
-
-DEFAULTS = Options()
-
-
 def prepare(app: Flask, options: Options) -> None:
     """Register what comes before the bearer check."""
     app.before_request(start)
@@ -83,15 +60,14 @@ def install(
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
-    start_with = WorldOptions(options.grease, options.grease_seed, options.ids_seed, options.freeze)
-    worlds = Worlds(WorldFactory(stores, v1, start_with), v1)
+    worlds = Worlds(WorldFactory(stores, v1, options), v1)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
     hooks = Hooks(worlds, v1, redactor, options.sleep, delay)
     app.before_request(hooks.before)
     app.after_request(hooks.after)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return seed.records(now, open_world().new_id, timeline_of(stores.pace))
+        return stores.records(seed, now, open_world().new_id)
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)

@@ -90,7 +90,7 @@ def view(world: World, after: int) -> dict[str, Any]:
     return {
         "world": world.name,
         "instance": world.instance,
-        "clock": {"now": timestamp(now), "ahead": world.clock.ahead},
+        "clock": {"now": timestamp(now), "ahead": world.clock.advanced},
         "projects": {"count": len(projects), "newest": newest},
         "requests": {
             "first": first,

@@ -125,9 +125,10 @@ class Hooks:
         headers = {}
         if status == 401:
             headers["WWW-Authenticate"] = self.contract.challenge
-        methods = current_app.url_map.bind("").allowed_methods(request.path)
-        if status == 405 and methods:
-            headers["Allow"] = ", ".join(sorted(methods))
+        if status == 405:
+            methods = current_app.url_map.bind("").allowed_methods(request.path)
+            if methods:
+                headers["Allow"] = ", ".join(sorted(methods))
         return Problem(status, code, REQUESTED, headers=headers)
 
     def prefer(self, header: str) -> None:

@@ -140,21 +140,27 @@ class StoreFactory:
         """A new store; what is not given is the factory's own."""
         clock, new_id = clock or self.clock, new_id or self.new_id
         store = self.new_store(clock, new_id, pace=self.pace, max_projects=self.max_projects)
-        if seed is None:
-            store.reset(self.initial_records)
-        else:
-            store.reset(seed.records(clock(), new_id, timeline_of(self.pace)))
+        store.reset(self.initial_records if seed is None else self.records(seed, clock(), new_id))
         return store
 
     @cached_property
     def initial_records(self) -> Records:
-        return self.seed.records(self.clock(), self.new_id, timeline_of(self.pace))
+        return self.records(self.seed, self.clock(), self.new_id)
+
+    def records(self, seed: Seed, now: datetime, new_id: NewId) -> Records:
+        """The records of a seed, in which created deployments have the factory's pace."""
+        return seed.records(now, new_id, timeline_of(self.pace))
 
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
     if errors := list(islice(check_seed(document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
+    return seed_of_valid(text, document)
+
+
+def seed_of_valid(text: str, document: dict[str, Any]) -> Seed:
+    """The seed of a document without errors."""
     return Seed(
         tuple(
             SeedProject(
@@ -209,7 +215,7 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         if errors:
             raise SeedError(errors)
         return {
-            name: parse_seed(text[value:end], max_projects=max_projects)
+            name: seed_of_valid(text[value:end], document[name])
             for name, _, value, end in find_members(text)
         }
 
@@ -266,7 +272,7 @@ def write_deployment(deployment: Deployment, now: datetime) -> bytes:
 
 
 def in_pieces(items: Iterator[bytes], size: int = 500) -> Iterator[bytes]:
-    """The items with commas between them, so many at once."""
+    """The items with commas between them, `size` of them in a piece."""
     separator = b"\n"
     while piece := list(islice(items, size)):
         yield separator + b",\n".join(piece)

@@ -18,6 +18,7 @@ from .coverage import Coverage, Outcome
 from .faults import Fault, Faults
 from .grease import Greasing
 from .journal import Entry, Journal
+from .options import Options
 from .seed import Seed, StoreFactory
 
 MAX_WORLDS = 1000
@@ -51,7 +52,7 @@ class WorldClock:
         return self._frozen_at is not None
 
     @property
-    def ahead(self) -> float:
+    def advanced(self) -> float:
         """The seconds by which it was advanced."""
         return self._advanced.total_seconds()
 
@@ -108,22 +109,10 @@ class World:
             return *self.journal.newest(after, limit), self.coverage.document()
 
 
-@dataclass(frozen=True)
-class WorldOptions:
-    """What each world starts with: the axes and the seed of grease, the seed of its ids (None:
-    random ones), and the time at which its clock stands still (None: the real time).
-    """
-
-    grease: tuple[str, ...]
-    grease_seed: int
-    ids_seed: int | None
-    freeze: datetime | None
-
-
 class WorldFactory:
     """Makes worlds, which share the records that they start with."""
 
-    def __init__(self, stores: StoreFactory, contract: Contract, options: WorldOptions) -> None:
+    def __init__(self, stores: StoreFactory, contract: Contract, options: Options) -> None:
         self._new_id = stores.new_id
         self._contract = contract
         self._options = options
@@ -151,7 +140,7 @@ class WorldFactory:
         return lambda prefix: greasing.new_id(partial(self._plain_id, world, prefix))
 
     def _plain_id(self, world: str, prefix: str, number: int) -> str:
-        """The id of the record that is this world's so many-th."""
+        """The id of the record with this number in a world."""
         if self._options.ids_seed is None:
             return self._new_id(prefix)
         key = f"{self._options.ids_seed} {world} {number}"

@@ -195,13 +195,18 @@ def program(
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), process.communicate()[1]
         try:
-            yield process, line.split()[-1]
+            yield process, ready_url(process)
         finally:
             process.kill()
+
+
+def ready_url(process: "subprocess.Popen[str]") -> str:
+    """The URL of a program that has just started: it prints one line when it is ready."""
+    assert process.stdout
+    line = process.stdout.readline()
+    assert line.startswith("listening on "), process.communicate()[1]
+    return line.split()[-1]
 
 
 def not_started(*args: str, env: dict[str, str] | None = None) -> str:

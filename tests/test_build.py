@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.conftest import BEARER, ROOT, build_pyz
+from tests.conftest import BEARER, ROOT, build_pyz, ready_url
 
 OLDEST = (3, 10)
 
@@ -86,11 +86,8 @@ def served(folder: Path, empty: Path, *args: str, python: str = sys.executable) 
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout
-        line = process.stdout.readline()
-        assert line.startswith("listening on "), process.communicate()[1]
         try:
-            yield line.split()[-1]
+            yield ready_url(process)
         finally:
             process.terminate()
             _, stderr = process.communicate(timeout=20)

@@ -1,6 +1,7 @@
 """An app that echoes requests, on a live server."""
 
 import errno
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -119,7 +120,8 @@ def port(serve: Callable[..., int]) -> int:
     return serve()
 
 
-SEND: dict[str, Callable[[Connection, bytes], None]] = {
+Send = Callable[[Connection, bytes], None]
+SEND: dict[str, Send] = {
     "at once": lambda client, raw: client.send(raw),
     "before another": lambda client, raw: client.send(
         raw + get("/", "Host: localhost", AUTHORIZATION)
@@ -129,3 +131,23 @@ SEND: dict[str, Callable[[Connection, bytes], None]] = {
     ),
 }
 SENT_IN_EVERY_WAY = pytest.mark.parametrize("send", SEND.values(), ids=SEND)
+
+
+@pytest.fixture
+def assert_rejected_once(
+    port: int,
+    rejections: list[tuple[int, str]],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[[bytes, Send], None]:
+    """Asserts that the server rejects malformed bytes with one error, and logs nothing of them."""
+
+    def check(raw: bytes, send: Send) -> None:
+        caplog.set_level(logging.DEBUG)
+        with Connection(port) as client:
+            send(client, raw)
+            client.assert_rejected(400, "malformed_request")
+        assert rejections == [(400, "malformed_request")]
+        assert SECRET not in caplog.text + "".join(capfd.readouterr())
+
+    return check

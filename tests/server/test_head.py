@@ -1,12 +1,11 @@
 """The head of a request: what is rejected, and what the app sees of the rest."""
 
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 
-from tests.server.conftest import AUTHORIZATION, SENT_IN_EVERY_WAY
+from tests.server.conftest import AUTHORIZATION, SENT_IN_EVERY_WAY, Send
 from tests.wire import SECRET, Connection, get, post
 
 MALFORMED = {
@@ -113,19 +112,9 @@ WELL_FORMED = b"\r\n" + get("/1?a", "Host: localhost", "A: b")
 @SENT_IN_EVERY_WAY
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_head_is_rejected_once_and_not_logged(
-    port: int,
-    raw: bytes,
-    send: Callable[[Connection, bytes], None],
-    rejections: list[tuple[int, str]],
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
+    assert_rejected_once: Callable[[bytes, Send], None], raw: bytes, send: Send
 ) -> None:
-    caplog.set_level(logging.DEBUG)
-    with Connection(port) as client:
-        send(client, raw)
-        client.assert_rejected(400, "malformed_request")
-    assert rejections == [(400, "malformed_request")]
-    assert SECRET not in caplog.text + "".join(capfd.readouterr())
+    assert_rejected_once(raw, send)
 
 
 @pytest.mark.parametrize("place", range(1, len(WELL_FORMED)))

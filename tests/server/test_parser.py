@@ -1,12 +1,11 @@
 """Bodies: framing, chunks and trailers, sizes, and 100 Continue."""
 
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 
-from tests.server.conftest import AUTHORIZATION, SENT_IN_EVERY_WAY, chunked
+from tests.server.conftest import AUTHORIZATION, SENT_IN_EVERY_WAY, Send, chunked
 from tests.wire import SECRET, Connection, get, post
 
 LARGEST = 1024 * 1024 + 64 * 1024  # bytes on the wire
@@ -44,19 +43,9 @@ CHUNKS = b"5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nA: b\r\n\r\n"
 @SENT_IN_EVERY_WAY
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_chunked_body_is_rejected_once_and_not_logged(
-    port: int,
-    raw: bytes,
-    send: Callable[[Connection, bytes], None],
-    rejections: list[tuple[int, str]],
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
+    assert_rejected_once: Callable[[bytes, Send], None], raw: bytes, send: Send
 ) -> None:
-    caplog.set_level(logging.DEBUG)
-    with Connection(port) as client:
-        send(client, raw)
-        client.assert_rejected(400, "malformed_request")
-    assert rejections == [(400, "malformed_request")]
-    assert SECRET not in caplog.text + "".join(capfd.readouterr())
+    assert_rejected_once(raw, send)
 
 
 @pytest.mark.parametrize("place", range(1, len(CHUNKS)))

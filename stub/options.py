@@ -1,0 +1,30 @@
+"""What a program chooses of the stub."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from .seed import Seed
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
+    and the seed of grease, the seed of the ids, the time at which the clocks stand still, and the
+    least and the most seconds by which each response is delayed, drawn from `delay_seed`. `sleep`
+    waits for delayed responses.
+    """
+
+    states: Mapping[str, Seed] = field(default_factory=dict)
+    cors_origins: Collection[str] = ()
+    grease: tuple[str, ...] = ()
+    grease_seed: int = 0
+    ids_seed: int | None = None
+    freeze: datetime | None = None
+    delay: tuple[float, float] = (0, 0)
+    delay_seed: int = 0
+    sleep: Callable[[float], None] = time.sleep
+
+
+DEFAULTS = Options()
