@@ -1,5 +1,6 @@
 """The command line: reads the options, makes the app with the given factory, and serves it."""
 
+import gc
 import json
 import os
 import random
@@ -47,7 +48,10 @@ def run_program(start: tuple[Callable[..., Flask], list[str] | None], /, **value
     options = complete(SimpleNamespace(**values), words)
     check_combinations(options)
     warn_of_unknown_variables()
+    gc.disable()  # what is made here stays: 0.8 of the time to start with 100,000 projects
     app = make_app(create_app, options)
+    gc.freeze()
+    gc.enable()
     try:
         server.serve(app, options.host, options.port, server_options(app, options))
         return report(app, options)

@@ -13,13 +13,14 @@ def route_raw_path() -> None:
     Here an encoded slash stays encoded, also in what is recorded, and so does a percent sign, so
     that `%2F` is distinct from `%252F`.
     """
-    target, _, _ = request.environ["REQUEST_URI"].partition("?")
-    if request.environ["PATH_INFO"].startswith("//"):
+    environ = request.environ
+    target, _, _ = environ["REQUEST_URI"].partition("?")
+    if environ["PATH_INFO"].startswith("//"):
         request.url_rule, request.routing_exception = None, NotFound()
     elif "%" in target and ("%2F" in target.upper() or "%25" in target):
         path = "/".join(map(decode_segment, urlsplit(target).path.split("/")))
         request.path = path
-        request.environ["PATH_INFO"] = path.encode().decode("latin-1")
+        environ["PATH_INFO"] = path.encode().decode("latin-1")
         request.url_rule = request.routing_exception = None
         try:
             routes = current_app.url_map.bind("")

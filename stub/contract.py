@@ -103,7 +103,7 @@ def find_unpromised(
         names = [name for name in request.args if name not in operation.query]
         found += [f"{operation.id}: query parameter {mask(name)}" for name in names]
     if body and operation.members:
-        document = g.document if "document" in g else members_of(body)
+        document = g.get("document") or members_of(body)
         names = [name for name in document if name not in operation.members]
         found += [f"{operation.id}: body member {mask(name)}" for name in names]
     return found

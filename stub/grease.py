@@ -138,6 +138,11 @@ class Grease:
         return {"axes": list(self.axes), "seed": self.seed}
 
 
+def key_of(number: int) -> str:
+    """The key of the resource that was created with this number."""
+    return f"#{number}"
+
+
 class Greasing:
     """The grease of a world, which can be switched, and the ids that the world created.
 
@@ -151,7 +156,7 @@ class Greasing:
         self.initial_axes = axes
         self._initial = initial
         self._count: int = initial._count if initial else 0
-        self._keys: dict[str, str] = {}  # by id
+        self._numbers: dict[str, int] = {}  # by id
         self._greased_ids: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._lock = Lock()
 
@@ -161,23 +166,29 @@ class Greasing:
             self.current = Grease(axes, self.current.seed if seed is None else seed)
             return self.current
 
-    def new_id(self, plain_id: Callable[[int], str]) -> str:
-        """The id of a new resource: the plain one of its number, or a greased one."""
+    def new_id(self, plain_id: Callable[[str, int], str], prefix: str) -> str:
+        """The id of a new resource: the plain one of its prefix and number, or a greased one."""
         with self._lock:
             self._count += 1
-            grease, key = self.current, f"#{self._count}"
-            created = grease.new_id(key, plain_id(self._count))
-            if axes := ID_AXES.intersection(grease.axes):
-                self._greased_ids[created] = axes
-            self._keys.setdefault(created, key)
+            created = plain_id(prefix, self._count)
+            if self.current.axes:
+                created = self._greased(created)
+            self._numbers.setdefault(created, self._count)
             return created
+
+    def _greased(self, plain: str) -> str:
+        grease = self.current
+        created = grease.new_id(key_of(self._count), plain)
+        if axes := ID_AXES.intersection(grease.axes):
+            self._greased_ids[created] = axes
+        return created
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
-        key = self._keys.get(text)
-        if key is None:
-            key = self._initial.key(text) if self._initial else text
-        return key
+        number = self._numbers.get(text)
+        if number is not None:
+            return key_of(number)
+        return self._initial.key(text) if self._initial else text
 
     def has_greased_ids(self) -> bool:
         return bool(self._greased_ids) or (

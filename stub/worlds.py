@@ -137,7 +137,7 @@ class WorldFactory:
         return World(name, clock, store, Coverage(self._contract, name), greasing, new_id)
 
     def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
-        return lambda prefix: greasing.new_id(partial(self._plain_id, world, prefix))
+        return partial(greasing.new_id, partial(self._plain_id, world))
 
     def _plain_id(self, world: str, prefix: str, number: int) -> str:
         """The id of the record with this number in a world."""
