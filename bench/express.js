@@ -1,13 +1,13 @@
 // The operations in Express, written without tuning: node express.js PORT FILE
-// FILE holds one deployment as JSON.
+// FILE holds the body of the response to a GET as JSON: a deployment, or a list of projects.
 const { randomBytes } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const express = require("./.peers/node_modules/express");
 
 const [port, file] = process.argv.slice(2);
-const deployment = JSON.parse(readFileSync(file, "utf8"));
-const projects = [];
-const deployments = new Map([[deployment.id, deployment]]);
+const stored = JSON.parse(readFileSync(file, "utf8"));
+const projects = stored.projects ?? [];
+const deployments = new Map([[stored.id, stored]]);
 const newId = (prefix) => `${prefix}_${randomBytes(8).toString("hex")}`;
 
 const app = express();
@@ -15,6 +15,7 @@ app.use((request, response, next) => {
   if (request.get("Authorization") === "Bearer dev-token") next();
   else response.status(401).json({ code: "token_invalid" });
 });
+app.get("/v1/projects", (request, response) => response.json({ projects }));
 app.post("/v1/projects", express.json(), (request, response) => {
   const project = {
     id: newId("prj"),

@@ -60,13 +60,14 @@ class Candidate:
     """A server and its load: a row of a table.
 
     `command` puts files into an empty folder and returns the command that listens on a port.
-    `at_least` is the goal for the ratio.
+    `at_least` and `at_most` are the goals for the ratio.
     """
 
     name: str
     command: Callable[[int, Path], Command]
     load: Load
     at_least: float | None = None
+    at_most: float | None = None
     is_installed: bool = True
 
 

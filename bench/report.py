@@ -56,7 +56,7 @@ def table_lines(result: Result) -> Iterator[str]:
     unit = "ms" if is_start else "processor time per request, µs"
     yield f"## {result.table.title}"
     yield ""
-    yield f"| | {unit} | {'' if is_start else 'requests per second '}| ratio | range | at least |"
+    yield f"| | {unit} | {'' if is_start else 'requests per second '}| ratio | range | goal |"
     yield "|---|---|---|---|---|---|"
     for number, (candidate, samples) in enumerate(result.samples.items()):
         if not samples:
@@ -79,16 +79,20 @@ def ratio_cells(result: Result, candidate: Candidate, number: int) -> str:
         return f"{ratio:.2f} | A/A {1 / spread:.2f} to {spread:.2f} | "
     is_level = 1 / spread <= ratio <= spread
     shown = f"{ratio:.2f}{', level' if is_level else ''} | {min(ratios):.2f} to {max(ratios):.2f}"
-    return f"{shown} | {verdict(ratio, spread, candidate.at_least)}"
+    return f"{shown} | {verdict(ratio, spread, candidate)}"
 
 
-def verdict(ratio: float, spread: float, goal: float | None) -> str:
-    """Whether a goal is met, unless the A/A range is too wide to tell."""
-    if goal is None:
+def verdict(ratio: float, spread: float, candidate: Candidate) -> str:
+    """Whether a goal is met; "level" where the A/A range is too wide to tell."""
+    if candidate.at_least is not None:
+        text, distance = f"at least {candidate.at_least:.2f}", ratio / candidate.at_least
+    elif candidate.at_most is not None:
+        text, distance = f"at most {candidate.at_most:.2f}", candidate.at_most / ratio
+    else:
         return ""
-    if ratio >= goal * spread:
-        return f"{goal:.2f}: met"
-    return f"{goal:.2f}: {'missed' if ratio <= goal / spread else 'not decided'}"
+    if 1 / spread < distance < spread:
+        return f"{text}: level"
+    return f"{text}: {'met' if distance > 1 else 'missed'}"
 
 
 def versions() -> str:
