@@ -54,6 +54,8 @@ def run_program(start: tuple[Callable[..., Flask], list[str] | None], /, **value
     gc.enable()
     try:
         server.serve(app, options.host, options.port, server_options(app, options))
+        if options.command:
+            options.command.end()  # if a signal ended the server before there was a command
         return report(app, options)
     except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
@@ -209,6 +211,7 @@ def announce(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> N
 
 def start_command(options: SimpleNamespace, port: int, stop: Callable[[], None]) -> None:
     """Start the command; the server stops when it ends. stdout is the command's alone."""
+    options.command.take_signals()
     url = reachable_url(options, port)
     say(f"listening on {url}\n")
     say_what_is_random(options)

@@ -30,13 +30,20 @@ class Command:
         self._words = words
         self._process: subprocess.Popen[bytes] | None = None
         self._signalled_at: float | None = None  # monotonic
+        self._early_signal: int | None = None  # one that came before the command was started
         self._owns_terminal = has_terminal()
         self.status = 0
+
+    def take_signals(self) -> None:
+        """From now on signals are for the command, also one that comes before it is started."""
+        for each in SIGNALS:
+            if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
+                signal.signal(each, self._pass_on)
 
     def start(self, variables: Mapping[str, str], then: Callable[[], None]) -> str | None:
         """Start it in the main thread, with more environment variables; return the error, if any.
 
-        Call `then` when it has ended. From then on signals are for the command.
+        Call `then` when it has ended.
         """
         try:
             self._process = subprocess.Popen(
@@ -50,31 +57,37 @@ class Command:
             self.status = 127 if isinstance(error, FileNotFoundError) else 126
             then()
             return f"{self._words[0]}: {error.strerror}"
-        for each in SIGNALS:
-            if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
-                signal.signal(each, self._pass_on)
+        if self._early_signal is not None:
+            self._send(self._early_signal)
         threading.Thread(target=self._wait, args=(self._process, then), daemon=True).start()
         return None
 
     def end(self) -> None:
-        """End it, if it still runs."""
-        if self._process is not None and self._process.poll() is None:
+        """End it, if it still runs; `status` is then its own."""
+        if self._process is None:
+            return
+        if self._process.poll() is None:
             self._send(signal.SIGTERM)
             try:
                 self._process.wait(GRACE)
             except subprocess.TimeoutExpired:
                 self._send(KILL)
+        self._note_status(self._process)
 
     def _wait(self, process: "subprocess.Popen[bytes]", then: Callable[[], None]) -> None:
+        self._note_status(process)
+        then()
+
+    def _note_status(self, process: "subprocess.Popen[bytes]") -> None:
         code = process.wait()
         self.status = code if code >= 0 else 128 - code
-        then()
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""
-        assert self._process is not None
         now = time.monotonic()
-        if self._signalled_at is None:
+        if self._process is None:
+            self._signalled_at, self._early_signal = now, number
+        elif self._signalled_at is None:
             self._signalled_at = now
             # A terminal has sent its Ctrl-C to the command, too.
             if not (self._owns_terminal and number in FROM_A_TERMINAL):

@@ -25,6 +25,12 @@ class Number(click.FloatRange):
     name = "number"
 
 
+class Line(click.types.StringParamType):
+    """A text that may have spaces: its variable has one to a line."""
+
+    envvar_list_splitter = "\n"
+
+
 def variable(option: str) -> str:
     """The environment variable of an option."""
     return "STUB_" + option.lstrip("-").replace("-", "_").upper()
@@ -170,8 +176,10 @@ OPTIONS: dict[str, list[click.Parameter]] = {
         option(
             "--allow",
             "allowed",
+            type=Line(),
             multiple=True,
-            text="Shell pattern of a finding that --fail-on ignores; repeatable.",
+            text="Text or shell pattern of a finding that --fail-on ignores; repeatable, "
+            "in STUB_ALLOW one to a line.",
         ),
         file("--report", "report_file", text="File for the coverage and the findings, as JSON."),
         flag("--no-stub", "Leave out worlds, Prefer, and everything under /_stub."),

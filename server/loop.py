@@ -35,6 +35,7 @@ class Server(TcpWSGIServer):
 
     is_stopping = False
     is_draining = False
+    is_woken = False  # whether the current turn was told to end
     was_busy = False  # since on_rest was called last
     on_rest: Callable[[], object] | None = None  # called when the current requests are done
     latest: Connection | None = None  # the connection that data came from last
@@ -69,6 +70,7 @@ class Server(TcpWSGIServer):
     def turn(self, timeout: float) -> None:
         # poll: waitress' select() fails on a descriptor above 1023.
         self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
+        self.is_woken = False
         now = time.monotonic()
         if now < self.next_check:
             return
@@ -88,7 +90,9 @@ class Server(TcpWSGIServer):
     def pull_trigger(self) -> None:
         self.was_busy = True
         with self.waking:
-            if not self.trigger._closed:  # else waitress would write to a descriptor of another
+            # A closed descriptor may be that of another file. One byte ends the poll for all.
+            if not (self.trigger._closed or self.is_woken):
+                self.is_woken = True
                 super().pull_trigger()
 
     def drain(self) -> None:

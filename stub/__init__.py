@@ -71,7 +71,9 @@ def install(
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)
-    app.extensions["stub"] = Stub(worlds, states, redactor, stores.max_projects, operations)
+    # What is exported can be read again, also where the seed has more than the store's maximum.
+    most = max(stores.max_projects, len(stores.seed.projects))
+    app.extensions["stub"] = Stub(worlds, states, redactor, most, operations)
     app.register_blueprint(routes)
     app.register_blueprint(console.console)
     app.register_error_handler(404, not_found)

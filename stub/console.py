@@ -4,19 +4,18 @@ import json
 import re
 from datetime import datetime
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 
 from problems import Problem
-from store import Project, Store, timestamp
+from store import Project, ProjectList, Store, timestamp
 from strict_json import JSON
 
 from .faults import Faults
 from .grease import TIER_1
-from .journal import Entry, cut
+from .journal import Entry, cut, printable
 from .routes import NUMBER, open_world
 from .worlds import World
 
@@ -25,6 +24,7 @@ OPEN_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
 
 # The limits keep a view below 100 KB, whatever the world contains.
 MAX_PROJECTS = 50
+MAX_PROJECTS_SIZE = 40_000  # bytes
 MAX_ENTRIES = 100
 MAX_FAULTS = 20
 MAX_FINDINGS = 10  # of a kind
@@ -83,15 +83,16 @@ def view(world: World, after: int) -> dict[str, Any]:
     entries, first, last, coverage = world.recorded(after, MAX_ENTRIES)
     projects = world.store.list_projects()
     now = world.clock()
-    newest = [
-        status_of(project, world.store, now) for project in projects[: -MAX_PROJECTS - 1 : -1]
-    ]
     grease = world.greasing.current
     return {
         "world": world.name,
         "instance": world.instance,
-        "clock": {"now": timestamp(now), "ahead": world.clock.advanced},
-        "projects": {"count": len(projects), "newest": newest},
+        "clock": {
+            "now": timestamp(now),
+            "ahead": world.clock.advanced,
+            "frozen": world.clock.is_frozen,
+        },
+        "projects": {"count": len(projects), "newest": newest_of(projects, world.store, now)},
         "requests": {
             "first": first,
             "last": last,
@@ -101,6 +102,18 @@ def view(world: World, after: int) -> dict[str, Any]:
         "grease": {**grease.document(), "default": list(world.greasing.initial_axes or TIER_1)},
         "coverage": summary_of(coverage),
     }
+
+
+def newest_of(projects: ProjectList, store: Store, now: datetime) -> list[dict[str, Any]]:
+    """The newest projects, as many as the limits allow, newest first."""
+    newest, size = [], 0
+    for project in projects[: -MAX_PROJECTS - 1 : -1]:
+        document = status_of(project, store, now)
+        size += len(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
+        if size > MAX_PROJECTS_SIZE:
+            break
+        newest.append(document)
+    return newest
 
 
 def status_of(project: Project, store: Store, now: datetime) -> dict[str, Any]:
@@ -156,6 +169,5 @@ def summary_of(coverage: dict[str, Any]) -> dict[str, Any]:
 
 def shortened(text: str, size: int) -> str:
     """The beginning of a text in printable characters, in at most `size` bytes."""
-    printable = "".join(char if char.isprintable() else "?" for char in islice(text, size + 1))
-    short = cut(printable, size)
+    short = cut(printable(text[: size + 1]), size)
     return f"{short}…" if len(short) < len(text) else short

@@ -234,7 +234,8 @@ def vary(
 ) -> tuple[str, ...]:
     """Vary a response of `/v1`, and return the axes along which it varies."""
     grease = greasing.current
-    if not grease.axes or not request.environ["PATH_INFO"].startswith("/v1/"):
+    is_varied = grease.axes or greasing.has_greased_ids()  # an id stays when its axis is off
+    if not is_varied or not request.environ["PATH_INFO"].startswith("/v1/"):
         return ()
     operation = contract.operation(request)
     part = contract.response(operation, response.status_code)

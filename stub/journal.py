@@ -1,5 +1,6 @@
 """The journal: the requests and their responses, bounded, with secrets masked."""
 
+import re
 from collections import deque
 from collections.abc import Iterable
 from datetime import datetime
@@ -21,6 +22,10 @@ MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry; the coverage counts all
+# Controls, formatting and lone surrogates; `str.isprintable` differs between versions of Python.
+UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+)
 MARGIN = 16 * 1024  # characters searched for tokens beyond those that are kept
 
 
@@ -173,10 +178,11 @@ def body_text(request: Request) -> str:
 
 def sentences(found: Iterable[str]) -> tuple[str, ...]:
     """Sentences that name what a client sent: short, and on one line."""
-    return tuple(
-        cut("".join(char if char.isprintable() else "?" for char in each), MAX_SENTENCE)
-        for each in found
-    )
+    return tuple(cut(printable(each), MAX_SENTENCE) for each in found)
+
+
+def printable(text: str) -> str:
+    return UNPRINTABLE.sub("?", text)
 
 
 def cut(text: str, size: int) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from problems import FieldError, InvalidBody, Problem
@@ -16,7 +17,6 @@ from store import (
     Store,
     StoreFull,
     UnknownProject,
-    random_id,
 )
 from validation import check_project, require_valid, under
 
@@ -95,12 +95,13 @@ def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
 
 
 def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """Perhaps `name`; the project of that name, if there is one."""
+    """Perhaps `name`; the project of that name, if there is one. Without it, a new project."""
     name = params.get("name")
-    document = {"name": random_id("project") if name is None else name}
+    if name is None:
+        name = unused_name(open_store())
+    document = {"name": name}
     require_valid(under(("params",), check_project(document)))
     store = open_store()
-    name = document["name"]
     try:
         return project_values(store.create_project(name, json.dumps(document)))
     except NameTaken:
@@ -108,6 +109,13 @@ def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
             if project.name == name:
                 return project_values(project)
     raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
+
+
+def unused_name(store: Store) -> str:
+    projects = store.list_projects()
+    names = {project.name for project in projects}
+    numbers = count(len(projects) + 1)
+    return next(name for number in numbers if (name := f"project {number}") not in names)
 
 
 def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:

@@ -1,6 +1,5 @@
 """The rules of a seed document, and of the deployments that the control routes take."""
 
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -8,8 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from problems import NOT_AN_OBJECT, FieldError
-from store import Stage, Timeline, quoted
-from strict_json import MAX_BYTES
+from store import Stage, Timeline
 from validation import check_project, is_number, is_string, pointer, under, unknown_members
 
 FOREVER = 10**12  # seconds; a number of 400 digits, which JSON may have, is no float
@@ -56,8 +54,6 @@ def _check_seed_project(project: Any) -> Iterator[FieldError]:
     if "id" in project and not is_id(project["id"]):
         yield FieldError("/id", ID_RULE)
     yield from _check_time(project)
-    if len(quoted(project)) > MAX_BYTES and len(compact(project)) > MAX_BYTES:
-        yield FieldError("", f"must have at most {MAX_BYTES} bytes")
 
 
 def _check_deployment(deployment: Any, project_ids: set[str]) -> Iterator[FieldError]:
@@ -136,10 +132,6 @@ def _repeated(name: str, entries: list[Any], member: str) -> Iterator[FieldError
 
 def _member(entry: Any, member: str) -> Any:
     return entry.get(member) if isinstance(entry, dict) else None
-
-
-def compact(project: dict[str, Any]) -> bytes:
-    return json.dumps(project, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def is_status(value: object) -> bool:

@@ -28,6 +28,7 @@ from store import (
     unused_id,
 )
 from strict_json import (
+    MAX_BYTES,
     MAX_DEPTH,
     find_members,
     item_texts,
@@ -35,7 +36,7 @@ from strict_json import (
     place,
     without_members,
 )
-from validation import MAX_ERRORS, under
+from validation import MAX_ERRORS, pointer, under
 
 from .rules import check_seed, parse_time, read_timeline
 
@@ -154,9 +155,27 @@ class StoreFactory:
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
-    if errors := list(islice(check_seed(document, max_projects), MAX_ERRORS)):
+    if errors := list(islice(errors_of(text, document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
     return seed_of_valid(text, document)
+
+
+def errors_of(text: str, document: Any, max_projects: int) -> Iterator[FieldError]:
+    """All errors of a seed document, which is the value of `text`."""
+    yield from check_seed(document, max_projects)
+    if not isinstance(document, dict) or not isinstance(document.get("projects"), list):
+        return
+    parts = zip(project_texts(text), document["projects"], strict=True)
+    for index, (part, project) in enumerate(parts):
+        if is_too_large(part, project):
+            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+
+
+def is_too_large(text: str, project: Any) -> bool:
+    """Whether `/v1` would reject this project for its size, also if all else is right."""
+    if len(text) <= MAX_BYTES // 4 or not isinstance(project, dict) or "name" not in project:
+        return False  # a character has up to four bytes
+    return len(_without_given(text, project).encode()) > MAX_BYTES
 
 
 def seed_of_valid(text: str, document: dict[str, Any]) -> Seed:
@@ -207,17 +226,15 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         document = parse_json(text, SEED_DEPTH + 1)
         if not isinstance(document, dict):
             raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
+        texts = {name: text[value:end] for name, _, value, end in find_members(text)}
         errors = [
             error
-            for name, each in document.items()
-            for error in under((name,), check_seed(each, max_projects))
+            for name, part in texts.items()
+            for error in under((name,), errors_of(part, document[name], max_projects))
         ]
         if errors:
             raise SeedError(errors)
-        return {
-            name: seed_of_valid(text[value:end], document[name])
-            for name, _, value, end in find_members(text)
-        }
+        return {name: seed_of_valid(part, document[name]) for name, part in texts.items()}
 
     return read_file(path, make)
 

@@ -16,7 +16,7 @@ KINDS = {
     "violations": "send what the interface fixes; the service may reject this",
     "unpromised": "do without it; no document promises it",
     "rejected": "correct the request; the contract does not allow it",
-    "missed": "test it, for example with `Prefer: code=`",
+    "missed": "test it: send such a request, or force an error with `Prefer: code=`",
     "idle": "call the operation",
     "unused-faults": "send the request that the fault is for, or do not add the fault",
 }
@@ -45,7 +45,7 @@ class Verdict:
     """The verdict of a run.
 
     `rejections` are the server's own, as status and code. `fail_on` are the kinds of findings;
-    `allowed` are shell patterns of the texts that are not.
+    `allowed` are the texts, or shell patterns of them, that are not.
     """
 
     def __init__(
@@ -64,7 +64,9 @@ class Verdict:
         self._rejections = rejections
         found = [finding for finding in self._find() if finding.kind in fail_on]
         matches = {
-            pattern: [each for each in found if fnmatchcase(each.text, pattern)]
+            pattern: [
+                each for each in found if pattern == each.text or fnmatchcase(each.text, pattern)
+            ]
             for pattern in allowed
         }
         ignored = [finding for each in matches.values() for finding in each]

@@ -158,6 +158,20 @@ def test_a_signal_reaches_the_command_once(send: Any, number: int) -> None:
     assert b"coverage" in stderr or b"listening" in stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_at_the_start_reaches_the_command_too(number: int, tmp_path: Path) -> None:
+    code = f"import time; time.sleep(2); open({str(tmp_path / 'ended')!r}, 'w')"
+    for _ in range(3):
+        with start(code) as process:
+            assert process.stderr
+            assert process.stderr.readline().startswith(b"listening on ")
+            process.send_signal(number)
+            process.communicate(timeout=20)
+        # Python turns SIGINT into an exception, if it comes late enough.
+        assert process.returncode in (128 + number, 1)
+    assert not (tmp_path / "ended").exists()
+
+
 def test_a_signal_reaches_what_the_command_has_started() -> None:
     code = (
         "import signal, subprocess, sys\n"

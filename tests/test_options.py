@@ -28,6 +28,21 @@ def test_a_value_that_is_no_number_is_named_with_its_variable() -> None:
     assert not_started("--pace", "x").endswith("'x' is not a valid number.\n")
 
 
+def test_the_variable_of_allow_has_one_text_to_a_line() -> None:
+    lines = "violations: *\nunpromised: listProjects: query parameter page\nmissed: x"
+    options = ("--fail-on", "violations,unpromised")
+    with program(*options, env={"STUB_ALLOW": lines}) as (process, url):
+        call(url, "/v1/projects?page=1")
+        call(url, "/v1/projects", token="")
+        said = stderr_at_the_end(process)
+    assert process.returncode == 0
+    assert "--allow 'missed: x' matches no finding" in said
+    with program(*options, env={"STUB_ALLOW": "violations: *"}) as (process, url):
+        call(url, "/v1/projects?page=1")
+        assert "finding: unpromised" in stderr_at_the_end(process)
+    assert process.returncode == 1
+
+
 def test_tokens_that_would_share_a_world_do_not_start_together() -> None:
     assert "--token: one token is another" in not_started("--token", "a", "--token", "a.b")
 

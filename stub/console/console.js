@@ -4,6 +4,7 @@
 const SECOND = 1000;
 const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone
 const TIMEOUT = 10 * SECOND;
+const MAX_BODY = 4096; // bytes of a body in the journal
 const MAX_ENTRIES = 1000; // kept for the filter
 const MAX_ROWS = 200; // in the table
 const MAX_HELD_ROWS = 500; // in the table while somebody reads it
@@ -464,6 +465,10 @@ function describe(entry) {
   parts.push(element("h3", {}, "Body"));
   parts.push(entry.body ? code(entry.body, "Body") : element("p", { class: "hint" }, "No body."));
   parts.push(element("h3", {}, "As curl"), code(command, "As curl"));
+  if (isCut(entry)) {
+    const hint = "The journal has only the beginning of the body: save the whole as the file body.";
+    parts.push(element("p", { class: "hint" }, hint));
+  }
   return parts;
 }
 
@@ -510,7 +515,8 @@ const quote = (text) =>
 const authorization = () => `-H "Authorization: Bearer $STUB_TOKEN${worldSuffix()}"`;
 
 /** The command that repeats a request. `$STUB_TOKEN` is the token without a world. */
-function curlOf({ method, path, query, headers, body }) {
+function curlOf(entry) {
+  const { method, path, query, headers, body } = entry;
   const parts = ["curl"];
   if (method === "HEAD") parts.push("--head");
   else if (method !== "GET" || body) parts.push(`-X ${quote(method)}`);
@@ -523,16 +529,21 @@ function curlOf({ method, path, query, headers, body }) {
   }
   if (body) {
     if (!names.includes("content-type")) parts.push("-H 'Content-Type:'");
-    parts.push(`--data-raw ${quote(body)}`);
+    parts.push(isCut(entry) ? "--data-binary @body" : `--data-raw ${quote(body)}`);
   }
   parts.push(quote(location.origin + encodePath(path) + (query ? `?${encodeRest(query)}` : "")));
   return parts.join(" \\\n  ");
 }
 
-/** A decoded path as it is sent. One with %2F was not decoded. */
+/** A decoded path as it is sent. %2F and %25 stay encoded in the journal. */
 function encodePath(path) {
-  const text = /%2f/i.test(path) ? path : path.replaceAll("%", "%25");
-  return encodeRest(text).replaceAll("?", "%3F");
+  return encodeRest(path.replace(/%(?!2f|25)/gi, "%25")).replaceAll("?", "%3F");
+}
+
+/** Whether the journal has only the beginning of a body. */
+function isCut({ headers, body }) {
+  const size = new TextEncoder().encode(body).length;
+  return size > MAX_BODY - 4 && Number(headers["Content-Length"] ?? Infinity) > MAX_BODY;
 }
 
 /** Encode what a URL cannot contain, and what curl or a shell gives a meaning. */
@@ -622,7 +633,8 @@ function describeFault(fault) {
 function showControls({ clock, faults, grease }) {
   setText($("now"), `${dateAndTime(clock.now)} UTC`);
   $("now").dateTime = clock.now;
-  setText($("ahead"), clock.ahead ? `${clock.ahead.toLocaleString("en")} s ahead` : "real time");
+  const ahead = clock.ahead ? `${clock.ahead.toLocaleString("en")} s ahead` : "";
+  setText($("ahead"), [ahead, clock.frozen ? "stands still" : ""].filter(Boolean).join(", ") || "real time");
   if (!waiting) {
     $("grease").checked = grease.axes.length > 0;
     defaultAxes = grease.axes.length ? grease.axes : grease.default;

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -82,6 +83,8 @@ def test_the_dialog_of_a_request_has_headers_body_and_reasons(page: Page, send: 
 CURLED = [
     ("GET", "/v1/projects?page=1&x[]=%20", b""),
     ("GET", "/v1/deployments/a%20b'%22$(id)%C3%A9", b""),
+    ("GET", "/v1/deployments/50%25off", b""),
+    ("GET", "/v1/deployments/a%2Fb%25", b""),
     ("GET", "/v1/a/../b", b""),
     ("POST", "/v1/projects", b'{"name": "it\'s $HOME \\"x\\" `id`\\n"}'),
     ("HEAD", "/v1/projects", b""),
@@ -115,6 +118,27 @@ def test_the_copied_curl_repeats_the_request(
         assert first[name] == second[name]
     assert second["query"] == first["query"]
     assert second["status"] in (first["status"], 409)
+
+
+def test_the_copied_curl_of_a_long_body_takes_it_from_a_file(
+    page: Page, send: Send, tmp_path: Path
+) -> None:
+    body = json.dumps({"name": "long", "text": 5000 * "x"}).encode()
+    send("/v1/projects", method="POST", body=body)
+    rows(page, "Requests").first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("save the whole as the file body")
+    press(page, "Copy as curl")
+    command = page.evaluate("navigator.clipboard.readText()")
+    (tmp_path / "body").write_bytes(body)
+    environment = {"STUB_TOKEN": "dev-token", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        ["sh", "-c", f"{command} -s"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert json.loads(done.stdout)["code"] == "name_taken"
 
 
 def test_the_filter_leaves_what_matches(page: Page, send: Send) -> None:

@@ -97,7 +97,7 @@ def test_an_invalid_query_is_400(stub: FlaskClient, query: str) -> None:
 def test_the_view_is_that_of_the_sample_at_first(stub: FlaskClient) -> None:
     shown = view(stub)
     assert (shown["world"], shown["requests"]) == ("", {"first": 1, "last": 0, "entries": []})
-    assert shown["clock"] == {"now": "2026-11-21T10:00:00.000Z", "ahead": 0}
+    assert shown["clock"] == {"now": "2026-11-21T10:00:00.000Z", "ahead": 0, "frozen": False}
     assert shown["projects"]["count"] == len(SAMPLE_NAMES)
     assert {each["name"] for each in shown["projects"]["newest"]} == set(SAMPLE_NAMES)
     assert shown["faults"] == {"count": 0, "first": []}
@@ -166,11 +166,11 @@ def test_the_page_is_in_no_journal_and_no_coverage(stub: FlaskClient) -> None:
 
 
 def test_the_view_shows_clock_faults_and_grease(stub: FlaskClient) -> None:
-    stub.post("/_stub/clock", json={"advance": 70})
+    stub.post("/_stub/clock", json={"advance": 70, "frozen": True})
     stub.post("/_stub/faults", json={"status": 503, "times": 2})
     stub.put("/_stub/grease", json={"axes": ["times"], "seed": 7})
     shown = view(stub)
-    assert shown["clock"] == {"now": "2026-11-21T10:01:10.000Z", "ahead": 70}
+    assert shown["clock"] == {"now": "2026-11-21T10:01:10.000Z", "ahead": 70, "frozen": True}
     fault = {"id": "flt_1", "status": 503, "times": 2, "remaining": 2}
     assert shown["faults"] == {"count": 1, "first": [fault]}
     assert (shown["grease"]["axes"], shown["grease"]["seed"]) == (["times"], 7)
@@ -227,12 +227,35 @@ def test_the_view_is_at_most_100_kb_whatever_is_stored(axes: list[str]) -> None:
     assert len(response.data) <= 100_000
 
 
+def test_the_view_has_fewer_projects_where_they_are_large() -> None:
+    document = {
+        "projects": [
+            {
+                "id": f"{number:02}" + 253 * "😀",
+                "name": f"{number:02}" + 98 * "😀",
+                "created_at": "2999-01-01T00:00:00Z",
+            }
+            for number in range(60)
+        ]
+    }
+    stub = control_client_of(create_app(seed=seed_of(document)))
+    fill(stub)
+    response = stub.get("/_stub/console")
+    newest = response.json["projects"]["newest"]
+    assert 10 < len(newest) < 50
+    newest_names = [each["name"] for each in stub.get("/v1/projects").json["projects"][::-1]]
+    assert [each["name"] for each in newest] == newest_names[: len(newest)]
+    assert len(response.data) <= 100_000
+
+
 def test_a_long_target_is_cut_and_shown_in_printable_characters(stub: FlaskClient) -> None:
     stub.get("/v1/" + 200 * "é")
     stub.get("/v1/a%E2%80%AEb%0A")
-    long, hidden = (entry["target"] for entry in view(stub)["requests"]["entries"])
+    stub.get("/v1/\U0002ebf0")  # new in Unicode 15.1, which Python 3.12 does not know
+    long, hidden, new = (entry["target"] for entry in view(stub)["requests"]["entries"])
     assert long == "/v1/" + 58 * "é" + "…"
     assert hidden == "/v1/a?b?"
+    assert new == "/v1/\U0002ebf0"
 
 
 def test_a_poll_is_not_in_the_log() -> None:

@@ -57,7 +57,7 @@ def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
     assert stub.post(f"/_stub/pact?{query}").json["id"] == "q"
     assert stub.post("/_stub/pact?state=").json == {}
     assert stub.post("/_stub/pact?state=nope&action=teardown").json == {}
-    assert stub.post("/_stub/pact?state=a%20project%20exists&name=").json["name"][:8] == "project_"
+    assert stub.post("/_stub/pact?state=a%20project%20exists&name=").json["name"][:8] == "project "
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ SESSION: list[tuple[str, str, str]] = [
     ("POST", "/v1/projects", "{"),
     ("POST", "/v1/projects", '{"name": 1, "id": 2}'),
     ("POST", "/_stub/clock", '{"advance": 3}'),
+    ("POST", "/_stub/pact", '{"state": "a project exists"}'),
+    ("POST", "/_stub/pact", '{"state": "a deployment exists"}'),
     ("GET", "/v1/projects", ""),
     ("GET", "/v1/deployments/nothing", ""),
     ("GET", "/v1/nowhere", ""),

@@ -19,6 +19,7 @@ from tests.conftest import (
     not_started,
     program,
 )
+from tests.contract import assert_invalid
 from tests.wire import call
 
 ODD_PROJECTS = [
@@ -150,6 +151,40 @@ def test_a_file_may_be_as_deep_as_a_body(tmp_path: Path) -> None:
     file = tmp_path / "seed.json"
     file.write_text(json.dumps(document))
     assert "More than 34 levels deep" in not_started("--seed", str(file))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"name": "spaces"' + (64 * 1024 - 18) * " " + "}",
+        '{"name": "numbers", "x": [' + ", ".join(4000 * ["1e15"]) + "]}",
+        '{"name": "' + 90 * "é" + '", "x": "' + 32_000 * "é" + '"}',
+    ],
+)
+def test_what_was_created_comes_back_whatever_its_size(stub: FlaskClient, body: str) -> None:
+    created = stub.post("/v1/projects", data=body, content_type="application/json")
+    assert created.status_code == 201
+    listed, state = stub.get("/v1/projects").data, stub.get("/_stub/state").data
+    reset = stub.post("/_stub/reset", data=state, content_type="application/json")
+    assert (reset.status_code, stub.get("/v1/projects").data) == (204, listed)
+
+
+def test_a_project_that_could_not_be_created_is_invalid_in_a_seed(stub: FlaskClient) -> None:
+    body = '{"name": "spaces"' + (64 * 1024 - 17) * " " + "}"
+    assert stub.post("/v1/projects", data=body, content_type="application/json").status_code == 413
+    seed = f'{{"projects": [{{"name": "small"}}, {body}]}}'
+    response = stub.post("/_stub/reset", data=seed, content_type="application/json")
+    (error,) = assert_invalid(response, "/projects/1")
+    assert error["detail"] == "must have at most 65536 bytes"
+
+
+def test_a_sample_that_is_larger_than_the_store_comes_back() -> None:
+    stub = control_client_of(create_app(seed=SAMPLE_SEED, max_projects=1))
+    state = stub.get("/_stub/state").json
+    assert len(state["projects"]) > 1
+    assert stub.post("/_stub/reset", json=state).status_code == 204
+    state["projects"].append({"name": "one more"})
+    assert_invalid(stub.post("/_stub/reset", json=state), "/projects")
 
 
 def test_a_stage_of_very_many_seconds_is_exported(stub: FlaskClient) -> None:

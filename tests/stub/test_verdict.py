@@ -141,6 +141,14 @@ def test_without_the_stub_there_is_no_verdict() -> None:
     assert judge(app) is None
 
 
+def test_a_finding_is_ignored_by_its_own_text_too(app: Flask) -> None:
+    control_client_of(app).get("/v1/projects?filter[name]=1")
+    text = "unpromised: listProjects: query parameter filter[name]"
+    verdict = judge(app, ["unpromised"], [text])
+    assert verdict
+    assert (verdict.findings, verdict.unused_patterns) == ([], [])
+
+
 def test_a_pattern_that_matches_no_finding_is_named(app: Flask) -> None:
     control_client_of(app).get("/v1/projects?page=1")
     verdict = judge(app, ["unpromised"], ["page", "unpromised: * page", "missed: *"])
