@@ -23,6 +23,7 @@ from auth import DEFAULT_TOKEN, BearerAuth
 from command import Command
 from options import OPTIONS, GroupedCommand, variable
 from redaction import Redactor
+from store import MemoryStore, Store
 from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
 from terminal import background_stderr
 
@@ -151,10 +152,27 @@ def make_app(create_app: Callable[..., Flask], options: SimpleNamespace) -> Flas
         tokens=options.tokens,
         pace=options.pace,
         max_projects=options.max_projects,
+        new_store=find_store(options),
         seed=seed,
         strict=options.strict,
         stub_options=None if options.no_stub else stub_options,
     )
+
+
+def find_store(options: SimpleNamespace) -> Callable[..., Store]:
+    """What makes the stores. Raises `NotStarted` where the one of --store cannot be used."""
+    if options.store is None:
+        return MemoryStore
+    try:
+        from redis_store import connect
+    except ModuleNotFoundError as error:
+        file = Path(__file__).with_name("requirements-redis.txt")  # which stub.pyz has not
+        command = f"{sys.executable} -m pip install {f'-r {file}' if file.exists() else 'redis'}"
+        raise NotStarted(f"--store: {error.name} is not installed: run `{command}`.") from None
+    try:
+        return connect(options.store, options.threads + server.OTHER_THREADS)
+    except ValueError as error:
+        raise NotStarted(f"--store: {error}.") from None
 
 
 def read_files(options: SimpleNamespace) -> tuple[Seed, dict[str, Seed]]:

@@ -95,6 +95,13 @@ def parse_freeze(text: str | None) -> datetime | None:
     return time
 
 
+def check_store(url: str | None) -> str | None:
+    """The error leaves the URL out, which may have a password."""
+    if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("give a URL such as redis://host:6379/0, rediss://… or unix://…")
+    return url
+
+
 def parse_kinds(values: tuple[str, ...]) -> list[str]:
     kinds = [kind.strip() for value in values for kind in value.split(",")]
     for kind in kinds:
@@ -197,6 +204,12 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             "trusted_hosts",
             check=server.check_hosts,
             text="Host to serve on loopback besides its own names; repeatable.",
+        ),
+        option(
+            "--store",
+            metavar="URL",
+            parse=check_store,
+            text="Redis server that keeps the records, such as redis://127.0.0.1:6379/0.",
         ),
         option(
             "--max-projects",

@@ -71,6 +71,17 @@ class InvalidBody(Problem):
         super().__init__(422, "invalid_body", detail, errors=errors)
 
 
+class StoreUnavailable(Problem):
+    """503: a store outside the process cannot be used now."""
+
+    def __init__(self) -> None:
+        detail = (
+            "The external store cannot be used: the stub's terminal says why. Repeat the request "
+            "in a second; if it was a POST, it may have created the project."
+        )
+        super().__init__(503, "store_unavailable", detail, headers={"Retry-After": "1"})
+
+
 def respond(error: HTTPException) -> ResponseReturnValue:
     """The response for an error; its code is left in `g` for the journal."""
     status = error.code or 500

@@ -29,6 +29,9 @@ Clock = Callable[[], datetime]
 NewId = Callable[[str], str]
 """Makes an id with a prefix, `prj` or `dpl`."""
 
+TurnClock = Callable[[datetime, str], datetime]
+"""Turns the time of the clock into the time of a store, which has this clock setting."""
+
 
 class NameTaken(Exception):
     """A project of that name exists."""
@@ -50,6 +53,11 @@ def utc_now() -> datetime:
 def random_id(prefix: str) -> str:
     """The default source of ids: opaque, 64 random bits."""
     return f"{prefix}_{random.getrandbits(64):016x}"
+
+
+def unturned(now: datetime, _: str) -> datetime:
+    """The default: the time of the clock."""
+    return now
 
 
 def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
@@ -212,10 +220,19 @@ class Records:
 
 
 class Store(Protocol):
-    """What the service needs of a store. Every method is atomic; nothing it returns changes."""
+    """What the service needs of a store. Every method is atomic; nothing it returns changes.
+
+    A store outside the process raises `StoreUnavailable` (`problems.py`) when it cannot be used.
+    """
 
     def now(self) -> datetime:
         """The time that dates the records and determines a status; UTC."""
+
+    def clock_setting(self) -> str:
+        """How the clock was turned, as of the last call; empty if it was not."""
+
+    def set_clock(self, old: str, new: str) -> bool:
+        """Write the clock setting if it is `old`, and return whether it was."""
 
     def list_projects(self) -> ProjectList:
         """All projects, oldest first."""
@@ -232,8 +249,8 @@ class Store(Protocol):
     def records(self) -> Records:
         """All records; each deployment has a time of its own."""
 
-    def reset(self, records: Records) -> None:
-        """Replace all records by these."""
+    def reset(self, records: Records | None = None) -> None:
+        """Replace all records by these, or by those of the start, and forget the clock setting."""
 
     def add(self, records: Records) -> None:
         """Add the records whose id and name are not in use, all or none.
@@ -260,9 +277,13 @@ class Store(Protocol):
         """
 
 
+EMPTY = Records()
+
+
 class MemoryStore:
     """A `Store` of dictionaries under one lock."""
 
+    _clock_setting: str
     _list: ProjectList  # cache
     _list_is_old: bool
     _is_shared: bool  # whether the dictionaries are those of `Records`
@@ -274,13 +295,31 @@ class MemoryStore:
         *,
         pace: float = PACE,
         max_projects: int = MAX_PROJECTS,
+        records: Records = EMPTY,
+        turn: TurnClock = unturned,
+        world: str = "",
     ) -> None:
-        self.now = clock
+        self._clock = clock
+        self._turn = turn
         self._new_id = new_id
         self._timeline = timeline_of(pace)
         self._max_projects = max_projects
+        self._initial = records
         self._lock = Lock()
-        self.reset(Records())
+        self.reset()
+
+    def now(self) -> datetime:
+        return self._turn(self._clock(), self._clock_setting)
+
+    def clock_setting(self) -> str:
+        return self._clock_setting
+
+    def set_clock(self, old: str, new: str) -> bool:
+        with self._lock:
+            if self._clock_setting != old:
+                return False
+            self._clock_setting = new
+            return True
 
     def list_projects(self) -> ProjectList:
         with self._lock:
@@ -316,8 +355,10 @@ class MemoryStore:
         projects.sort(key=OLDEST_FIRST)
         return Records(tuple(projects), tuple(each.started(started) for each in deployments))
 
-    def reset(self, records: Records) -> None:
+    def reset(self, records: Records | None = None) -> None:
+        records = self._initial if records is None else records
         with self._lock:
+            self._clock_setting = ""
             self._started = milliseconds(self.now())
             self._projects = records.projects_by_id
             self._deployments = records.deployments_by_id

@@ -36,12 +36,13 @@ from typing import TYPE_CHECKING, Any
 
 from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
 from .loop import Server
-from .settings import Options, check_hosts, in_brackets, make_settings
+from .settings import OTHER_THREADS, Options, check_hosts, in_brackets, make_settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 __all__ = [
+    "OTHER_THREADS",
     "ListenError",
     "Options",
     "Server",

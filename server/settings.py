@@ -19,6 +19,7 @@ LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
 CONTROL_THREADS = 2
 LONG_BODY = 64 * 1024  # bytes; control requests with more share one thread
+OTHER_THREADS = CONTROL_THREADS + 1  # that call the app, beside those of `Options.threads`
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"

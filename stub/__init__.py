@@ -42,7 +42,12 @@ __all__ = [
     "prepare",
 ]
 
-OPEN_PATHS = {"/_stub/health", "/_stub/openapi.json", *console.OPEN_PATHS}
+OPEN_PATHS = {
+    "/_stub/health",
+    "/_stub/ready",
+    "/_stub/openapi.json",
+    *console.OPEN_PATHS,
+}
 
 
 def prepare(app: Flask, options: Options) -> None:

@@ -139,6 +139,8 @@ class Hooks:
         example = self.contract.problem(self.contract.operation(request), status) or {}
         problem = self.forced(status, example.get("code", "injected_fault"))
         problem.headers["Preference-Applied"] = f"code={status}"
+        if status == 503:
+            problem.headers["Retry-After"] = "1"
         problem.errors = [FieldError(**error) for error in example.get("errors", ())]
         raise problem
 

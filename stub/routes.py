@@ -92,6 +92,12 @@ def health() -> ResponseReturnValue:
     return json_response({"status": "ok"})
 
 
+@routes.get("/ready")
+def readiness() -> ResponseReturnValue:
+    current_stub().worlds.open("").clock.rewrite()
+    return json_response({"status": "ok"})
+
+
 @routes.get("/openapi.json")
 def contract() -> ResponseReturnValue:
     return CONTRACT.read_bytes(), 200, JSON
@@ -146,6 +152,7 @@ def check_put(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldErr
 @routes.get("/clock")
 def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
+    clock.refresh()
     return json_response({"now": timestamp(clock()), "frozen": clock.is_frozen})
 
 

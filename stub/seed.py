@@ -21,10 +21,12 @@ from store import (
     Records,
     Store,
     Timeline,
+    TurnClock,
     milliseconds,
     quoted,
     timeline_of,
     timestamp,
+    unturned,
     unused_id,
 )
 from strict_json import (
@@ -126,9 +128,9 @@ EMPTY = Seed()
 
 @dataclass(frozen=True)
 class StoreFactory:
-    """Makes stores, which start with the records of a seed and share them."""
+    """Makes the stores of worlds, which start with the records of a seed and share them."""
 
-    new_store: Callable[..., Store]  # of a clock, a source of ids, a pace and a maximum
+    new_store: Callable[..., Store]  # called as in `open`
     clock: Clock
     new_id: NewId
     pace: float
@@ -136,13 +138,22 @@ class StoreFactory:
     seed: Seed
 
     def open(
-        self, clock: Clock | None = None, new_id: NewId | None = None, seed: Seed | None = None
+        self,
+        world: str = "",
+        clock: Clock | None = None,
+        new_id: NewId | None = None,
+        turn: TurnClock = unturned,
     ) -> Store:
-        """A new store; what is not given is the factory's own."""
-        clock, new_id = clock or self.clock, new_id or self.new_id
-        store = self.new_store(clock, new_id, pace=self.pace, max_projects=self.max_projects)
-        store.reset(self.initial_records if seed is None else self.records(seed, clock(), new_id))
-        return store
+        """The store of a world; what is not given is the factory's own."""
+        return self.new_store(
+            clock or self.clock,
+            new_id or self.new_id,
+            pace=self.pace,
+            max_projects=self.max_projects,
+            records=self.initial_records,
+            turn=turn,
+            world=world,
+        )
 
     @cached_property
     def initial_records(self) -> Records:

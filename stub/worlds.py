@@ -1,10 +1,11 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
+import json
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
 from typing import Any
@@ -23,6 +24,7 @@ from .seed import Seed, StoreFactory
 
 MAX_WORLDS = 1000
 MAX_ADVANCE = timedelta(days=3653)
+MICROSECOND = timedelta(microseconds=1)
 
 
 class TooManyWorlds(Problem):
@@ -33,49 +35,92 @@ class TooManyWorlds(Problem):
         super().__init__(507, "too_many_worlds", detail)
 
 
-class WorldClock:
-    """The real time, advanced by as much as the world's clock was; or a time that stands still."""
+@dataclass(frozen=True)
+class Turned:
+    """How a clock was turned: ahead of the real time, or frozen; `advanced` is the total."""
 
-    def __init__(self, real: Clock, frozen_at: datetime | None = None) -> None:
+    frozen_at: datetime | None = None
+    ahead: timedelta = timedelta()
+    advanced: timedelta = timedelta()
+
+    def time(self, real: datetime) -> datetime:
+        return real + self.ahead if self.frozen_at is None else self.frozen_at
+
+    def has_room(self, seconds: float) -> bool:
+        return seconds <= (MAX_ADVANCE - self.advanced).total_seconds()
+
+    def turned(self, real: datetime, seconds: float, *, freeze: bool | None) -> "Turned":
+        step = timedelta(seconds=seconds)
+        now = self.time(real) + step
+        is_frozen = self.frozen_at is not None if freeze is None else freeze
+        return Turned(now if is_frozen else None, now - real, self.advanced + step)
+
+    def setting(self) -> str:
+        """The text that a store keeps."""
+        frozen_at = self.frozen_at and self.frozen_at.isoformat()
+        return json.dumps([frozen_at, self.ahead // MICROSECOND, self.advanced // MICROSECOND])
+
+
+@lru_cache(MAX_WORLDS)
+def read_setting(setting: str) -> Turned:
+    frozen_at, ahead, advanced = json.loads(setting)
+    frozen_at = frozen_at and datetime.fromisoformat(frozen_at)
+    return Turned(frozen_at, ahead * MICROSECOND, advanced * MICROSECOND)
+
+
+def turn_time(start: Turned, real: datetime, setting: str) -> datetime:
+    """The time of a clock with this setting; an empty one is that of the start."""
+    return (read_setting(setting) if setting else start).time(real)
+
+
+class WorldClock:
+    """The clock of a world. How it was turned is in its store; at first it is as at the `start`."""
+
+    def __init__(self, store: Store, real: Clock, start: Turned) -> None:
+        self._store = store
         self._real = real
-        self._frozen_at = frozen_at
-        self._ahead = timedelta()  # of the real time
-        self._advanced = timedelta()
-        self._lock = Lock()
+        self._start = start
 
     def __call__(self) -> datetime:
-        frozen_at = self._frozen_at
-        return self._real() + self._ahead if frozen_at is None else frozen_at
+        return self._store.now()
 
     @property
     def is_frozen(self) -> bool:
-        return self._frozen_at is not None
+        return self._turned().frozen_at is not None
 
     @property
     def advanced(self) -> float:
         """The seconds by which it was advanced."""
-        return self._advanced.total_seconds()
+        return self._turned().advanced.total_seconds()
+
+    def refresh(self) -> None:
+        """Learn how another process turned it, as every call of the store does."""
+        self._store.get_deployment("")
 
     def has_room(self, seconds: float) -> bool:
         """Whether it can be advanced by so much without passing `MAX_ADVANCE` in total."""
-        return seconds <= (MAX_ADVANCE - self._advanced).total_seconds()
+        self.refresh()
+        return self._turned().has_room(seconds)
 
     def turn(self, seconds: float, *, freeze: bool | None) -> bool:
         """Advance it, if `has_room()`, and freeze it or let it run; None changes neither."""
-        with self._lock:
-            if not self.has_room(seconds):
+        while True:
+            setting = self._store.clock_setting()
+            turned = self._turned()
+            if not turned.has_room(seconds):
                 return False
-            step = timedelta(seconds=seconds)
-            self._advanced += step
-            if self._frozen_at is None:
-                self._ahead += step
-                if freeze:
-                    self._frozen_at = self()
-            else:
-                frozen_at = self._frozen_at + step
-                self._ahead = frozen_at - self._real()
-                self._frozen_at = None if freeze is False else frozen_at
-            return True
+            turned = turned.turned(self._real(), seconds, freeze=freeze)
+            if self._store.set_clock(setting, turned.setting()):
+                return True
+
+    def rewrite(self) -> None:
+        """Write how it was turned: raises `StoreUnavailable` where the store cannot be used."""
+        while not self._store.set_clock(setting := self._store.clock_setting(), setting):
+            pass
+
+    def _turned(self) -> Turned:
+        setting = self._store.clock_setting()
+        return read_setting(setting) if setting else self._start
 
 
 @dataclass(frozen=True)
@@ -117,23 +162,27 @@ class WorldFactory:
         self._contract = contract
         self._options = options
         self._initial = Greasing(options.grease, options.grease_seed)
+        self._start = Turned(options.freeze)
+        self._real = stores.clock
         # The seed gets the ids that it lacks from the same source as a world.
         self._stores = replace(
             stores,
-            clock=WorldClock(stores.clock, options.freeze),
+            clock=lambda: self._start.time(self._real()),
             new_id=self._source_of_ids(self._initial, ""),
         )
-        self._real = stores.clock
         self._stores.initial_records  # noqa: B018 numbers these ids before any world's
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         options = self._options
-        clock = WorldClock(self._real, options.freeze)
         initial = self._initial if seed is None else None
         greasing = Greasing(options.grease, options.grease_seed, initial)
         new_id = self._source_of_ids(greasing, name)
-        store = self._stores.open(clock, new_id, seed)
+        turn = partial(turn_time, self._start)
+        store = self._stores.open(name, self._real, new_id, turn=turn)
+        if seed is not None:
+            store.reset(self._stores.records(seed, self._stores.clock(), new_id))
+        clock = WorldClock(store, self._real, self._start)
         return World(name, clock, store, Coverage(self._contract, name), greasing, new_id)
 
     def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
@@ -186,15 +235,14 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
-        if seed is None and name:
-            with self._lock:
-                previous = self._worlds.pop(name, None)
-        else:
-            world = self._make(name, seed)
-            with self._lock:
-                previous = self._worlds.get(name)
-                if previous is None:
-                    self._check_room()
+        if seed is not None:
+            self.open(name)  # takes a place before the records are written
+        world = self._make(name, seed)
+        if seed is None:
+            world.store.reset()
+        with self._lock:
+            previous = self._worlds.pop(name, None)
+            if seed is not None or not name:
                 self._worlds[name] = world
         if previous is not None:
             previous.coverage.add_to(self._ended, for_good=True)

@@ -19,8 +19,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
+from redis_store import connect
+from store import Store
 from stub.seed import SAMPLE, Seed, parse_seed, read_seed
 from tests.contract import assert_in_contract
+from tests.redis_server import PROGRAM, RedisServer
 
 hypothesis.settings.register_profile("suite", deadline=None)  # a busy machine is no failure
 hypothesis.settings.load_profile("suite")
@@ -117,6 +120,32 @@ def both_speeds(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param == "without speedups":
             patch.setattr("speedups.install", lambda app: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    if PROGRAM is None:
+        pytest.skip("redis-server is not installed")
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def redis_stores(shared_redis: RedisServer) -> Callable[..., Store]:
+    """Makes stores on an empty Redis server."""
+    shared_redis.client.flushall()
+    return connect(shared_redis.url, threads=16)
+
+
+@pytest.fixture(params=["in memory", "on Redis"])
+def both_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a test twice: the service behaves the same with any store."""
+    if request.param == "on Redis":
+        new_store = request.getfixturevalue("redis_stores")
+        defaults = create_app.__kwdefaults__
+        assert defaults
+        monkeypatch.setitem(defaults, "new_store", new_store)
 
 
 @pytest.fixture

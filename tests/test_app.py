@@ -6,10 +6,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from store import MemoryStore
 from tests.conftest import SAMPLE_SEED, Clock, client_of, names, unchanged
 from tests.contract import assert_invalid, assert_problem
 
-pytestmark = pytest.mark.usefixtures("both_speeds")
+pytestmark = pytest.mark.usefixtures("both_speeds", "both_stores")
 
 
 def test_without_a_seed_the_list_is_empty() -> None:
@@ -99,8 +100,8 @@ def test_default_ids_are_unique_and_have_a_prefix() -> None:
 
 
 def test_an_id_in_use_is_not_used_again() -> None:
-    ids = iter(["same", "d1", "same", "same", "other", "d1", "d2"])
-    client = client_of(create_app(new_id=lambda _: next(ids)))
+    ids = {"prj": iter(["same", "same", "other"]), "dpl": iter(["d1", "d1", "d2"])}
+    client = client_of(create_app(new_id=lambda prefix: next(ids[prefix])))
     first = client.post("/v1/projects", json={"name": "a"}).json
     second = client.post("/v1/projects", json={"name": "b"}).json
     assert (first["id"], first["latest_deployment_id"]) == ("same", "d1")
@@ -214,7 +215,7 @@ def test_the_projects_of_the_seed_count_towards_the_maximum() -> None:
 
 
 def test_two_apps_share_nothing() -> None:
-    one, two = client_of(create_app()), client_of(create_app())
+    one, two = (client_of(create_app(new_store=MemoryStore)) for _ in range(2))
     one.post("/v1/projects", json={"name": "a"})
     assert names(one) == ["a"]
     assert names(two) == []

@@ -170,6 +170,13 @@ def test_its_help_and_version_are_the_programs(folder: Path, tmp_path: Path) -> 
         assert done.stdout == theirs.replace("app.py", "stub.pyz")
 
 
+def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:
+    done = run(folder, tmp_path, "--store", "redis://127.0.0.1")
+    assert (done.returncode, done.stdout) == (2, "")
+    command = f"{sys.executable} -m pip install redis"
+    assert done.stderr == f"error: --store: redis is not installed: run `{command}`.\n"
+
+
 def test_the_packages_in_it_know_their_versions(pyz: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

@@ -1,15 +1,16 @@
 """Errors of routing, and of the service itself."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import client_of, control_client_of, unchanged
+from tests.conftest import START, client_of, control_client_of, unchanged
 from tests.contract import assert_invalid, assert_problem
 
-pytestmark = pytest.mark.usefixtures("both_speeds")
+pytestmark = pytest.mark.usefixtures("both_speeds", "both_stores")
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,11 @@ def test_any_other_method_is_405_with_a_sorted_allow(
 class BrokenStore:
     """A store that fails."""
 
-    def reset(self, *records: Any) -> None:
-        pass
+    def now(self) -> datetime:
+        return START
+
+    def clock_setting(self) -> str:
+        return ""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError("dev-token: a secret of the store")

@@ -1,8 +1,10 @@
 """The contract of a `Store`, which every implementation passes."""
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
+from functools import partial
 
 import pytest
 
@@ -20,13 +22,28 @@ from store import (
 from tests.conftest import START, Clock, counting_ids
 from tests.test_store_model import PlainStore, project_and_deployment, records_of
 
-IMPLEMENTATIONS: list[Callable[..., Store]] = [MemoryStore, PlainStore]
+MakeStore = Callable[..., Store]
+IMPLEMENTATIONS = [MemoryStore, PlainStore, "RedisStore"]
+
+
+def implementation(request: pytest.FixtureRequest) -> MakeStore:
+    """The one of `IMPLEMENTATIONS` that is the parameter. Each store that it makes is new."""
+    if request.param != "RedisStore":
+        make: MakeStore = request.param
+        return make
+    make_named = request.getfixturevalue("redis_stores")
+    numbers = itertools.count()
+    return lambda **options: make_named(**options, world=f"w{next(numbers)}")
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
-def store(request: pytest.FixtureRequest, clock: Clock) -> Store:
-    made: Store = request.param(clock=clock, new_id=counting_ids(), max_projects=3)
-    return made
+def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
+    return partial(implementation(request), clock=clock, new_id=counting_ids(), max_projects=3)
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> Store:
+    return make_store()
 
 
 def test_a_new_store_is_empty(store: Store) -> None:
@@ -235,6 +252,29 @@ def test_reset_replaces_everything(store: Store) -> None:
         store.create_project("n1", '{"name": "n1"}')
     store.reset(Records())
     assert store.list_projects() == ()
+
+
+def test_the_clock_setting_is_replaced_by_who_knows_it(store: Store) -> None:
+    assert store.clock_setting() == ""
+    assert store.set_clock("", "a")
+    assert not store.set_clock("", "b")
+    assert store.clock_setting() == "a"
+    assert store.set_clock("a", "a")
+    assert store.set_clock("a", "b")
+    store.create_project("a", '{"name": "a"}')
+    assert store.clock_setting() == "b"
+    store.reset(Records())
+    assert store.set_clock("", "")
+    assert store.clock_setting() == ""
+
+
+def test_a_store_begins_with_records(make_store: MakeStore) -> None:
+    store = make_store(records=records_of(1))
+    assert [project.id for project in store.list_projects()] == ["p1"]
+    assert store.get_deployment("d1") is not None
+    store.create_project("a", '{"name": "a"}')
+    store.reset()
+    assert [project.id for project in store.list_projects()] == ["p1"]
 
 
 def test_a_status_depends_on_the_age_alone(clock: Clock) -> None:

@@ -1,15 +1,23 @@
 """A model of a `Store`, and a random walk that compares `MemoryStore` with it."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from store import (
+    EMPTY,
     Deployment,
     MemoryStore,
     NameTaken,
@@ -37,13 +45,26 @@ class PlainStore:
         clock: Callable[[], datetime],
         new_id: Callable[[str], str],
         max_projects: int = 100_000,
+        records: Records = EMPTY,
     ) -> None:
         self.now = clock
         self._new_id = new_id
         self._max_projects = max_projects
+        self._initial = records
+        self._clock_setting = ""
         self._lock = Lock()
         self._projects: list[Project] = []
         self._deployments: list[Deployment] = []
+        self.reset()
+
+    def clock_setting(self) -> str:
+        return self._clock_setting
+
+    def set_clock(self, old: str, new: str) -> bool:
+        with self._lock:
+            is_old = self._clock_setting == old
+            self._clock_setting = new if is_old else self._clock_setting
+            return is_old
 
     def list_projects(self) -> ProjectList:
         with self._lock:
@@ -76,8 +97,10 @@ class PlainStore:
             projects = sorted(self._projects, key=lambda each: each.created_at)
             return Records(tuple(projects), tuple(self._deployments))
 
-    def reset(self, records: Records) -> None:
+    def reset(self, records: Records | None = None) -> None:
+        records = self._initial if records is None else records
         with self._lock:
+            self._clock_setting = ""
             now = milliseconds(self.now())
             self._projects = list(records.projects)
             self._deployments = [each.started(now) for each in records.deployments]
@@ -159,14 +182,23 @@ def outcome(act: Callable[[Store], Any], store: Store) -> Any:
         return type(error)
 
 
+def ids_counted_by_prefix() -> Callable[[str], str]:
+    """An id that a rejected create has drawn is then that of the next create, in any store."""
+    sources = {prefix: counting_ids() for prefix in ("prj", "dpl")}
+    return lambda prefix: sources[prefix](prefix)
+
+
 class AgainstTheModel(RuleBasedStateMachine):
-    """MemoryStore behaves as the model does with the same clock and ids."""
+    """A store behaves as the model does with the same clock and ids."""
+
+    make: Callable[..., Store] = MemoryStore
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        self.store = MemoryStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
-        self.model = PlainStore(clock=self.clock, new_id=counting_ids(), max_projects=4)
+        options: dict[str, Any] = {"clock": self.clock, "max_projects": 4}
+        self.store = type(self).make(**options, new_id=ids_counted_by_prefix())
+        self.model = PlainStore(**options, new_id=ids_counted_by_prefix())
         self.ids = ["dpl_1"]
 
     def both(self, act: Callable[[Store], Any]) -> Any:
@@ -203,6 +235,11 @@ class AgainstTheModel(RuleBasedStateMachine):
         deployment_id = data.draw(st.sampled_from(self.ids))
         self.both(lambda store: store.get_deployment(deployment_id))
 
+    @rule(old=st.sampled_from(["", "a", "b"]), new=st.sampled_from("ab"))
+    def set_clock(self, old: str, new: str) -> None:
+        self.both(lambda store: store.set_clock(old, new))
+        self.both(lambda store: store.clock_setting())
+
     @rule(seconds=st.floats(-5, 5))
     def wait(self, seconds: float) -> None:
         self.clock.advance(seconds)
@@ -233,3 +270,17 @@ class AgainstTheModel(RuleBasedStateMachine):
 
 
 TestAgainstTheModel = AgainstTheModel.TestCase
+
+
+def test_redis_against_the_model(redis_stores: Callable[..., Store]) -> None:
+    numbers = itertools.count()
+
+    class RedisAgainstTheModel(AgainstTheModel):
+        @staticmethod
+        def make(**options: Any) -> Store:
+            return redis_stores(**options, world=f"w{next(numbers)}")
+
+    run_state_machine_as_test(
+        RedisAgainstTheModel,
+        settings=settings(max_examples=25, stateful_step_count=25, deadline=None),
+    )

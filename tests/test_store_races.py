@@ -11,7 +11,7 @@ from flask import Flask
 from app import create_app
 from store import MemoryStore, Project, Records, Stage, Store
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
-from tests.test_store import IMPLEMENTATIONS
+from tests.test_store import IMPLEMENTATIONS, MakeStore, implementation
 
 pytestmark = pytest.mark.usefixtures("both_speeds")
 
@@ -121,9 +121,13 @@ def run_race(race: Race, store: Store) -> None:
     race(store, create_app(new_store=lambda *_, **__: store))
 
 
-@pytest.mark.parametrize("make", IMPLEMENTATIONS)
+@pytest.fixture(params=IMPLEMENTATIONS)
+def make(request: pytest.FixtureRequest) -> MakeStore:
+    return implementation(request)
+
+
 @pytest.mark.parametrize("race", RACES)
-def test_every_method_is_atomic(race: Race, make: Callable[..., Store]) -> None:
+def test_every_method_is_atomic(race: Race, make: MakeStore) -> None:
     for _ in range(5):
         run_race(race, make(clock=Clock(), new_id=slow_ids(), max_projects=8))
 

@@ -175,7 +175,7 @@ def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -
     for _ in range(3):
         send("/v1/deployments/nope")
     expect(row).to_contain_text("✓ 3")
-    expect(region(page, "Coverage")).to_contain_text("1 of 25 outcomes met")
+    expect(region(page, "Coverage")).to_contain_text("1 of 28 outcomes met")
     send("/v1/projects?page=1")
     expect(region(page, "Coverage")).to_contain_text("listProjects: query parameter page")
 

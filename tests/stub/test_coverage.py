@@ -15,7 +15,7 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
         stub.get(f"/v1/deployments/{path}")
     stub.head("/v1/deployments/dpl_failed")
     stub.post("/v1/projects", json={"name": "a", "team": 1})
-    stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=503"})
+    stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=502"})
     control_client_of(stub.application, "wrong").get("/v1/projects")
     control_client_of(stub.application, "wrong.w").get("/v1/projects")
     shown = coverage(stub)

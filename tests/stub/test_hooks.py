@@ -64,13 +64,13 @@ def test_a_fault_of_401_or_405_has_the_headers_of_one(stub: FlaskClient) -> None
         ("code=500", 500, "internal_error"),
         ("code=507", 507, "store_full"),
         ("code=404", 404, "injected_fault"),
-        ("code=503", 503, "injected_fault"),
+        ("code=503", 503, "store_unavailable"),
         ("code=599", 599, "injected_fault"),
-        ('code="503"', 503, "injected_fault"),
-        ("Code = 503", 503, "injected_fault"),
-        ("respond-async, code=503", 503, "injected_fault"),
-        ('wait=10; foo="a, code=500", CODE="503"; bar=1', 503, "injected_fault"),
-        ("code=503, code=409", 503, "injected_fault"),
+        ('code="503"', 503, "store_unavailable"),
+        ("Code = 503", 503, "store_unavailable"),
+        ("respond-async, code=503", 503, "store_unavailable"),
+        ('wait=10; foo="a, code=500", CODE="503"; bar=1', 503, "store_unavailable"),
+        ("code=503, code=409", 503, "store_unavailable"),
     ],
 )
 def test_a_request_may_prefer_an_error(
@@ -132,7 +132,7 @@ def test_control_routes_and_open_paths_are_not_recorded(app: Flask, stub: FlaskC
 @pytest.mark.parametrize(
     ("status", "code"),
     [(401, "token_invalid"), (405, "injected_fault"), (409, "name_taken"), (422, "invalid_body"),
-     (500, "internal_error"), (503, "injected_fault"), (507, "store_full")],
+     (500, "internal_error"), (503, "store_unavailable"), (507, "store_full")],
 )  # fmt: skip
 def test_a_forced_outcome_says_that_it_was_requested(
     stub: FlaskClient, status: int, code: str

@@ -24,6 +24,8 @@ from tests.conftest import (
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
+pytestmark = pytest.mark.usefixtures("both_stores")
+
 
 def change(client: FlaskClient, state: str, **params: Any) -> Any:
     document = {"state": state, "params": params, "action": "setup", "consumer": "c"}

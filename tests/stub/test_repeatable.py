@@ -8,9 +8,11 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from store import MemoryStore, Store
 from stub import Options
 from tests.conftest import SAMPLE_SEED, control_client_of, not_started, program
 from tests.contract import assert_invalid
+from tests.redis_server import RedisServer
 from tests.wire import call
 
 TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=timezone.utc)
@@ -55,9 +57,36 @@ def test_the_same_requests_get_the_same_bytes_in_every_process(world: str, more:
     assert runs[0] == runs[1]
 
 
-def frozen(**options: Any) -> FlaskClient:
+def test_over_redis_they_get_the_bytes_of_the_memory(shared_redis: RedisServer) -> None:
+    """The order of the deployments in the exported state apart, which nothing depends on."""
+    runs = []
+    for store in ([], ["--store", shared_redis.url]):
+        shared_redis.client.flushall()
+        with program("--ids-seed", "5", "--freeze", "2026-01-05T09:00:00Z", *store) as (_, url):
+            runs.append(run_session(url, ""))
+    state = [target for _, target, _ in SESSION].index("/_stub/state")
+    for run in runs:
+        lines = run[state].replace(b"]}", b"").replace(b",\n", b"\n").split(b"\n")
+        run[state] = b"\n".join(sorted(lines))
+    assert runs[0] == runs[1]
+
+
+def test_a_program_that_finds_its_own_ids_in_redis_takes_the_next(
+    redis_stores: Callable[..., Store],
+) -> None:
+    made = set()
+    for number in range(40):
+        if number % 20 == 0:  # the program is started anew
+            client = frozen(redis_stores)
+        project = client.post("/v1/projects", json={"name": f"p{number}"}).json
+        made |= {project["id"], project["latest_deployment_id"]}
+    assert len(made) == 80
+
+
+def frozen(new_store: Any = MemoryStore, **options: Any) -> FlaskClient:
     stub_options = Options(**{"ids_seed": 5, "freeze": TIME, **options})
-    return control_client_of(create_app(seed=SAMPLE_SEED, stub_options=stub_options))
+    app = create_app(seed=SAMPLE_SEED, new_store=new_store, stub_options=stub_options)
+    return control_client_of(app)
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:

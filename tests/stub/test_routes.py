@@ -11,6 +11,8 @@ from tests.conftest import Clock, client_of, control_client_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import snapshot, status_of
 
+pytestmark = pytest.mark.usefixtures("both_stores")
+
 
 def test_a_deployment_is_made_and_replaced(stub: FlaskClient, clock: Clock) -> None:
     path = "/_stub/deployments/dpl_x"
