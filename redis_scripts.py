@@ -53,10 +53,13 @@ add_project(id, name, latest, project)
 return {'ok', {id, latest}}
 """
 
-# ARGV: the epoch and the number of the projects that the caller has
+# ARGV: the epoch and the number of the projects that the caller has, and the last of them, which is
+# no longer there if Redis was started anew with older records
 LIST = r"""
-local epoch = call('HGET', state, 'epoch')
-local start = epoch == ARGV[2] and tonumber(ARGV[3]) or 0
+local epoch, start = call('HGET', state, 'epoch'), 0
+if epoch == ARGV[2] and call('LINDEX', projects, ARGV[3] - 1) == ARGV[4] then
+  start = tonumber(ARGV[3])
+end
 return {'ok', epoch, start, call('LRANGE', projects, start, -1)}
 """
 

@@ -6,6 +6,7 @@ imports this file.
 
 import json
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from secrets import token_hex
 from threading import Lock
 from time import monotonic
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from redis import BlockingConnectionPool, Redis, RedisError
 from redis.backoff import NoBackoff
@@ -55,6 +57,7 @@ BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
 MAX_REPEATS = 40  # of a script that wrote nothing
 
+WRONG_URL = "the URL is invalid: give it as redis://HOST:PORT/DATABASE, with options ssl_… alone"
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
     b"taken": NameTaken,
@@ -66,15 +69,32 @@ log = logging.getLogger(__name__)
 
 
 def connect(url: str, threads: int) -> Callable[..., Store]:
-    """Makes stores on this server. Raises `ValueError` for an invalid URL, or if it is away."""
+    """Makes stores on this server.
+
+    Raises `ValueError` for an invalid URL, and if it is away or does not let us run scripts.
+    """
     try:
+        check_url(url)
         server = Server(url, threads)
-        server.client.ping()
+        server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
     except (RedisError, OSError) as error:
         raise ValueError(server.complaint(error)) from None
-    except (TypeError, ValueError):  # TypeError: an option in the URL; the text may have a password
-        raise ValueError("the URL is invalid") from None
+    except (TypeError, ValueError):  # TypeError: an option in the URL
+        raise ValueError(WRONG_URL) from None  # the text may have a password
     return partial(RedisStore, server)
+
+
+def check_url(url: str) -> None:
+    """Raises `ValueError` for what redis-py would ignore, or let change the timeouts."""
+    parts = urlsplit(url)
+    has_database = parts.scheme == "unix" or re.fullmatch(r"/?[0-9]*", parts.path)
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    if not has_database or not all(name == "db" or name.startswith("ssl_") for name in names):
+        raise ValueError
+
+
+def keys_of(world: str) -> list[str]:
+    return [f"{{project-stub:{world}}}:{name}" for name in scripts.KEYS]
 
 
 class Server:
@@ -92,7 +112,8 @@ class Server:
         )
         self.client = Redis(connection_pool=pool)
         where = pool.connection_kwargs
-        self._address = where.get("path") or f"{where.get('host')}:{where.get('port', 6379)}"
+        address = f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+        self._address = where.get("path", address)
         self._is_away = False
         self._pause_ends = 0.0
 
@@ -134,7 +155,7 @@ class RedisStore:
         world: str = "",
     ) -> None:
         self._server = server
-        self._keys = [f"{{project-stub:{world}}}:{name}" for name in scripts.KEYS]
+        self._keys = keys_of(world)
         self._clock = clock
         self._turn = turn
         self._new_id = new_id
@@ -166,8 +187,10 @@ class RedisStore:
 
     def list_projects(self) -> ProjectList:
         epoch, known, listed = self._listed
-        _, (new_epoch, start, rows) = self._call(scripts.LIST, lambda _: [epoch, len(known)])
-        if new_epoch == epoch and not rows:
+        last = write_project(known[-1]) if known else ""
+        arguments = [epoch, len(known), last]
+        _, (new_epoch, start, rows) = self._call(scripts.LIST, lambda _: arguments)
+        if start == len(known) and not rows:
             return listed
         projects = (*known[:start], *map(read_project, rows))
         listed = listed.replaced_by(sorted(projects, key=OLDEST_FIRST))

@@ -112,6 +112,29 @@ def test_a_server_that_lost_everything_is_begun_anew(clock: Clock, tmp_path: Pat
         assert names(client) == ["website", "billing", "search"]
 
 
+def test_a_server_that_lost_the_newest_records_lists_what_it_has(
+    clock: Clock, tmp_path: Path
+) -> None:
+    def create_and_list(kept: str, lost: list[str], new: list[str]) -> None:
+        clients[0].post("/_stub/reset", json={"projects": [{"name": name} for name in kept]})
+        server.client.save()
+        for name in lost:
+            clients[0].post("/v1/projects", json={"name": name})
+        assert names(clients[0]) == [*kept, *lost]
+        server.kill()
+        server.start()
+        for name in new:
+            assert clients[1].post("/v1/projects", json={"name": name}).status_code == 201
+        assert [names(client) for client in clients] == 2 * [[*kept, *new]]
+
+    with running_redis(tmp_path) as server:
+        clients = [control_client_of(app_on(server.url, clock)) for _ in range(2)]
+        create_and_list("", ["b"], [])
+        create_and_list("a", ["b", "c"], [])
+        create_and_list("a", ["b"], ["c"])
+        create_and_list("a", ["b"], ["c", "d"])
+
+
 def test_a_server_that_is_started_anew_during_a_reset_has_nothing_of_it(tmp_path: Path) -> None:
     with running_redis(tmp_path) as server:
 
@@ -232,12 +255,32 @@ def test_a_program_whose_store_is_away_does_not_start() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://u:secret/x@host", "redis://host?secret=1", "http://u:secret@host", "x:secret"]
+    "url",
+    [
+        "redis://u:secret/x@host",
+        "redis://host?secret=1",
+        "redis://u:secret@127.0.0.1?socket_timeout=9",
+        "redis://u:secret@127.0.0.1?decode_responses=True",
+        "redis://u:secret@127.0.0.1/abc",
+        "redis://u:secret@127.0.0.1/0:6379",
+        "http://u:secret@host",
+        "x:secret",
+    ],
 )
 def test_an_invalid_url_of_a_store_is_not_shown(url: str) -> None:
     shown = not_started("--store", url)
     assert shown.count("\n") == 1
+    assert "redis://" in shown
     assert "secret" not in shown
+
+
+def test_a_user_without_rights_does_not_start(server: RedisServer) -> None:
+    server.client.acl_setuser(
+        "limited", enabled=True, nopass=True, keys=["other"], commands=["+@all"]
+    )
+    shown = not_started("--store", f"redis://limited:x@127.0.0.1:{server.port}/0")
+    assert shown.count("\n") == 1
+    assert "permissions" in shown
 
 
 def test_without_the_package_the_option_says_how_to_get_it() -> None:
