@@ -93,14 +93,12 @@ class Program:
         return self.process.stdout.readline()
 
     def stop(self, number: signal.Signals) -> None:
-        """Send a signal, and wait until the program no longer listens."""
-        self.process.send_signal(number)
-        give_up = time.monotonic() + 5
-        listening = True
-        while listening and time.monotonic() < give_up:
-            with socket.socket() as probe:
-                listening = probe.connect_ex(("127.0.0.1", self.port)) == 0
-        assert not listening
+        """Send a signal, and wait until the drain has begun, which closes an idle connection."""
+        with Connection(self.port) as idle:
+            self.process.send_signal(number)
+            assert idle.closed()
+        with pytest.raises(ConnectionRefusedError):
+            Connection(self.port)
 
     def let_go(self) -> None:
         assert self.process.stdin
