@@ -57,7 +57,7 @@ BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
 MAX_REPEATS = 40  # of a script that wrote nothing
 
-WRONG_URL = "the URL is invalid: give it as redis://HOST:PORT/DATABASE, with options ssl_… alone"
+WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE, with no options but ssl_… ones"
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
     b"taken": NameTaken,

@@ -88,10 +88,13 @@ class Server:
     seconds: float
 
     def processor_seconds(self) -> float:
-        """User and system time of the process and of its ended children (proc(5))."""
-        stat = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8")
-        fields = stat.rpartition(")")[2].split()
-        return sum(int(ticks) for ticks in fields[11:15]) / TICKS
+        return processor_seconds(self.process.pid)
+
+
+def processor_seconds(process: int) -> float:
+    """User and system time of a process and of its ended children (proc(5))."""
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return sum(int(ticks) for ticks in fields[11:15]) / TICKS
 
 
 def request_cost(candidate: Candidate, seconds: int) -> Sample:

@@ -22,9 +22,9 @@ from http.client import HTTPConnection
 from itertools import count
 from pathlib import Path
 
+from measure import CORES, free_port, processor_seconds
+
 ROOT = Path(__file__).resolve().parent.parent
-TICKS = os.sysconf("SC_CLK_TCK")
-CORES = sorted(os.sched_getaffinity(0))
 BEARER = "Bearer dev-token"
 STORED = (1, 1000, 100_000)
 REQUESTS = 2000
@@ -43,13 +43,6 @@ end
 """
 
 numbers = count()
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -98,11 +91,6 @@ def nginx(stack: ExitStack, folder: Path, ports: Sequence[int]) -> tuple[int, in
     own = f"daemon off; master_process off; pid {folder}/pid; error_log {folder}/log;"
     command = ("nginx", "-p", str(folder), "-c", str(file), "-g", own)
     return stack.enter_context(running(*command, port=port)), port
-
-
-def processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def drive(port: int, connections: int, requests: int, send: Send) -> float:

@@ -166,19 +166,17 @@ class StoreFactory:
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
-    if errors := list(islice(errors_of(text, document, max_projects), MAX_ERRORS)):
+    parts = project_texts(text, document)
+    if errors := list(islice(errors_of(parts, document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
-    return seed_of_valid(text, document)
+    return seed_of_valid(parts, document)
 
 
-def errors_of(text: str, document: Any, max_projects: int) -> Iterator[FieldError]:
-    """All errors of a seed document, which is the value of `text`."""
+def errors_of(parts: list[str], document: Any, max_projects: int) -> Iterator[FieldError]:
+    """All errors of a seed document with these texts of its projects."""
     yield from check_seed(document, max_projects)
-    if not isinstance(document, dict) or not isinstance(document.get("projects"), list):
-        return
-    parts = zip(project_texts(text), document["projects"], strict=True)
-    for index, (part, project) in enumerate(parts):
-        if is_too_large(part, project):
+    for index, part in enumerate(parts):
+        if is_too_large(part, document["projects"][index]):
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
 
@@ -189,8 +187,8 @@ def is_too_large(text: str, project: Any) -> bool:
     return len(_without_given(text, project).encode()) > MAX_BYTES
 
 
-def seed_of_valid(text: str, document: dict[str, Any]) -> Seed:
-    """The seed of a document without errors."""
+def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
+    """The seed of a document without errors, with these texts of its projects."""
     return Seed(
         tuple(
             SeedProject(
@@ -199,7 +197,7 @@ def seed_of_valid(text: str, document: dict[str, Any]) -> Seed:
                 parse_time(each.get("created_at")),
                 _without_given(sent, each),
             )
-            for sent, each in zip(project_texts(text), document.get("projects", ()), strict=True)
+            for sent, each in zip(parts, document.get("projects", ()), strict=True)
         ),
         tuple(
             SeedDeployment(
@@ -213,11 +211,12 @@ def seed_of_valid(text: str, document: dict[str, Any]) -> Seed:
     )
 
 
-def project_texts(text: str) -> Iterator[str]:
-    """The texts of the projects of a seed document without errors."""
-    for member in find_members(text):
-        if member.name == "projects":
-            yield from item_texts(text, member.value)
+def project_texts(text: str, document: Any) -> list[str]:
+    """The texts of the projects of a seed document; none where it has no array of them."""
+    if not isinstance(document, dict) or not isinstance(document.get("projects"), list):
+        return []
+    (start,) = (member.value for member in find_members(text) if member.name == "projects")
+    return list(item_texts(text, start))
 
 
 def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
@@ -237,15 +236,18 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         document = parse_json(text, SEED_DEPTH + 1)
         if not isinstance(document, dict):
             raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
-        texts = {name: text[value:end] for name, _, value, end in find_members(text)}
+        parts = {
+            name: project_texts(text[value:end], document[name])
+            for name, _, value, end in find_members(text)
+        }
         errors = [
             error
-            for name, part in texts.items()
-            for error in under((name,), errors_of(part, document[name], max_projects))
+            for name, each in parts.items()
+            for error in under((name,), errors_of(each, document[name], max_projects))
         ]
         if errors:
             raise SeedError(errors)
-        return {name: seed_of_valid(part, document[name]) for name, part in texts.items()}
+        return {name: seed_of_valid(each, document[name]) for name, each in parts.items()}
 
     return read_file(path, make)
 

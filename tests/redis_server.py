@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,15 +15,9 @@ from redis import Redis, RedisError
 from app import create_app
 from redis_store import connect
 from stub.seed import SAMPLE, read_seed
+from tests.wire import free_port
 
 PROGRAM = shutil.which("redis-server")
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 class RedisServer:

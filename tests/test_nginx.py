@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SAMPLE_NAMES, program
-from tests.redis_server import free_port
-from tests.wire import call
+from tests.wire import call, free_port
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 WORLDS = [f"w{number}" for number in range(200)]

@@ -24,9 +24,9 @@ from tests.conftest import (
     names,
     program,
 )
-from tests.redis_server import PROGRAM, RedisServer, app_on, free_port, running_redis
+from tests.redis_server import PROGRAM, RedisServer, app_on, running_redis
 from tests.test_store_model import records_of
-from tests.wire import call
+from tests.wire import call, free_port
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="redis-server is not installed")
 

@@ -14,6 +14,12 @@ from tests.contract import assert_problem
 SECRET = "tok-5ecret"
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
 @dataclass(frozen=True)
 class Reply:
     """A response; its names are those of Werkzeug's responses."""

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ import pytest
 from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN, program
 from tests.contract import V1
-from tests.wire import Reply, call
+from tests.wire import Reply, call, free_port
 
 
 @pytest.fixture
@@ -47,12 +46,6 @@ def test_the_pattern_of_a_name_takes_no_blank_name_in_ecmascript(tmp_path: Path)
     )
     shown = perform(["node", "-e", script, json.dumps([pattern, names])], tmp_path)
     assert json.loads(shown) == [False, False, False, False, True, True]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager
