@@ -418,9 +418,7 @@ class MemoryStore:
         with self._lock:
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject
-            if deployment_id is None:
-                deployment_id = unused_id(self._new_id, "dpl", self._deployments)
-            old = self._deployments.get(deployment_id)
+            old = self._deployments.get(deployment_id) if deployment_id else None
             owner_id = project_id or (old.project_id if old else None)
             loser = None  # the project that loses its latest deployment
             if old is not None and old.project_id not in (None, owner_id):
@@ -431,6 +429,8 @@ class MemoryStore:
                 raise StoreFull
             self._prepare_change()
             now = milliseconds(self.now())
+            if deployment_id is None:
+                deployment_id = unused_id(self._new_id, "dpl", self._deployments)
             deployment = Deployment(deployment_id, owner_id, now, timeline)
             self._deployments[deployment_id] = deployment
             if project_id is not None:

@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis import Phase
 from werkzeug.test import TestResponse
 
 from app import create_app
@@ -25,7 +26,11 @@ from stub.seed import SAMPLE, Seed, parse_seed, read_seed
 from tests.contract import assert_in_contract
 from tests.redis_server import PROGRAM, RedisServer
 
-hypothesis.settings.register_profile("suite", deadline=None)  # a busy machine is no failure
+# The same examples in every run; a busy machine is no failure. To explain a failure, Hypothesis
+# would trace each line.
+hypothesis.settings.register_profile(
+    "suite", derandomize=True, deadline=None, phases=set(Phase) - {Phase.explain}
+)
 hypothesis.settings.load_profile("suite")
 
 ROOT = Path(__file__).parent.parent

@@ -344,7 +344,7 @@ def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
     ) as process:
         with seed.open("w"):  # returns when the program reads
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10) == 130
+        assert process.wait(timeout=10) == 130
         assert process.stderr
         assert process.stderr.read().strip() == ""
 

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from store import (
+    EMPTY,
     Deployment,
     MemoryStore,
     NameTaken,
@@ -168,6 +169,16 @@ def test_deployments_of_no_project_have_a_bound(store: Store) -> None:
         store.put_deployment("d1", (Stage("failed"),), made.id)
     assert store.list_projects()[0].latest_deployment_id == "d1"
     assert store.create_project("a", '{"name": "a"}').name == "a"
+
+
+def test_a_rejected_call_takes_no_id(store: Store) -> None:
+    store.reset(records_of(1))
+    for number in range(3):
+        store.put_deployment(f"x{number}", (Stage("failed"),))
+    with pytest.raises(StoreFull):
+        store.put_deployment(None, (Stage("failed"),))
+    store.reset(EMPTY)
+    assert store.put_deployment(None, (Stage("failed"),))[0].id == "dpl_1"
 
 
 def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:

@@ -138,9 +138,6 @@ class PlainStore:
         with self._lock:
             if project_id not in (None, *(each.id for each in self._projects)):
                 raise UnknownProject
-            if deployment_id is None:
-                ids = [each.id for each in self._deployments]
-                deployment_id = unused_id(self._new_id, "dpl", ids)
             old = next((each for each in self._deployments if each.id == deployment_id), None)
             owner = project_id or (old.project_id if old else None)
             loses = any(
@@ -150,6 +147,9 @@ class PlainStore:
             others = len(self._deployments) - len(self._projects)
             if (old is None or loses) and others >= self._max_projects:
                 raise StoreFull
+            if deployment_id is None:
+                ids = [each.id for each in self._deployments]
+                deployment_id = unused_id(self._new_id, "dpl", ids)
             deployment = Deployment(deployment_id, owner, milliseconds(self.now()), timeline)
             self._deployments = [each for each in self._deployments if each.id != deployment_id]
             self._deployments.append(deployment)
