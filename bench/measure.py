@@ -139,10 +139,12 @@ def started(candidate: Candidate) -> Iterator[Server]:
     """The candidate in a process of its own, which ends with the context."""
     with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("wb") as log:
         port = free_port()
+        command = candidate.command(port, Path(folder))
         began = time.perf_counter()
         process = subprocess.Popen(
-            candidate.command(port, Path(folder)),
+            command,
             cwd=folder,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # a later start finds them compiled
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
