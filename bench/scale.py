@@ -2,10 +2,12 @@
 
 A figure is processor time (user and system, `/proc/PID/stat`) divided by the responses, the median
 of the rounds. The stubs share the first core, and the rest has the last one: the same load for any
-number of processes. It needs Linux, redis-server, nginx and wrk.
+number of processes. Beside them, in their place, empty Flask views on stock waitress show what the
+machine itself makes of more processes. It needs Linux, redis-server, nginx and wrk.
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -19,7 +21,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
-from itertools import count
 from pathlib import Path
 
 from measure import CORES, free_port, processor_seconds
@@ -31,8 +32,10 @@ REQUESTS = 2000
 LISTS = {1: 2000, 1000: 1000, 100_000: 16}  # requests, by the number of projects in a list
 
 Send = Callable[[HTTPConnection, int], None]
+Start = Callable[[ExitStack], tuple[int, int]]
 SECONDS = 3
 CONNECTIONS = (1, 8)  # for each process, so that each has as much to do at once
+PROCESSES = (1, 2, 4)
 WORLDS_SCRIPT = """
 local number = 0
 request = function()
@@ -42,7 +45,7 @@ request = function()
 end
 """
 
-numbers = count()
+numbers = itertools.count()
 
 
 @contextmanager
@@ -64,18 +67,19 @@ def running(*command: str, port: int) -> Iterator[int]:
 
 
 def stub(stack: ExitStack, *options: str) -> tuple[int, int]:
-    """The id and the port of a new stub, which has the first core."""
+    """The id and the port of a new stub."""
     port = free_port()
-    pinned = ("taskset", "-c", str(CORES[0]))
-    command = (
-        *pinned,
-        sys.executable,
-        str(ROOT / "app.py"),
-        "--quiet",
-        "--port",
-        str(port),
-        *options,
-    )
+    return on_first_core(stack, port, "app.py", "--quiet", "--port", str(port), *options)
+
+
+def floor(stack: ExitStack, body: Path) -> tuple[int, int]:
+    """The id and the port of a new empty Flask view on stock waitress."""
+    port = free_port()
+    return on_first_core(stack, port, "bench/floors.py", "empty", "stock", str(port), str(body))
+
+
+def on_first_core(stack: ExitStack, port: int, program: str, *args: str) -> tuple[int, int]:
+    command = ("taskset", "-c", str(CORES[0]), sys.executable, str(ROOT / program), *args)
     return stack.enter_context(running(*command, port=port)), port
 
 
@@ -177,26 +181,39 @@ def load_worlds(folder: Path, port: int, connections: int) -> int:
 
 
 def processes_table(folder: Path, rounds: int) -> Iterator[str]:
-    yield "| connections for each process | processes | all stubs, µs for a GET | nginx, µs |"
-    yield "|---|---|---|---|"
-    rows = [(connections, processes) for connections in CONNECTIONS for processes in (1, 2, 4)]
-    samples: dict[tuple[int, int], list[tuple[float, float]]] = {row: [] for row in rows}
-    seed = write_seed(folder, 1)
+    head = "stubs, µs for a GET | empty Flask views, µs | stubs to views | nginx, µs"
+    yield f"| connections for each process | processes | {head} |"
+    yield "|---|---|---|---|---|---|"
+    rows: dict[tuple[int, int], list[list[float]]] = {}
+    seed, body = write_seed(folder, 1), folder / "body"
+    body.write_bytes(bytes(100))  # as many as the stub sends
+    kinds = (lambda stack: stub(stack, "--seed", seed), lambda stack: floor(stack, body))
     for _ in range(rounds):
-        for (connections, processes), found in samples.items():
-            with ExitStack() as stack:
-                stubs = [stub(stack, "--seed", seed) for _ in range(processes)]
-                balancer, port = nginx(stack, folder, [port for _, port in stubs])
-                load_worlds(folder, port, connections * processes)  # makes the worlds
-                ids = [balancer, *(process for process, _ in stubs)]
-                before = [processor_seconds(each) for each in ids]
-                requests = load_worlds(folder, port, connections * processes)
-                after = [processor_seconds(each) for each in ids]
-                used = [(e - b) / requests * 1e6 for b, e in zip(before, after, strict=True)]
-                found.append((sum(used[1:]), used[0]))
-    for (connections, processes), found in samples.items():
-        of_stubs, of_nginx = (statistics.median(each) for each in zip(*found, strict=True))
-        yield f"| {connections} | {processes} | {of_stubs:.0f} | {of_nginx:.0f} |"
+        for row in itertools.product(CONNECTIONS, PROCESSES):
+            (stubs, balancer), (views, _) = (spread(folder, start, *row) for start in kinds)
+            rows.setdefault(row, []).append([stubs, views, stubs / views, balancer])
+    for (connections, processes), found in rows.items():
+        stubs, views, ratio, balancer = (
+            statistics.median(each) for each in zip(*found, strict=True)
+        )
+        shown = f"{stubs:.0f} | {views:.0f} | {ratio:.2f} | {balancer:.0f}"
+        yield f"| {connections} | {processes} | {shown} |"
+
+
+def spread(folder: Path, start: Start, connections: int, processes: int) -> tuple[float, float]:
+    """Microseconds for a GET of that many processes behind nginx together, and of nginx."""
+    with ExitStack() as stack:
+        started = [start(stack) for _ in range(processes)]
+        balancer, port = nginx(stack, folder, [port for _, port in started])
+        load_worlds(folder, port, connections * processes)  # makes the worlds
+        ids = [balancer, *(process for process, _ in started)]
+        before = [processor_seconds(each) for each in ids]
+        requests = load_worlds(folder, port, connections * processes)
+        after = [processor_seconds(each) for each in ids]
+        of_nginx, *of_started = (
+            (end - begin) / requests * 1e6 for begin, end in zip(before, after, strict=True)
+        )
+        return sum(of_started), of_nginx
 
 
 def store_table(folder: Path, rounds: int) -> Iterator[str]:
