@@ -57,7 +57,7 @@ BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
 MAX_REPEATS = 40  # of a script that wrote nothing
 
-WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE, with no options but ssl_… ones"
+WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE, with options that begin with ssl_"
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
     b"taken": NameTaken,
@@ -266,26 +266,31 @@ class RedisStore:
         the current clock setting, or with more than the `wanted` number of new ids.
         """
         drawn = {prefix: [self._draw_id(prefix) for _ in range(n)] for prefix, n in wanted.items()}
-        for _ in range(MAX_REPEATS):
-            setting = self._setting
-            now = milliseconds(self._turn(self._clock(), setting))
-            values = [setting, *arguments(now), *chain.from_iterable(drawn.values())]
-            with self._server.available() as client:
-                run = client.register_script(scripts.START + script)
-                status, *reply = run(self._keys, values)
-            if status == b"absent":
-                self._replace(self._initial, "new")
-            elif status == b"clock":
-                self._learn(setting, reply[0].decode())
-            elif status == b"ids":
-                for prefix, ids in drawn.items():
-                    ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
-            else:
-                self._keep_unused(drawn, reply[0] if drawn and reply else [])
-                if status in CONFLICTS:
+        used: list[bytes] = []
+        try:
+            for _ in range(MAX_REPEATS):
+                setting = self._setting
+                now = milliseconds(self._turn(self._clock(), setting))
+                values = [setting, *arguments(now), *chain.from_iterable(drawn.values())]
+                with self._server.available() as client:
+                    run = client.register_script(scripts.START + script)
+                    status, *reply = run(self._keys, values)
+                if status == b"absent":
+                    self._replace(self._initial, "new")
+                elif status == b"clock":
+                    self._learn(setting, reply[0].decode())
+                elif status == b"ids":
+                    for prefix, ids in drawn.items():
+                        ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
+                elif status in CONFLICTS:
                     raise CONFLICTS[status]
-                return now, reply
-        raise StoreUnavailable
+                else:
+                    used = reply[0] if drawn else []
+                    return now, reply
+            raise StoreUnavailable
+        finally:
+            # After a lost reply a record may have one of them. A script takes no id twice.
+            self._keep_unused(drawn, used)
 
     def _draw_id(self, prefix: str) -> str:
         try:

@@ -418,7 +418,7 @@ class MemoryStore:
         with self._lock:
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject
-            old = self._deployments.get(deployment_id) if deployment_id else None
+            old = None if deployment_id is None else self._deployments.get(deployment_id)
             owner_id = project_id or (old.project_id if old else None)
             loser = None  # the project that loses its latest deployment
             if old is not None and old.project_id not in (None, owner_id):

@@ -144,7 +144,8 @@ def started(candidate: Candidate) -> Iterator[Server]:
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # a later start finds them compiled
+            # The next start finds the modules compiled.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

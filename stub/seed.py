@@ -166,7 +166,7 @@ class StoreFactory:
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
-    parts = project_texts(text, document)
+    parts = project_texts(text, document, max_projects)
     if errors := list(islice(errors_of(parts, document, max_projects), MAX_ERRORS)):
         raise SeedError(errors)
     return seed_of_valid(parts, document)
@@ -211,9 +211,10 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
     )
 
 
-def project_texts(text: str, document: Any) -> list[str]:
-    """The texts of the projects of a seed document; none where it has no array of them."""
-    if not isinstance(document, dict) or not isinstance(document.get("projects"), list):
+def project_texts(text: str, document: Any, most: int) -> list[str]:
+    """The texts of the projects of a seed document; none where it has no array or too many."""
+    projects = document.get("projects") if isinstance(document, dict) else None
+    if not isinstance(projects, list) or len(projects) > most:
         return []
     (start,) = (member.value for member in find_members(text) if member.name == "projects")
     return list(item_texts(text, start))
@@ -237,7 +238,7 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         if not isinstance(document, dict):
             raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
         parts = {
-            name: project_texts(text[value:end], document[name])
+            name: project_texts(text[value:end], document[name], max_projects)
             for name, _, value, end in find_members(text)
         }
         errors = [

@@ -296,7 +296,7 @@ control = schemathesis.openapi.from_wsgi(
 
 
 @schema.parametrize()
-@settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_violation(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(headers=BEARER)
 
@@ -327,7 +327,7 @@ def test_what_a_schema_cannot_say_is_described_and_declared() -> None:
 
 
 @control.parametrize()
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_schemathesis_finds_no_violation_in_the_control_routes(
     case: schemathesis.Case[Any],
 ) -> None:
@@ -351,6 +351,4 @@ class Links(schema.as_state_machine()):  # type: ignore[misc]
 
 
 TestLinks = Links.TestCase
-TestLinks.settings = settings(
-    deadline=None, max_examples=20, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+TestLinks.settings = settings(max_examples=20, suppress_health_check=list(HealthCheck))

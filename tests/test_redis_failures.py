@@ -23,6 +23,7 @@ from tests.conftest import (
     Clock,
     client_of,
     control_client_of,
+    counting_ids,
     environment,
     in_parallel,
     names,
@@ -237,10 +238,25 @@ def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock
     proxy.loses_replies = False
     assert names(client)[3:] == ["a", "b"]
     assert_problem(client.post("/v1/projects", json={"name": "b"}), 409, "name_taken")
+    assert client.post("/v1/projects", json={"name": "c"}).status_code == 201  # with new ids
     proxy.close()
 
 
 # The program
+
+
+def test_a_create_that_the_server_did_not_get_takes_no_id(
+    server: RedisServer, clock: Clock
+) -> None:
+    store = connect(server.url, threads=1)(clock, counting_ids())
+    first = store.create_project("a", '{"name": "a"}')
+    server.kill()
+    with pytest.raises(StoreUnavailable):
+        store.create_project("b", '{"name": "b"}')
+    server.start()
+    second = store.create_project("b", '{"name": "b"}')
+    assert [first.id, first.latest_deployment_id] == ["prj_1", "dpl_2"]
+    assert [second.id, second.latest_deployment_id] == ["prj_3", "dpl_4"]
 
 
 def test_a_program_whose_store_is_away_does_not_start() -> None:

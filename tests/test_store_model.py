@@ -282,5 +282,5 @@ def test_redis_against_the_model(redis_stores: Callable[..., Store]) -> None:
 
     run_state_machine_as_test(
         RedisAgainstTheModel,
-        settings=settings(max_examples=25, stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=25, stateful_step_count=25),
     )
