@@ -57,7 +57,7 @@ BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
 MAX_REPEATS = 40  # of a script that wrote nothing
 
-WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE, with options that begin with ssl_"
+WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_"
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
     b"taken": NameTaken,
@@ -289,7 +289,7 @@ class RedisStore:
                     return now, reply
             raise StoreUnavailable
         finally:
-            # After a lost reply a record may have one of them. A script takes no id twice.
+            # Where a reply was lost, a record may have a drawn id: a script takes no id twice.
             self._keep_unused(drawn, used)
 
     def _draw_id(self, prefix: str) -> str:

@@ -351,4 +351,6 @@ class Links(schema.as_state_machine()):  # type: ignore[misc]
 
 
 TestLinks = Links.TestCase
-TestLinks.settings = settings(max_examples=20, suppress_health_check=list(HealthCheck))
+TestLinks.settings = settings(
+    max_examples=20, derandomize=True, suppress_health_check=list(HealthCheck)
+)

@@ -242,9 +242,6 @@ def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock
     proxy.close()
 
 
-# The program
-
-
 def test_a_create_that_the_server_did_not_get_takes_no_id(
     server: RedisServer, clock: Clock
 ) -> None:
@@ -257,6 +254,9 @@ def test_a_create_that_the_server_did_not_get_takes_no_id(
     second = store.create_project("b", '{"name": "b"}')
     assert [first.id, first.latest_deployment_id] == ["prj_1", "dpl_2"]
     assert [second.id, second.latest_deployment_id] == ["prj_3", "dpl_4"]
+
+
+# The program
 
 
 def test_a_program_whose_store_is_away_does_not_start() -> None:
