@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from threading import Lock
 from typing import Protocol
@@ -72,8 +72,12 @@ def milliseconds(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
+@lru_cache(maxsize=256)
 def timestamp(moment: datetime) -> str:
-    """RFC 3339, UTC, milliseconds: `2026-01-05T09:00:00.000Z`."""
+    """RFC 3339, UTC, milliseconds: `2026-01-05T09:00:00.000Z`.
+
+    Cached, as the records of a seed may all have one time, and a client reads a record repeatedly.
+    """
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
