@@ -65,7 +65,7 @@ def install(
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
-    worlds = Worlds(WorldFactory(stores, v1, options), v1)
+    worlds = Worlds(WorldFactory(stores, v1, options, redactor), v1)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
     hooks = Hooks(worlds, v1, redactor, options.sleep, delay)
     app.before_request(hooks.before)

@@ -130,12 +130,11 @@ def status_of(project: Project, store: Store, now: datetime) -> dict[str, Any]:
 
 def row_of(number: int, entry: Entry) -> dict[str, Any]:
     """An entry of the journal without its headers and its body."""
-    masked = entry.request
-    target = f"{masked.path}?{masked.query}" if masked.query else masked.path
+    target = f"{entry.path}?{entry.query}" if entry.query else entry.path
     return {
         "number": number,
         "time": timestamp(entry.time),
-        "method": shortened(masked.method, MAX_METHOD),
+        "method": shortened(entry.method, MAX_METHOD),
         "target": shortened(target, MAX_TARGET),
         "status": entry.status,
         "ms": round(entry.ms, 1),

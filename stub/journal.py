@@ -1,8 +1,8 @@
-"""The journal: the requests and their responses, bounded, with secrets masked."""
+"""The journal: the requests and their responses, bounded, with secrets masked when it is read."""
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from flask import Request
 from werkzeug.exceptions import ClientDisconnected
-from werkzeug.wsgi import get_path_info
 
 from redaction import Redactor
 from store import timestamp
@@ -26,24 +25,22 @@ MAX_SENTENCES = 100  # of an entry; the coverage counts all
 UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
-MARGIN = 16 * 1024  # characters searched for tokens beyond those that are kept
+MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 
 
-class MaskedRequest(NamedTuple):
-    """A request, with secrets masked and each part cut to its size."""
+class Entry(NamedTuple):
+    """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds.
 
+    The method, the path, the query and the headers are as they came; the body, which may be long,
+    is masked already.
+    """
+
+    time: datetime
     method: str
     path: str
     query: str
     headers: dict[str, str]
     body: str
-
-
-class Entry(NamedTuple):
-    """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds."""
-
-    time: datetime
-    request: MaskedRequest
     status: int
     code: str | None
     operation: str | None
@@ -53,17 +50,37 @@ class Entry(NamedTuple):
     violations: tuple[str, ...]
     grease: tuple[str, ...]
 
+    def masked(self, redactor: Redactor) -> "Entry":
+        """The entry as it is shown."""
+        room = MAX_HEADERS
+        headers = {}
+        for field, value in self.headers.items():
+            name = mask(field, room, redactor)
+            value = mask(redactor.secret(field, value), room - len(name), redactor)
+            headers[name] = value
+            room -= len(name) + len(value)
+            if room <= 0:
+                break
+        return self._replace(
+            method=mask(self.method, MAX_TARGET, redactor),
+            path=mask(self.path, MAX_TARGET, redactor),
+            query=mask(redactor.query(self.query), MAX_TARGET, redactor),
+            headers=headers,
+        )
+
     def document(self, number: int) -> dict[str, Any]:
-        time, request, *_ = self
-        members = {**request._asdict(), **self._asdict(), "ms": round(self.ms, 3)}
-        del members["time"], members["request"]
-        return {"number": number, "time": timestamp(time), **members}
+        members = {**self._asdict(), "time": timestamp(self.time), "ms": round(self.ms, 3)}
+        return {"number": number, **members}
 
 
 class Journal:
-    """The newest entries of a world, numbered from 1 on."""
+    """The newest entries of a world, numbered from 1 on.
 
-    def __init__(self) -> None:
+    An entry is masked when it is read: most never are.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._lock = Lock()
         self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
         self._number = 0
@@ -93,7 +110,7 @@ class Journal:
         with self._lock:
             entries, dropped, last = list(self._entries), self._dropped, self._number
         matching = (
-            entry.document(number)
+            entry.masked(self._redactor).document(number)
             for number, entry in enumerate(entries, last - len(entries) + 1)
             if number > after
             and operation in (None, entry.operation)
@@ -101,7 +118,7 @@ class Journal:
         )
         return {"requests": [*islice(matching, limit)], "last": last, "dropped": dropped}
 
-    def newest(self, after: int, limit: int) -> tuple[list[tuple[int, Entry]], int, int]:
+    def newest(self, after: int, limit: int) -> tuple[Iterator[tuple[int, Entry]], int, int]:
         """The newest `limit` entries after number `after`, oldest first, each with its number.
 
         With them, the number of the oldest entry that there is, and the highest number.
@@ -110,7 +127,8 @@ class Journal:
             entries, last = list(self._entries), self._number
         first = last - len(entries) + 1
         start = max(first, after + 1, last - limit + 1)
-        return [*enumerate(entries[start - first :], start)], first, last
+        masked = (entry.masked(self._redactor) for entry in entries[start - first :])
+        return enumerate(masked, start), first, last
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
@@ -119,38 +137,15 @@ class Journal:
             self._dropped = 0
 
 
-def mask_request(request: Request, body: str, redactor: Redactor) -> MaskedRequest:
-    """The request as it is kept: secrets are masked before a part is cut to its size."""
-    environ = request.environ
-    method, query = environ["REQUEST_METHOD"], redactor.query(environ["QUERY_STRING"])
-    path = get_path_info(environ)  # request.path has lost its leading slashes
-    headers = {name: environ[key] for key, name in header_names(tuple(environ))}
-    for name in headers:
-        headers[name] = redactor.secret(name, headers[name])
-    whole = "\n".join([method, path, query, body, *headers, *headers.values()])
-    if len(whole) <= MAX_TARGET // 4 and redactor.is_clean(whole):
-        return MaskedRequest(method, path, query, headers, body)
+def mask(text: str, size: int, redactor: Redactor) -> str:
+    """Mask tokens, but not at the very end, where a token may be cut in two; then cut the text."""
+    seen = redactor.text(text[: size + MARGIN])
+    return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
 
-    def mask(text: str, size: int) -> str:
-        """Mask tokens, but not at the very end, where a token may be cut in two."""
-        seen = redactor.text(text[: size + MARGIN])
-        return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
 
-    room = MAX_HEADERS
-    masked = {}
-    for name, value in headers.items():
-        name = mask(name, room)
-        masked[name] = mask(value, room - len(name))
-        room -= len(name) + len(masked[name])
-        if room <= 0:
-            break
-    return MaskedRequest(
-        mask(method, MAX_TARGET),
-        mask(path, MAX_TARGET),
-        mask(query, MAX_TARGET),
-        masked,
-        mask(body, MAX_BODY),
-    )
+def header_fields(environ: dict[str, str]) -> dict[str, str]:
+    """The header fields of a request, by name."""
+    return {name: environ[key] for key, name in header_names(tuple(environ))}
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from problems import Problem
+from redaction import Redactor
 from store import Clock, NewId, Store
 
 from .contract import Contract
@@ -136,8 +137,8 @@ class World:
     coverage: Coverage
     greasing: Greasing
     new_id: NewId
+    journal: Journal
     faults: Faults = field(default_factory=Faults)
-    journal: Journal = field(default_factory=Journal)
     instance: str = field(default_factory=lambda: uuid4().hex)
     _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
 
@@ -148,7 +149,7 @@ class World:
 
     def recorded(
         self, after: int, limit: int
-    ) -> tuple[list[tuple[int, Entry]], int, int, dict[str, Any]]:
+    ) -> tuple[Iterator[tuple[int, Entry]], int, int, dict[str, Any]]:
         """What `Journal.newest()` returns, and the coverage of the same requests."""
         with self._lock:
             return *self.journal.newest(after, limit), self.coverage.document()
@@ -157,7 +158,10 @@ class World:
 class WorldFactory:
     """Makes worlds, which share the records that they start with."""
 
-    def __init__(self, stores: StoreFactory, contract: Contract, options: Options) -> None:
+    def __init__(
+        self, stores: StoreFactory, contract: Contract, options: Options, redactor: Redactor
+    ) -> None:
+        self._redactor = redactor
         self._new_id = stores.new_id
         self._contract = contract
         self._options = options
@@ -183,7 +187,8 @@ class WorldFactory:
         if seed is not None:
             store.reset(self._stores.records(seed, self._stores.clock(), new_id))
         clock = WorldClock(store, self._real, self._start)
-        return World(name, clock, store, Coverage(self._contract, name), greasing, new_id)
+        coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
+        return World(name, clock, store, coverage, greasing, new_id, journal)
 
     def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
         return partial(greasing.new_id, partial(self._plain_id, world))
