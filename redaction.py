@@ -26,7 +26,7 @@ class Redactor:
         self._lower = [token.lower() for token in self._tokens]
         self._spellings = [spellings(token) for token in self._tokens]
 
-    def is_clean(self, text: str) -> bool:
+    def _is_clean(self, text: str) -> bool:
         """Whether it is certain that no token is in the text; quick."""
         if "%" in text or "\\" in text or "~" in text:
             return False
@@ -35,7 +35,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
-        if self.is_clean(text):
+        if self._is_clean(text):
             return text
         for pattern in self._spellings:
             text = pattern.sub(MASK, text)

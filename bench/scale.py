@@ -265,7 +265,7 @@ def main() -> None:
     said = (
         f"Written by `bench/scale.py`, {arguments.rounds} rounds, {os.cpu_count()} cores. "
         "A ratio is the median of those of the rounds. "
-        "Processor time has steps of 10 ms: 625 µs of a list of 100,000."
+        "Processor time has steps of 10 ms, which is 625 µs for each list of 100,000."
     )
     text = "# What more processes and Redis cost\n\n" + "\n\n".join([said, *texts]) + "\n"
     (ROOT / "bench" / "scale-results.md").write_text(text, "utf-8")

@@ -11,7 +11,7 @@ from werkzeug.wsgi import get_path_info
 from problems import FieldError, Problem
 from redaction import Redactor
 
-from .contract import Contract, find_unpromised, find_violations
+from .contract import Contract, Operation, find_unpromised, find_violations
 from .coverage import Outcome
 from .faults import Fault, preferred_status
 from .grease import vary
@@ -23,7 +23,7 @@ REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`: see d
 
 
 def bound(proxy: Any) -> Any:
-    """The object behind a proxy of Flask's, which looks it up anew for each attribute."""
+    """The object behind a proxy of Flask's: the proxy looks the object up for each attribute."""
     return proxy._get_current_object()
 
 
@@ -97,26 +97,17 @@ class Hooks:
         """The journal's entry for a request."""
         environ = received.environ
         operation = self.contract.operation(received)
-        method, query = environ["REQUEST_METHOD"], environ["QUERY_STRING"]
-        path = get_path_info(environ)  # request.path has lost its leading slashes
         body = body_text(received)
-        unpromised: tuple[str, ...] = ()
-        violations: tuple[str, ...] = ()
         is_accepted = "world_name" in context
-        if operation and is_accepted and (body or query):
-            unpromised = sentences(find_unpromised(operation, received, body, self.mask_name))
-        if operation is None or not is_accepted:
-            header = None if is_accepted else received.headers.get("Authorization", "")
-            target = f"{self.mask_name(method)} {self.mask_name(path)}"
-            violations = sentences(find_violations(operation, header, target))
+        unpromised, violations = self.findings(received, operation, body, is_accepted)
         fault: Fault | None = context.get("fault")
         delay += (fault.delay or 0) if fault else 0
         ms = (time.perf_counter() - context["started"] + delay) * 1000
         return Entry(
             time=world.clock(),
-            method=method,
-            path=path,
-            query=query,
+            method=environ["REQUEST_METHOD"],
+            path=get_path_info(environ),  # request.path has lost its leading slashes
+            query=environ["QUERY_STRING"],
             headers=header_fields(environ),
             body=body and mask(body, MAX_BODY, self.redactor),
             status=status,
@@ -128,6 +119,25 @@ class Hooks:
             violations=violations,
             grease=axes,
         )
+
+    def findings(
+        self, received: Request, operation: Operation | None, body: str, is_accepted: bool
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a request depends on without a promise, and what it violates.
+
+        `is_accepted` is whether the bearer check accepted the request.
+        """
+        environ = received.environ
+        unpromised: tuple[str, ...] = ()
+        violations: tuple[str, ...] = ()
+        if operation and is_accepted and (body or environ["QUERY_STRING"]):
+            unpromised = sentences(find_unpromised(operation, received, body, self.mask_name))
+        if operation is None or not is_accepted:
+            header = None if is_accepted else received.headers.get("Authorization", "")
+            method, path = environ["REQUEST_METHOD"], get_path_info(environ)
+            target = f"{self.mask_name(method)} {self.mask_name(path)}"
+            violations = sentences(find_violations(operation, header, target))
+        return unpromised, violations
 
     def mask_name(self, name: str) -> str:
         return cut(self.redactor.text(name), MAX_SHOWN)

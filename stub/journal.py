@@ -1,4 +1,4 @@
-"""The journal: the requests and their responses, bounded, with secrets masked when it is read."""
+"""The journal: the requests and their responses, bounded. Readers get them with secrets masked."""
 
 import re
 from collections import deque
@@ -16,7 +16,7 @@ from redaction import Redactor
 from store import timestamp
 
 MAX_ENTRIES = 1000
-MAX_TARGET = 2048  # bytes of the path, and of the query
+MAX_TARGET = 2048  # bytes of the method, of the path, and of the query
 MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
@@ -31,8 +31,8 @@ MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 class Entry(NamedTuple):
     """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds.
 
-    The method, the path, the query and the headers are as they came; the body, which may be long,
-    is masked already.
+    The journal stores the method, the path, the query and the headers as they were received, and
+    masks them when it is read. The body may be long, and is masked before it is stored.
     """
 
     time: datetime
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     grease: tuple[str, ...]
 
     def masked(self, redactor: Redactor) -> "Entry":
-        """The entry as it is shown."""
+        """The entry as readers get it: secrets are masked, and each part is cut to its size."""
         room = MAX_HEADERS
         headers = {}
         for field, value in self.headers.items():
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 class Journal:
     """The newest entries of a world, numbered from 1 on.
 
-    An entry is masked when it is read: most never are.
+    Secrets are masked when entries are read, since most entries are never read.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -127,6 +127,7 @@ class Journal:
             entries, last = list(self._entries), self._number
         first = last - len(entries) + 1
         start = max(first, after + 1, last - limit + 1)
+        # A generator, so that World.recorded() masks nothing under its lock.
         masked = (entry.masked(self._redactor) for entry in entries[start - first :])
         return enumerate(masked, start), first, last
 
@@ -138,7 +139,10 @@ class Journal:
 
 
 def mask(text: str, size: int, redactor: Redactor) -> str:
-    """Mask tokens, but not at the very end, where a token may be cut in two; then cut the text."""
+    """The text with tokens masked, cut to `size` bytes.
+
+    The search goes `MARGIN` characters further, as the end of the text may cut a token in two.
+    """
     seen = redactor.text(text[: size + MARGIN])
     return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
 

@@ -12,6 +12,7 @@ from app import create_app
 from tests.conftest import (
     ROOT,
     SAMPLE_NAMES,
+    TOKEN,
     Clock,
     control_client_of,
     program,
@@ -103,6 +104,12 @@ def test_the_view_is_that_of_the_sample_at_first(stub: FlaskClient) -> None:
     assert shown["faults"] == {"count": 0, "first": []}
     assert shown["grease"]["axes"] == []
     assert shown["coverage"]["met"] == 0
+
+
+def test_the_view_masks_secrets_in_the_target_of_a_request(stub: FlaskClient) -> None:
+    stub.get(f"/v1/{TOKEN}?x={TOKEN}&access_token=other")
+    (entry,) = view(stub)["requests"]["entries"]
+    assert entry["target"] == "/v1/***?x=***&access_token=***"
 
 
 def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployment(
