@@ -99,6 +99,7 @@ def create_app(
     members. Without `stub_options` there are only `/v1` and the contract.
     """
     app = Flask(__name__, static_folder=None)
+    speedups.install(app)
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
@@ -120,7 +121,6 @@ def create_app(
 
     app.register_blueprint(v1)
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
-    speedups.install(app)
     return app
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.datastructures import Headers
-from werkzeug.routing import Map, MapAdapter
+from werkzeug.routing import Map, MapAdapter, Rule
 
 
 class CompleteResponse(Response):
@@ -52,6 +52,16 @@ class NoSessions(SessionInterface):
         return self.session
 
 
+class MatchingRule(Rule):
+    """A rule that builds no URL. Werkzeug compiles two functions for that: 5 % of a start."""
+
+    def _compile_builder(self, append_unknown: bool = True) -> Any:
+        return MatchingRule.build_no_url
+
+    def build_no_url(self, **values: Any) -> Any:
+        raise NotImplementedError("speedups.py leaves out what url_for() needs")
+
+
 class Route(MapAdapter):
     """Caches the routing result of one path and method."""
 
@@ -67,10 +77,10 @@ class Route(MapAdapter):
 
 
 def install(app: Flask) -> None:
-    """Make this app faster.
+    """Make this app faster, before it has routes.
 
     It must have no async views, no functions of a blueprint's own, no teardown functions, no URL
-    processors and no `after_this_request`: these are not called.
+    processors and no `after_this_request`: these are not called. `url_for` raises an error.
     """
 
     @lru_cache(maxsize=256)
@@ -92,6 +102,7 @@ def install(app: Flask) -> None:
             response = function(response)
         return response
 
+    app.url_rule_class = MatchingRule
     app.request_class = LimitedRequest
     app.response_class = CompleteResponse
     app.session_interface = NoSessions()
