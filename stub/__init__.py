@@ -72,7 +72,7 @@ def install(
     app.after_request(hooks.after)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return stores.records(seed, now, open_world().new_id)
+        return stores.records(seed, now, open_world().greasing.new_id)
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)

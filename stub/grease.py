@@ -9,13 +9,12 @@ the status of `success-code`.
 import json
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import blake2b
 from itertools import product
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 from zlib import crc32
 
@@ -104,8 +103,7 @@ class Draws:
         return self.text(LETTERS, 6 + self.below(7))
 
 
-@dataclass(frozen=True)
-class Grease:
+class Grease(NamedTuple):
     """Which axes vary, and from what seed."""
 
     axes: tuple[str, ...]
@@ -149,13 +147,23 @@ class Greasing:
     Created ids may be random. So each is numbered, also without grease, which may be switched on
     later, and the number is the key of the resource. Any other id is its own key. All worlds
     share the keys of the ids that they begin with.
+
+    `plain_id` makes an id of a prefix and the number.
     """
 
-    def __init__(self, axes: tuple[str, ...], seed: int, initial: "Greasing | None" = None) -> None:
+    def __init__(
+        self,
+        axes: tuple[str, ...],
+        seed: int,
+        plain_id: Callable[[str, int], str],
+        initial: "Greasing | None" = None,
+    ) -> None:
         self.current = Grease(axes, seed)
         self.initial_axes = axes
+        self._plain_id = plain_id
         self._initial = initial
         self._count: int = initial._count if initial else 0
+        self._latest: list[str] = []  # created ids; they get their numbers when one is looked up
         self._numbers: dict[str, int] = {}  # by id
         self._greased_ids: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._lock = Lock()
@@ -166,14 +174,14 @@ class Greasing:
             self.current = Grease(axes, self.current.seed if seed is None else seed)
             return self.current
 
-    def new_id(self, plain_id: Callable[[str, int], str], prefix: str) -> str:
-        """The id of a new resource: the plain one of its prefix and number, or a greased one."""
+    def new_id(self, prefix: str) -> str:
+        """The id of a new resource: the plain one, or a greased one."""
         with self._lock:
             self._count += 1
-            created = plain_id(prefix, self._count)
+            created = self._plain_id(prefix, self._count)
             if self.current.axes:
                 created = self._greased(created)
-            self._numbers.setdefault(created, self._count)
+            self._latest.append(created)
             return created
 
     def _greased(self, plain: str) -> str:
@@ -185,10 +193,19 @@ class Greasing:
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
-        number = self._numbers.get(text)
+        number = self._number(text)
         if number is not None:
             return key_of(number)
         return self._initial.key(text) if self._initial else text
+
+    def _number(self, text: str) -> int | None:
+        """The number of an id that this world created."""
+        with self._lock:
+            first = self._count - len(self._latest) + 1
+            for number, created in enumerate(self._latest, first):
+                self._numbers.setdefault(created, number)
+            self._latest.clear()
+            return self._numbers.get(text)
 
     def has_greased_ids(self) -> bool:
         return bool(self._greased_ids) or (

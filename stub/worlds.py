@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from problems import Problem
 from redaction import Redactor
-from store import Clock, NewId, Store
+from store import Clock, Store
 
 from .contract import Contract
 from .coverage import Coverage, Outcome
@@ -36,8 +36,7 @@ class TooManyWorlds(Problem):
         super().__init__(507, "too_many_worlds", detail)
 
 
-@dataclass(frozen=True)
-class Turned:
+class Turned(NamedTuple):
     """How a clock was turned: ahead of the real time, or frozen; `advanced` is the total."""
 
     frozen_at: datetime | None = None
@@ -136,7 +135,6 @@ class World:
     store: Store
     coverage: Coverage
     greasing: Greasing
-    new_id: NewId
     journal: Journal
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
@@ -165,40 +163,40 @@ class WorldFactory:
         self._new_id = stores.new_id
         self._contract = contract
         self._options = options
-        self._initial = Greasing(options.grease, options.grease_seed)
+        self._initial = self._greasing("")
         self._start = Turned(options.freeze)
         self._real = stores.clock
         # The seed gets the ids that it lacks from the same source as a world.
         self._stores = replace(
             stores,
             clock=lambda: self._start.time(self._real()),
-            new_id=self._source_of_ids(self._initial, ""),
+            new_id=self._initial.new_id,
         )
         self._stores.initial_records  # noqa: B018 numbers these ids before any world's
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
-        options = self._options
-        initial = self._initial if seed is None else None
-        greasing = Greasing(options.grease, options.grease_seed, initial)
-        new_id = self._source_of_ids(greasing, name)
+        greasing = self._greasing(name, self._initial if seed is None else None)
+        new_id = greasing.new_id
         turn = partial(turn_time, self._start)
         store = self._stores.open(name, self._real, new_id, turn=turn)
         if seed is not None:
             store.reset(self._stores.records(seed, self._stores.clock(), new_id))
         clock = WorldClock(store, self._real, self._start)
         coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
-        return World(name, clock, store, coverage, greasing, new_id, journal)
+        return World(name, clock, store, coverage, greasing, journal)
 
-    def _source_of_ids(self, greasing: Greasing, world: str) -> NewId:
-        return partial(greasing.new_id, partial(self._plain_id, world))
+    def _greasing(self, world: str, initial: Greasing | None = None) -> Greasing:
+        """The grease of a world. Its ids are random, or functions of --ids-seed and the number."""
+        options = self._options
 
-    def _plain_id(self, world: str, prefix: str, number: int) -> str:
-        """The id of the record with this number in a world."""
-        if self._options.ids_seed is None:
-            return self._new_id(prefix)
-        key = f"{self._options.ids_seed} {world} {number}"
-        return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
+        def plain_id(prefix: str, number: int) -> str:
+            if options.ids_seed is None:
+                return self._new_id(prefix)
+            key = f"{options.ids_seed} {world} {number}"
+            return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
+
+        return Greasing(options.grease, options.grease_seed, plain_id, initial)
 
 
 class Worlds:
