@@ -4,8 +4,7 @@ import json
 import logging
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Flask, g
 from flask.typing import ResponseReturnValue
@@ -29,8 +28,7 @@ INTERNAL_ERROR = ("internal_error", "The stub failed: its terminal says why.")
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """What is wrong at one place of a document; `pointer` is a JSON Pointer (RFC 6901)."""
 
     pointer: str
@@ -103,7 +101,7 @@ def respond(error: HTTPException) -> ResponseReturnValue:
         "code": code,
     }
     if errors:
-        document["errors"] = [asdict(each) for each in errors]
+        document["errors"] = [each._asdict() for each in errors]
     return json.dumps(document) + "\n", status, headers
 
 

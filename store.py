@@ -6,12 +6,12 @@ Another implementation has the methods of `Store` and passes `tests/test_store.p
 import json
 import random
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 PACE = 2.0
 """Default seconds of a created deployment in each running stage."""
@@ -81,8 +81,7 @@ def timestamp(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """A status, of `a-z0-9_-`, and the seconds it lasts; the last of a timeline has no end."""
 
     status: str
@@ -97,8 +96,7 @@ def timeline_of(pace: float) -> Timeline:
     return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A project. `created_at` is UTC; `sent` is the JSON object that the client sent."""
 
     id: str
@@ -106,29 +104,27 @@ class Project:
     created_at: datetime
     latest_deployment_id: str
     sent: str
-    representation: bytes = field(init=False, repr=False, compare=False)
-    """The wire form, which ends in a newline; made once, as a list contains it again and again."""
 
-    def __post_init__(self) -> None:
-        """Write the wire form: the service's members, then the very text that was sent.
+    @property
+    def representation(self) -> bytes:
+        """The wire form, which ends in a newline: the service's members, then what was sent.
 
-        The text is a JSON object with a `name` and none of the service's members, so that putting
-        these behind its brace is JSON again, and no digit or escape of the client's is touched.
+        What was sent is a JSON object with a `name` and none of the service's members, so that
+        putting these behind its brace is JSON again, and no digit or escape of it is touched.
         """
         text = (
             f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
             f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, '
             f"{self.sent.strip()[1:].lstrip()}\n"
         )
-        object.__setattr__(self, "representation", text.encode())
+        return text.encode()
 
 
 START = datetime.min.replace(tzinfo=timezone.utc)
 """The `created_at` of a deployment that is as old as the state of its store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(NamedTuple):
     """A deployment. `created_at` is UTC; `project_id` is None for one of no project."""
 
     id: str
@@ -138,7 +134,7 @@ class Deployment:
 
     def started(self, at: datetime) -> "Deployment":
         """This deployment, with this `created_at` if it has none of its own."""
-        return replace(self, created_at=at) if self.created_at is START else self
+        return self._replace(created_at=at) if self.created_at is START else self
 
     def status(self, now: datetime) -> str:
         """The status of the stage that its age has reached."""
@@ -401,7 +397,7 @@ class MemoryStore:
             for project_id, project in new.items():
                 if project.latest_deployment_id in self._deployments:  # one of another project
                     deployment_id = self._queue(project_id, now)
-                    project = replace(project, latest_deployment_id=deployment_id)
+                    project = project._replace(latest_deployment_id=deployment_id)
                 self._projects[project_id] = project
                 self._names.add(project.name)
             for deployment in records.deployments:
@@ -445,4 +441,4 @@ class MemoryStore:
 
     def _set_latest(self, project_id: str, deployment_id: str) -> None:
         project = self._projects[project_id]
-        self._projects[project_id] = replace(project, latest_deployment_id=deployment_id)
+        self._projects[project_id] = project._replace(latest_deployment_id=deployment_id)

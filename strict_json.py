@@ -28,6 +28,8 @@ _TOKEN = re.compile(
     | (?P<number>-?[0-9][0-9.eE+-]*) | (?P<constant>-?Infinity|NaN)""",
     re.DOTALL | re.VERBOSE,
 )
+_NO_BRACKET = re.compile(r'"[^"]*"|[^"\[\]{}]+')
+_EMPTY = re.compile(r"\[\]|\{\}")
 
 
 def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
@@ -89,13 +91,24 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     a repeated member name, NaN, Infinity or a number that would become one, an integer of more than
     `MAX_DIGITS`, a lone surrogate, a BOM, more levels than `max_depth`.
     """
-    if "\\" not in text and text.count("{") + text.count("[") <= max_depth:
+    if "\\" not in text and not _is_deeper(text, max_depth):
         with suppress(ValueError):
-            return _PLAIN.decode(text)
+            return _QUICK.decode(text)
     if error := _strict_error(text, max_depth):
         reason, position = error
         raise json.JSONDecodeError(reason, text, position)
     return _DECODER.decode(text)
+
+
+def _is_deeper(text: str, levels: int) -> bool:
+    """Whether a JSON text without escapes has more levels; any other text may be said to."""
+    if text.count("{") + text.count("[") <= levels:
+        return False
+    brackets = _NO_BRACKET.sub("", text)
+    while brackets and levels:
+        brackets = _EMPTY.sub("", brackets)
+        levels -= 1
+    return bool(brackets)
 
 
 def _strict_error(text: str, max_depth: int) -> tuple[str, int] | None:
@@ -153,9 +166,13 @@ def _integer(text: str) -> int | float:
         return float(text)
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     return members if len(members) == len(pairs) else _doubt()
+
+
+def _number(text: str) -> int | float:
+    return _doubt() if _number_error(text) else _integer(text)
 
 
 def _doubt(*_: object) -> NoReturn:
@@ -163,9 +180,9 @@ def _doubt(*_: object) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_int=_integer)
-# A quick reader for a text without numbers and repeated names, as most are.
-_PLAIN = json.JSONDecoder(
-    object_pairs_hook=_members, parse_int=_doubt, parse_float=_doubt, parse_constant=_doubt
+# Rejects the same objects and numbers as `_strict_error`, without their place, and is quicker.
+_QUICK = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_number, parse_float=_number, parse_constant=_doubt
 )
 
 
@@ -178,12 +195,11 @@ _COMMA = re.compile(r"[ \t\n\r]*,?[ \t\n\r]*")
 
 
 class Member(NamedTuple):
-    """A member of an object: where it starts, where its value starts, and where it ends."""
+    """A member of an object: where it starts, and where its value starts."""
 
     name: str
     start: int
     value: int
-    end: int
 
 
 def find_members(text: str, at: int = 0) -> Iterator[Member]:
@@ -192,8 +208,8 @@ def find_members(text: str, at: int = 0) -> Iterator[Member]:
     while text[start] != "}":
         name, end = _READER.raw_decode(text, start)
         value = _end(_COLON, text, end)
+        yield Member(name, start, value)
         _, end = _READER.raw_decode(text, value)
-        yield Member(name, start, value, end)
         start = _end(_COMMA, text, end)
 
 

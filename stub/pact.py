@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -72,7 +71,7 @@ class States:
         moved = {each.id: existing[each.name] for each in seed.projects if each.name in existing}
         new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
         deployments = [
-            replace(each, project_id=moved.get(each.project_id, each.project_id))
+            each._replace(project_id=moved.get(each.project_id, each.project_id))
             for each in seed.deployments
         ]
         store.add(self._make_records(Seed(tuple(new), tuple(deployments)), store.now()))

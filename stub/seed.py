@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from importlib.resources import files
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from problems import FieldError
 from store import (
@@ -71,8 +71,7 @@ class SeedError(ValueError):
         self.errors = errors
 
 
-@dataclass(frozen=True, slots=True)
-class SeedProject:
+class SeedProject(NamedTuple):
     """A project of a seed; `sent` is its JSON without what a service gives."""
 
     id: str | None
@@ -81,16 +80,14 @@ class SeedProject:
     sent: str
 
 
-@dataclass(frozen=True, slots=True)
-class SeedDeployment:
+class SeedDeployment(NamedTuple):
     id: str
     project_id: str | None
     created_at: datetime | None
     timeline: Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
+class Seed(NamedTuple):
     """A checked document, from which records can be made any number of times."""
 
     projects: tuple[SeedProject, ...] = ()
@@ -211,12 +208,15 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
     )
 
 
-def project_texts(text: str, document: Any, most: int) -> list[str]:
-    """The texts of the projects of a seed document; none where it has no array or too many."""
+def project_texts(text: str, document: Any, most: int, at: int = 0) -> list[str]:
+    """The texts of the projects of a seed document, which is `at` this position of the text.
+
+    There are none where it has no array or too many.
+    """
     projects = document.get("projects") if isinstance(document, dict) else None
     if not isinstance(projects, list) or len(projects) > most:
         return []
-    (start,) = (member.value for member in find_members(text) if member.name == "projects")
+    start = next(each.value for each in find_members(text, at) if each.name == "projects")
     return list(item_texts(text, start))
 
 
@@ -238,8 +238,8 @@ def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str
         if not isinstance(document, dict):
             raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
         parts = {
-            name: project_texts(text[value:end], document[name], max_projects)
-            for name, _, value, end in find_members(text)
+            name: project_texts(text, document[name], max_projects, value)
+            for name, _, value in find_members(text)
         }
         errors = [
             error
@@ -312,6 +312,8 @@ def in_pieces(items: Iterator[bytes], size: int = 500) -> Iterator[bytes]:
 
 def _without_given(text: str, project: dict[str, Any]) -> str:
     """The text of a project as a client would send it, to the letter."""
+    if GIVEN.isdisjoint(project):
+        return text
     if match := _WRITTEN.match(text):  # by write_seed(); quicker
         return "{" + text[match.end() :]
-    return without_members(text, GIVEN) if project.keys() & GIVEN else text
+    return without_members(text, GIVEN)

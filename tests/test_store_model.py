@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
@@ -118,7 +117,7 @@ class PlainStore:
             known = [each.id for each in self._deployments]
             for project in new:
                 if project.latest_deployment_id in known:
-                    project = replace(project, latest_deployment_id=self._queue(project.id))
+                    project = project._replace(latest_deployment_id=self._queue(project.id))
                 self._projects.append(project)
             owners = [None, *(each.id for each in self._projects)]
             self._deployments += [
@@ -159,7 +158,7 @@ class PlainStore:
                     latest = deployment_id
                 elif latest == deployment_id and project.id != owner:
                     latest = self._queue(project.id)
-                self._projects[index] = replace(project, latest_deployment_id=latest)
+                self._projects[index] = project._replace(latest_deployment_id=latest)
             return deployment, old is None
 
 
