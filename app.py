@@ -99,7 +99,7 @@ def create_app(
     members. Without `stub_options` there are only `/v1` and the contract.
     """
     app = Flask(__name__, static_folder=None)
-    speedups.install(app)
+    speedups.install(app)  # before the first rule
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)

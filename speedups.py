@@ -53,10 +53,10 @@ class NoSessions(SessionInterface):
 
 
 class MatchingRule(Rule):
-    """A rule that builds no URL. Werkzeug compiles two functions for that: 5 % of a start."""
+    """A rule that builds no URL. Werkzeug compiles two functions for it: 5 % of a start."""
 
     def _compile_builder(self, append_unknown: bool = True) -> Any:
-        return MatchingRule.build_no_url
+        return MatchingRule.build_no_url  # a function, which Werkzeug binds to the rule
 
     def build_no_url(self, **values: Any) -> Any:
         raise NotImplementedError("speedups.py leaves out what url_for() needs")

@@ -176,7 +176,11 @@ class ProjectList(tuple[Project, ...]):
     @cached_property
     def representation(self) -> bytes:
         """The wire form, which ends in a newline; cached until a project is added or changed."""
-        previous, self.previous = self.previous or (), None
+        text = self._continue(self.previous or ())
+        self.previous = None  # not earlier: meanwhile a newer list may continue it, too
+        return text
+
+    def _continue(self, previous: "ProjectList | tuple[()]") -> bytes:
         if not previous or self[: len(previous)] != previous:
             return LIST_START + joined(self) + LIST_END
         if len(self) == len(previous):

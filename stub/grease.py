@@ -163,7 +163,7 @@ class Greasing:
         self._plain_id = plain_id
         self._initial = initial
         self._count: int = initial._count if initial else 0
-        self._latest: list[str] = []  # created ids; they get their numbers when one is looked up
+        self._latest: list[str] = []  # ids without a number yet, which only grease asks for
         self._numbers: dict[str, int] = {}  # by id
         self._greased_ids: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._lock = Lock()

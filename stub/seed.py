@@ -209,9 +209,9 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
 
 
 def project_texts(text: str, document: Any, most: int, at: int = 0) -> list[str]:
-    """The texts of the projects of a seed document, which is `at` this position of the text.
+    """The texts of the projects of the seed document at a position of a text.
 
-    There are none where it has no array or too many.
+    None if it has no array of projects, or more than `most`.
     """
     projects = document.get("projects") if isinstance(document, dict) else None
     if not isinstance(projects, list) or len(projects) > most:

@@ -102,6 +102,26 @@ def test_a_list_is_written_in_full_after_each_change(store: Store) -> None:
     assert store.list_projects().representation.count(b'"name"') == 1
 
 
+def test_two_lists_may_continue_the_same_one() -> None:
+    """A list that is asked for while another is written does not write all projects again."""
+    store, written = MemoryStore(), []
+
+    class Sent(str):
+        """The text of a project, which is stripped when the project is written."""
+
+        def strip(self, chars: str | None = None) -> str:
+            written.append(str(self))
+            if self == '{"name": "c"}' and written.count(self) == 1:
+                store.create_project("d", Sent('{"name": "d"}'))
+                assert store.list_projects().representation.count(b'"name"') == 4
+            return super().strip(chars)
+
+    for name in "abc":
+        store.create_project(name, Sent(f'{{"name": "{name}"}}'))
+        assert store.list_projects().representation.count(b'"name"') == len(store.list_projects())
+    assert written.count('{"name": "a"}') == 1
+
+
 def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clock: Clock) -> None:
     project, deployment = project_and_deployment(1)
     store.reset(Records((project,), (deployment,)))

@@ -147,6 +147,7 @@ MALFORMED: list[tuple[bytes, str]] = [
     (b'{"name": "a", "x": [["\\ud800\\ud800"]]}', "line 1, column 22"),
     (b'{"name": "a", "x": "\\udc00\\ud800"}', "line 1, column 20"),
     (nested(33), "line 1, column 51"),
+    (b'{"name": "a", "x": %s1%s}' % (32 * b'["]}", ', 32 * b"]"), "line 1, column 237"),
     (10_000 * b"[", "line 1, column 33"),
     (10_000 * b'{"a":', "line 1, column"),
     (b'{"name": "' + 30_000 * b'\\"', "line 1, column 10"),
@@ -180,6 +181,7 @@ def test_anything_but_strict_json_is_400_with_the_place(
         '"x":\t[ 1 ,\r\n 2 ]  ',
         '"x": "🚀\u2028", "Name": "b", "": {"id": 1, "": {}}',
         '"__proto__": {}, "constructor": null, "projects": []',
+        f'"x": "{40 * "[{"}", "y": [{39 * "{}, "}null]',
     ],
 )
 def test_members_are_returned_to_the_letter(client: FlaskClient, members: str) -> None:

@@ -192,6 +192,15 @@ def test_the_records_of_a_seed_without_ids_vary_alike(where: str) -> None:
     assert wire(listed(AXES)) == wire(listed(AXES))
 
 
+def test_what_is_created_varies_unlike_the_records_of_the_seed() -> None:
+    client = greased(("members",), seed=seed_of({"projects": [{"name": "shop"}]}))
+    client.post("/v1/projects", json={"name": "blog"})
+    shop, blog = (each.keys() - KNOWN for each in client.get("/v1/projects").json["projects"])
+    assert shop
+    assert blog
+    assert not shop & blog
+
+
 def test_the_order_of_two_projects_does_not_depend_on_a_third() -> None:
     for seed in SEEDS:
         client = greased(("list-order",), seed)

@@ -13,7 +13,16 @@ from flask import Flask
 
 from app import create_app
 from store import MemoryStore
-from tests.conftest import ROOT, SAMPLE_SEED, control_client_of, in_parallel, names
+from stub import Options
+from tests.conftest import (
+    ROOT,
+    SAMPLE_SEED,
+    Clock,
+    control_client_of,
+    counting_ids,
+    in_parallel,
+    names,
+)
 from tests.stub.conftest import coverage, entries
 
 
@@ -101,6 +110,24 @@ def race_for_a_view() -> None:
         assert sum(counts.values()) == response.json["requests"]["last"]
 
 
+def race_for_the_number_of_an_id() -> None:
+    """The members that grease adds to a project depend on the number of its id."""
+
+    def greased() -> Flask:
+        options = Options(grease=("members",), grease_seed=1)
+        return create_app(clock=Clock(), new_id=counting_ids(), stub_options=options)
+
+    def create_all(app: Flask) -> None:
+        for name in "abcdef":
+            post_json(app, "/v1/projects", {"name": name})
+
+    app, serial = greased(), greased()
+    create_all(serial)
+    show = partial(control_client_of(app).get, "/v1/projects")
+    race([partial(create_all, app), *3 * [show]], "grease")
+    assert show().json == control_client_of(serial).get("/v1/projects").json
+
+
 def post_json(app: Flask, path: str, document: Any, token: str = "dev-token") -> Any:
     return control_client_of(app, token).post(path, json=document)
 
@@ -118,6 +145,7 @@ RACES = [
     ("worlds", race_to_the_end_of_time),
     ("worlds", race_into_a_new_world),
     ("coverage", race_for_a_view),
+    ("grease", race_for_the_number_of_an_id),
 ]
 
 
