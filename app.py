@@ -7,9 +7,9 @@ from pkgutil import get_data
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
-    from check_packages import require_packages
+    from startup import prepare
 
-    require_packages()
+    prepare()
 
 from flask import Blueprint, Flask, current_app, g, request
 from flask.typing import ResponseReturnValue

@@ -49,10 +49,9 @@ def run_program(start: tuple[Callable[..., Flask], list[str] | None], /, **value
     options = complete(SimpleNamespace(**values), words)
     check_combinations(options)
     warn_of_unknown_variables()
-    gc.disable()  # what is made here stays: 0.8 of the time to start with 100,000 projects
     app = make_app(create_app, options)
     gc.freeze()
-    gc.enable()
+    gc.enable()  # startup.py disabled it
     try:
         server.serve(app, options.host, options.port, server_options(app, options))
         if options.command:

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "terminal": set(),
     "command": set(),
     "options": {"click", "auth", "server", "store", "stub"},
-    "check_packages": set(),
+    "startup": set(),
     "routing": {"flask", "werkzeug"},
     "problems": {"flask", "werkzeug"},
     "speedups": {"flask", "werkzeug"},

@@ -28,6 +28,10 @@ if sys.version_info < (3, 10):
                      % sys.version_info[:2])
     sys.exit(2)
 
+from startup import prepare
+
+prepare()
+
 from app import create_app
 from cli import main
 
