@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from waitress.adjustments import Adjustments
 
@@ -27,8 +27,7 @@ OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """How to serve. The callbacks run in the thread of the request.
 
     Paths that begin with `control_prefix` have threads of their own and a larger body limit, so

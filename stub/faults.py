@@ -5,10 +5,9 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from fnmatch import translate
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.request import parse_http_list
 
 from flask import Response
@@ -23,8 +22,7 @@ MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """What happens to the next `times` requests that match (None: to all).
 
     `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `delay`
@@ -40,10 +38,7 @@ class Fault:
     retry_after: int | None
     delay: float | None
     cut: int | None
-    pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", re.compile(translate(self.path or "*")))
+    pattern: re.Pattern[str]  # of the path
 
     def matches(self, operation: str | None, method: str, path: str) -> bool:
         if self.operation not in (None, operation):
@@ -115,6 +110,7 @@ class Faults:
                 document.get("path"),
                 times,
                 delay=document.get("delay"),
+                pattern=re.compile(translate(document.get("path", "*"))),
                 **numbers,
             )
             self._remaining[fault] = math.inf if times is None else times

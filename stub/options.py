@@ -2,21 +2,21 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from .seed import Seed
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
     and the seed of grease, the seed of the ids, the time at which the clocks stand still, and the
     least and the most seconds by which each response is delayed, drawn from `delay_seed`. `sleep`
     waits for delayed responses.
     """
 
-    states: Mapping[str, Seed] = field(default_factory=dict)
+    states: Mapping[str, Seed] = MappingProxyType({})
     cors_origins: Collection[str] = ()
     grease: tuple[str, ...] = ()
     grease_seed: int = 0

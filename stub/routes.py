@@ -3,9 +3,8 @@
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
@@ -32,8 +31,7 @@ NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-pro
 routes = Blueprint("stub", __name__, url_prefix="/_stub")
 
 
-@dataclass(frozen=True)
-class Stub:
+class Stub(NamedTuple):
     """What the control routes work on: `app.extensions["stub"]`."""
 
     worlds: Worlds
