@@ -181,6 +181,7 @@ class ProjectList(tuple[Project, ...]):
         return text
 
     def _continue(self, previous: "ProjectList | tuple[()]") -> bytes:
+        """The wire form, which begins with that of `previous` if it can."""
         if not previous or self[: len(previous)] != previous:
             return LIST_START + joined(self) + LIST_END
         if len(self) == len(previous):

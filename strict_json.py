@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     | (?P<number>-?[0-9][0-9.eE+-]*) | (?P<constant>-?Infinity|NaN)""",
     re.DOTALL | re.VERBOSE,
 )
-_NO_BRACKET = re.compile(r'"[^"]*"|[^"\[\]{}]+')
+_NO_BRACKET = re.compile(r'"[^"]*"|[^"\[\]{}]+')  # strings, and all else between brackets
 
 
 def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
