@@ -53,7 +53,7 @@ class NoSessions(SessionInterface):
 
 
 class MatchingRule(Rule):
-    """A rule that builds no URL. Werkzeug compiles two functions for it: 5 % of a start."""
+    """A rule without the two functions that Werkzeug compiles to build URLs: 5 % of a start."""
 
     def _compile_builder(self, append_unknown: bool = True) -> Any:
         return MatchingRule.build_no_url  # a function, which Werkzeug binds to the rule

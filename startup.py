@@ -9,8 +9,8 @@ from pathlib import Path
 def prepare() -> None:
     """Disable garbage collection until the app is made, as what is made until then stays.
 
-    A start takes 0.94 of the time so, and one with 100,000 projects 0.8. Ends the program with
-    status 2 if a package is missing.
+    With garbage collection a start takes 6 % longer, and with a seed of 100,000 projects 25 %.
+    Ends the program with status 2 if a package is missing.
     """
     gc.disable()
     for name in ("flask", "waitress"):

@@ -199,7 +199,7 @@ class Greasing:
         return self._initial.key(text) if self._initial else text
 
     def _number(self, text: str) -> int | None:
-        """The number of an id that this world created."""
+        """The number of an id that this world created. First gives the latest ids their numbers."""
         with self._lock:
             first = self._count - len(self._latest) + 1
             for number, created in enumerate(self._latest, first):

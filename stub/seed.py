@@ -211,7 +211,7 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
 def project_texts(text: str, document: Any, most: int, at: int = 0) -> list[str]:
     """The texts of the projects of the seed document at a position of a text.
 
-    None if it has no array of projects, or more than `most`.
+    The list is empty if the document has no array of projects, or more than `most`.
     """
     projects = document.get("projects") if isinstance(document, dict) else None
     if not isinstance(projects, list) or len(projects) > most:
