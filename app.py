@@ -1,25 +1,23 @@
 """A stub of the Project and Deployment Service: the app and its three operations."""
 
+import os
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from pkgutil import get_data
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
-    from startup import prepare
+    from cli.startup import prepare
 
     prepare()
 
-from flask import Blueprint, Flask, current_app, g, request
+from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 
-import speedups
 import stub
-from auth import DEFAULT_TOKEN, BearerAuth, require_token
-from problems import Problem, handle_errors, respond
-from redaction import Redactor
-from routing import route_raw_path
+from auth import DEFAULT_TOKEN, BearerAuth, bearer_check
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -29,12 +27,18 @@ from store import (
     NewId,
     Store,
     StoreFull,
+    StoreUnavailable,
     random_id,
     utc_now,
 )
-from strict_json import JSON, read_json
-from stub.seed import EMPTY, Seed, StoreFactory
-from validation import check_project, require_valid
+from stub.seed import EMPTY, Seed
+from stub.stores import StoreFactory
+from web import speedups
+from web.problems import Problem, handle_errors
+from web.redaction import Redactor
+from web.routing import route_raw_path
+from web.strict_json import JSON, read_json
+from web.validation import check_project, require_valid
 
 v1 = Blueprint("v1", __name__, url_prefix="/v1")
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
@@ -67,16 +71,23 @@ def get_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 200, JSON
 
 
-@v1.errorhandler(NameTaken)
-def name_taken(_: NameTaken) -> ResponseReturnValue:
-    detail = "Another project has this name. Choose another: names are compared exactly."
-    return respond(Problem(409, "name_taken", detail))
-
-
-@v1.errorhandler(StoreFull)
-def store_full(_: StoreFull) -> ResponseReturnValue:
-    detail = "The store is full. Restart the service, or raise --max-projects."
-    return respond(Problem(507, "store_full", detail))
+STORE_PROBLEMS = {
+    NameTaken: Problem(
+        409,
+        "name_taken",
+        "Another project has this name. Choose another: names are compared exactly.",
+    ),
+    StoreFull: Problem(
+        507, "store_full", "The store is full. Reset the world, or raise --max-projects."
+    ),
+    StoreUnavailable: Problem(
+        503,
+        "store_unavailable",
+        "The external store cannot be used: the log on stderr says why. Repeat the request in a "
+        "second; if it was a POST, it may have created the project.",
+        headers={"Retry-After": "1"},
+    ),
+}
 
 
 def create_app(
@@ -99,28 +110,42 @@ def create_app(
     members. Without `stub_options` there are only `/v1` and the contract.
     """
     app = Flask(__name__, static_folder=None)
-    speedups.install(app)  # before the first rule
+    route_raw_path(app)
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
     stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
     contract = read_contract()
-
-    # Flask calls before_request functions in the order of their registration.
-    app.before_request(route_raw_path)
-    if stub_options:
-        stub.prepare(app, stub_options)
-        require_token(app, BearerAuth(tokens, worlds=True), {"/openapi.json", *stub.OPEN_PATHS})
-        stub.install(app, stub_options, stores, contract, redactor)
-    else:
-        require_token(app, BearerAuth(tokens), {"/openapi.json"})
-        use_one_store(app, stores.open())
-    if strict:
-        app.before_request(check_query)
-    handle_errors(app, redactor.text)
-
-    app.register_blueprint(v1)
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
+    app.register_blueprint(v1)
+
+    # What a request passes before its view, and after it, in this order.
+    before: list[Callable[[], Any]]
+    after: list[Callable[[Response], Response]]
+    if stub_options:
+        steps = stub.install(app, stub_options, stores, contract, redactor)
+        cors = stub.Cors(stub_options.cors_origins)
+        auth = BearerAuth(tokens, worlds=True)
+        before = [
+            steps.note_time,
+            cors.respond_to_preflight,
+            bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}),
+            steps.enter_world,
+            steps.decide_outcome,
+        ]
+        after = [steps.finish, cors.add_headers]
+    else:
+        check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
+        before = [check_token, enter_store(stores.open())]
+        after = []
+    if strict:
+        before.append(check_query)
+    for step in before:
+        app.before_request(step)
+    for last_step in reversed(after):  # Flask calls these in reverse
+        app.after_request(last_step)
+    handle_errors(app, STORE_PROBLEMS, redactor.text)
+    speedups.install(app)
     return app
 
 
@@ -131,10 +156,13 @@ def read_contract() -> bytes:
     return contract
 
 
-def use_one_store(app: Flask, store: Store) -> None:
-    @app.before_request
+def enter_store(store: Store) -> Callable[[], None]:
+    """The step that gives every request the same store, where there are no worlds."""
+
     def use_store() -> None:
         g.store = store
+
+    return use_store
 
 
 def check_query() -> None:
@@ -145,6 +173,6 @@ def check_query() -> None:
 
 
 if __name__ == "__main__":
-    from cli import main
+    from cli.main import main
 
-    sys.exit(main(create_app))
+    sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))

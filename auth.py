@@ -2,11 +2,11 @@
 
 import hmac
 import re
-from collections.abc import Collection, Container
+from collections.abc import Callable, Collection, Container
 
-from flask import Flask, g, request
+from flask import g, request
 
-from problems import Problem
+from web.problems import Problem
 
 DEFAULT_TOKEN = "dev-token"
 """Published, and therefore good for loopback only."""
@@ -40,7 +40,10 @@ class BearerAuth:
                 raise ValueError(TOKEN_RULE)
             prefix, _, world = token.rpartition(".")
             if worlds and prefix in tokens and WORLD.fullmatch(world):
-                raise ValueError("one token is another with the name of a world: change one")
+                raise ValueError(
+                    "one token would also be a world of another, as `a.b` is world `b` of token "
+                    "`a`: rename one"
+                )
         self._tokens = [token.encode() for token in tokens]
         self._worlds = worlds
 
@@ -102,14 +105,13 @@ def unauthorized(code: str, detail: str, challenge: str) -> Problem:
     return Problem(401, code, detail, headers={"WWW-Authenticate": challenge})
 
 
-def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> None:
-    """Reject every request without a token, but GET and HEAD of the open paths.
+def bearer_check(auth: BearerAuth, open_paths: Container[str]) -> Callable[[], None]:
+    """The step that rejects a request without a token, but GET and HEAD of the open paths.
 
-    `before_request` functions of the app run before the result of routing is looked at, so an
-    unknown path or a wrong method without a token is 401, too.
+    It runs before the result of routing is looked at, so an unknown path or a wrong method without
+    a token is 401, too.
     """
 
-    @app.before_request
     def check_token() -> None:
         environ = request.environ  # request.path has lost its leading slashes
         if environ["PATH_INFO"] in open_paths and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
@@ -120,3 +122,5 @@ def require_token(app: Flask, auth: BearerAuth, open_paths: Container[str]) -> N
         except Problem:
             g.intended_world_name = auth.intended_world(header)
             raise
+
+    return check_token

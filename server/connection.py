@@ -3,7 +3,6 @@
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -33,9 +32,9 @@ class Connection(HTTPChannel):
     _flush_exception: Callable[..., object]
     _flush_some_if_lockable: Callable[..., object]
     is_waiting = False  # whether a request waits for the client to read; under requests_lock
-    active_at: float  # monotonic
-    arriving_since: float | None = None  # monotonic time of the first byte of a request
-    linger_until: float | None = None  # monotonic
+    active_at: float  # by the server's clock, as the times below
+    arriving_since: float | None = None  # when the first byte of a request came
+    linger_until: float | None = None
 
     @property
     def last_activity(self) -> float:
@@ -44,12 +43,12 @@ class Connection(HTTPChannel):
     @last_activity.setter
     def last_activity(self, _: float) -> None:
         # waitress sets the wall clock, by which a suspended computer makes every client idle.
-        self.active_at = time.monotonic()
+        self.active_at = self.server.options.clock()
 
     def received(self, data: bytes) -> bool:
         server = self.server
         # A client alone gets its response from the worker at once. With several, the thread of the
-        # loop sends, for many in one turn: 0.8 of the processor time with 8 connections.
+        # loop sends, for many in one turn: with 8 it saves 20 % of the processor time of a request.
         self.adj = server.adj if server.latest is self else server.batching
         server.latest = self
         previous = self.request
@@ -57,7 +56,7 @@ class Connection(HTTPChannel):
         if self.request is None:
             self.arriving_since = None
         elif self.request is not previous:
-            self.arriving_since = time.monotonic()
+            self.arriving_since = server.options.clock()
         return accepted
 
     def readable(self) -> bool:
@@ -104,7 +103,7 @@ class Connection(HTTPChannel):
         except OSError:
             self.handle_close()
         else:
-            self.linger_until = time.monotonic() + LINGER
+            self.linger_until = self.server.options.clock() + LINGER
 
     def close_if_overdue(self, now: float) -> None:
         """Close a connection that has taken too long.

@@ -4,7 +4,6 @@ import math
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +70,7 @@ class Server(TcpWSGIServer):
         # poll: waitress' select() fails on a descriptor above 1023.
         self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
         self.is_woken = False
-        now = time.monotonic()
+        now = self.options.clock()
         if now < self.next_check:
             return
         self.next_check = now + TICK
@@ -100,7 +99,7 @@ class Server(TcpWSGIServer):
 
         waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
         """
-        end = time.monotonic() + self.options.grace
+        end = self.options.clock() + self.options.grace
         known = -1
         while self.accepting and known != len(self._map):
             known = len(self._map)
@@ -112,11 +111,11 @@ class Server(TcpWSGIServer):
         for connection in list(self.active_channels.values()):
             if not (connection.requests or connection.total_outbufs_len or connection.linger_until):
                 connection.handle_close()
-        while self.active_channels and time.monotonic() < end:
+        while self.active_channels and self.options.clock() < end:
             for connection in list(self.active_channels.values()):
                 if not connection.requests:
                     connection.close_when_flushed = True
-            self.turn(min(TICK, max(0.0, end - time.monotonic())))
+            self.turn(min(TICK, max(0.0, end - self.options.clock())))
         self.release(timeout=0 if self.active_channels else 1)
 
     def release(self, timeout: int) -> None:

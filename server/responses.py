@@ -1,6 +1,5 @@
 """Tasks: one request served, by the app or by an error of the server's own."""
 
-import time
 from typing import TYPE_CHECKING
 
 from waitress.channel import ClientDisconnected
@@ -25,7 +24,7 @@ class ResponseTask(Task):
     def service(self) -> None:
         # waitress logs the path, which may hold a token, and closes without a response or a log
         # line where the exception that escapes the app is an OSError.
-        self.started = time.monotonic()
+        self.started = self.channel.server.options.clock()
         try:
             self.start()
             self.execute()  # type: ignore[attr-defined]
@@ -42,7 +41,8 @@ class ResponseTask(Task):
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once. waitress sends the head alone: 0.90 without."""
         if self.complete and not self.wrote_header:
-            self.channel.active_at = time.monotonic()  # the app may have taken its time
+            # The app may have taken its time.
+            self.channel.active_at = self.channel.server.options.clock()
             head = self.build_response_header()
             self.wrote_header = True
             if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
@@ -71,7 +71,7 @@ class AppTask(ResponseTask, WSGITask):
             self.request.close_connection()
         if server.options.on_response:
             status = int(self.status.partition(" ")[0])
-            ms = (time.monotonic() - self.started) * 1000
+            ms = (server.options.clock() - self.started) * 1000
             server.options.on_response(self.request.command, self.request.raw_path, status, ms)
         return super().build_response_header()
 

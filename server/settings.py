@@ -1,6 +1,7 @@
 """The limits of the server, and the options that `serve()` takes."""
 
 import re
+import time
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
 from typing import NamedTuple
@@ -43,6 +44,7 @@ class Options(NamedTuple):
     on_response: Callable[[str, str, int, float], None] | None = None  # method, path, status, ms
     on_rejected: Callable[[int, str], None] | None = None  # status, code
     headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin
+    clock: Callable[[], float] = time.monotonic  # seconds
 
 
 class Settings(Adjustments):

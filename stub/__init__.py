@@ -8,20 +8,21 @@ from random import Random
 
 from flask import Flask
 
-from redaction import Redactor
-from store import Records
+from records import Records
+from web.redaction import Redactor
 
 from . import console
 from .console import POLL_PATH
 from .contract import Contract
-from .cors import allow_origins, check_origins, cors_headers
-from .grease import MAX_SEED, parse_axes
-from .hooks import Hooks, start
+from .cors import Cors, check_origins, cors_headers
+from .grease.axes import MAX_SEED, parse_axes
 from .options import DEFAULTS, Options
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
-from .seed import Seed, StoreFactory
+from .seed import Seed
+from .steps import Steps
+from .stores import StoreFactory
 from .verdict import KINDS, Verdict
 from .worlds import WorldFactory, Worlds
 
@@ -31,6 +32,7 @@ __all__ = [
     "MAX_SEED",
     "OPEN_PATHS",
     "POLL_PATH",
+    "Cors",
     "Options",
     "check_origins",
     "cors_headers",
@@ -39,7 +41,6 @@ __all__ = [
     "judge",
     "parse_axes",
     "parse_time",
-    "prepare",
 ]
 
 OPEN_PATHS = {
@@ -50,29 +51,18 @@ OPEN_PATHS = {
 }
 
 
-def prepare(app: Flask, options: Options) -> None:
-    """Register what comes before the bearer check."""
-    app.before_request(start)
-    if options.cors_origins:
-        allow_origins(app, options.cors_origins)
-
-
 def install(
     app: Flask, options: Options, stores: StoreFactory, contract: bytes, redactor: Redactor
-) -> None:
-    """Add worlds, control routes, faults, journal and coverage, behind the bearer check.
+) -> Steps:
+    """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
     """
     v1 = Contract(json.loads(contract))
     worlds = Worlds(WorldFactory(stores, v1, options, redactor), v1)
-    delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    hooks = Hooks(worlds, v1, redactor, options.sleep, delay)
-    app.before_request(hooks.before)
-    app.after_request(hooks.after)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return stores.records(seed, now, open_world().greasing.new_id)
+        return stores.records(seed, now, open_world().ids.new)
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)
@@ -82,6 +72,8 @@ def install(
     app.register_blueprint(routes)
     app.register_blueprint(console.console)
     app.register_error_handler(404, not_found)
+    delay = partial(Random(options.delay_seed).uniform, *options.delay)
+    return Steps(worlds, v1, redactor, options.sleep, delay)
 
 
 def count_rejection(app: Flask, status: int, code: str) -> None:

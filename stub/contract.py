@@ -9,7 +9,7 @@ from typing import Any
 
 from flask import Request, g
 
-from strict_json import MAX_BYTES
+from web.strict_json import MAX_BYTES
 
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Flask, Response, g, request
+from flask import Response, g, request
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 MAX_AGE = 7200  # seconds; Chrome's own limit
@@ -37,16 +37,16 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     return headers
 
 
-def allow_origins(app: Flask, origins: Collection[str]) -> None:
-    """Let pages of these origins call the app; `*` is any.
+class Cors:
+    """Lets pages of these origins call the app; `*` is any. Without origins it does nothing."""
 
-    A browser sends no token with a preflight: register this before the bearer check.
-    """
-    check_origins(origins)
+    def __init__(self, origins: Collection[str]) -> None:
+        check_origins(origins)
+        self._origins = origins
 
-    @app.before_request
-    def respond_to_preflight() -> Response | None:
-        headers = cors_headers(origins, request.headers.get("Origin"))
+    def respond_to_preflight(self) -> Response | None:
+        """A browser sends no token with a preflight: this is a step before the bearer check."""
+        headers = cors_headers(self._origins, request.headers.get("Origin"))
         is_preflight = "Access-Control-Request-Method" in request.headers
         is_allowed = "Access-Control-Allow-Origin" in headers
         if request.method != "OPTIONS" or not is_preflight or not is_allowed:
@@ -61,7 +61,6 @@ def allow_origins(app: Flask, origins: Collection[str]) -> None:
         del response.headers["Content-Type"]
         return response
 
-    @app.after_request
-    def add_cors_headers(response: Response) -> Response:
-        response.headers.update(cors_headers(origins, request.headers.get("Origin")))
+    def add_headers(self, response: Response) -> Response:
+        response.headers.update(cors_headers(self._origins, request.headers.get("Origin")))
         return response

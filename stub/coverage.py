@@ -5,7 +5,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from .contract import Contract
-from .grease import AXES
+from .grease.axes import AXES
 from .journal import Entry
 
 MAX_KINDS = 1000
@@ -37,7 +37,7 @@ class Tally:
         ]
 
 
-class Outcome(NamedTuple):
+class Count(NamedTuple):
     """What is counted of a request: its operation, the status of the response without grease, that
     of the deployment in it, and whether the response was requested with `Prefer` or a fault.
     """
@@ -55,13 +55,13 @@ class Coverage:
         self._lock = Lock()
         self._contract = contract
         self._world = world
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes: Counter[Count] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
         self._successor: Coverage | None = None
 
-    def count(self, number: int, entry: Entry, outcome: Outcome, world: str | None = None) -> None:
+    def count(self, number: int, entry: Entry, outcome: Count, world: str | None = None) -> None:
         """Count a request, which has this number in the journal of its world."""
         world = self._world if world is None else world
         with self._lock:
@@ -76,7 +76,7 @@ class Coverage:
                 return
         self._successor.count(number, entry, outcome, world)
 
-    def _count(self, outcome: Outcome, count: int) -> None:
+    def _count(self, outcome: Count, count: int) -> None:
         is_full = len(self._outcomes) >= MAX_KINDS and outcome not in self._outcomes
         if is_full and outcome.shown not in (None, *self._contract.statuses):
             outcome = outcome._replace(shown=OTHERS)

@@ -8,12 +8,9 @@ from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
 from threading import Lock
 from typing import Any, NamedTuple
-from urllib.request import parse_http_list
 
-from flask import Response
-
-from problems import FieldError
-from validation import is_integer, is_number, is_string, unknown_members
+from web.problems import FieldError
+from web.validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 PATTERN = re.compile(r".{1,256}", re.DOTALL)
@@ -45,24 +42,6 @@ class Fault(NamedTuple):
             return False
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
         return is_method and self.pattern.match(path[:MAX_PATH]) is not None
-
-    def apply(
-        self,
-        response: Response,
-        sleep: Callable[[float], None],
-        close: Callable[[], None] | None,
-    ) -> None:
-        """Delay a response, or cut it short; `close` ends the connection after it."""
-        body = response.get_data()
-        if self.retry_after is not None:
-            response.headers["Retry-After"] = str(self.retry_after)
-        if self.delay:
-            sleep(self.delay)
-        if self.cut is not None:
-            response.headers["Content-Length"] = str(len(body))
-            response.response = [body[: self.cut]]
-            if close:
-                close()
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -184,13 +163,3 @@ def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterat
             continue
         if not is_integer(document[name], least, most):
             yield FieldError(f"/{name}", f"must be an integer from {least} to {most}")
-
-
-def preferred_status(prefer: str) -> int | None:
-    """The status that `Prefer: code=…` names (RFC 7240 §2): the first `code` counts."""
-    for preference in parse_http_list(prefer):
-        name, _, value = preference.partition(";")[0].partition("=")
-        if name.strip().lower() == "code":
-            status = re.fullmatch(r"""("?)([45][0-9][0-9])\1""", value.strip())
-            return int(status[2]) if status else None
-    return None

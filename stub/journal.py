@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
@@ -11,9 +11,14 @@ from typing import Any, NamedTuple
 
 from flask import Request
 from werkzeug.exceptions import ClientDisconnected
+from werkzeug.wsgi import get_path_info
 
-from redaction import Redactor
-from store import timestamp
+from records import timestamp
+from web.redaction import Redactor
+
+from .clock import WorldClock
+from .contract import Operation, find_unpromised, find_violations
+from .outcome import Outcome
 
 MAX_ENTRIES = 1000
 MAX_TARGET = 2048  # bytes of the method, of the path, and of the query
@@ -145,6 +150,66 @@ def mask(text: str, size: int, redactor: Redactor) -> str:
     """
     seen = redactor.text(text[: size + MARGIN])
     return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
+
+
+def describe(
+    request: Request,
+    context: Mapping[str, Any],
+    outcome: Outcome,
+    clock: WorldClock,
+    ms: float,
+    redactor: Redactor,
+) -> Entry:
+    """The entry of a request, whose `flask.g` is `context`, but for what its response tells."""
+    environ = request.environ
+    operation, fault = outcome.operation, outcome.fault
+    body = body_text(request)
+    # A request that the bearer check accepted has a world.
+    unpromised, violations = findings(request, operation, body, "world_name" in context, redactor)
+    return Entry(
+        time=clock(),
+        method=environ["REQUEST_METHOD"],
+        path=get_path_info(environ),  # request.path has lost its leading slashes
+        query=environ["QUERY_STRING"],
+        headers=header_fields(environ),
+        body=body and mask(body, MAX_BODY, redactor),
+        status=0,
+        code=context.get("problem_code"),
+        operation=operation.id if operation else None,
+        fault=fault.id if fault else None,
+        ms=0 if clock.is_frozen else ms,
+        unpromised=unpromised,
+        violations=violations,
+        grease=(),
+    )
+
+
+def findings(
+    request: Request,
+    operation: Operation | None,
+    body: str,
+    is_accepted: bool,
+    redactor: Redactor,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a request depends on without a promise, and what it violates.
+
+    `is_accepted` is whether the bearer check accepted the request.
+    """
+
+    def mask_name(name: str) -> str:
+        return cut(redactor.text(name), MAX_SENTENCE)
+
+    environ = request.environ
+    unpromised: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    if operation and is_accepted and (body or environ["QUERY_STRING"]):
+        unpromised = sentences(find_unpromised(operation, request, body, mask_name))
+    if operation is None or not is_accepted:
+        header = None if is_accepted else request.headers.get("Authorization", "")
+        method, path = environ["REQUEST_METHOD"], get_path_info(environ)
+        target = f"{mask_name(method)} {mask_name(path)}"
+        violations = sentences(find_violations(operation, header, target))
+    return unpromised, violations
 
 
 def header_fields(environ: dict[str, str]) -> dict[str, str]:

@@ -6,26 +6,19 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
-from problems import FieldError, InvalidBody, Problem
-from store import (
-    Deployment,
-    NameTaken,
-    Project,
-    Records,
-    Stage,
-    Store,
-    StoreFull,
-    UnknownProject,
-)
-from validation import check_project, require_valid, under
+from records import Deployment, Project, Records, Stage
+from store import NameTaken, UnknownProject
+from web.problems import FieldError, InvalidBody, Problem
+from web.validation import check_project, require_valid, under
 
 from .rules import ID_RULE, STATUS_RULE, is_id, is_status
 from .seed import Seed
+from .worlds import WorldStore
 
 NO_SUCH_PROJECT = FieldError("/project_id", "must be the id of a project that exists")
 
 Values = dict[str, str]
-OpenStore = Callable[[], Store]
+OpenStore = Callable[[], WorldStore]
 """Opens the store of the request's world, which an invalid request does not do."""
 
 MakeRecords = Callable[[Seed, datetime], Records]
@@ -47,24 +40,17 @@ class States:
         }
 
     def set_up(self, state: str, params: dict[str, Any], open_store: OpenStore) -> Values:
-        """Set the state up, and return the values that it made, for the verifier to inject.
-
-        A full store is 422: the verifier would repeat a 5xx for two minutes.
-        """
-        try:
-            if state in self._own:
-                return self.add(self._own[state], open_store())
-            if state in self._built_in:
-                return self._built_in[state](params, open_store)
-        except StoreFull:
-            error = FieldError("/params", "needs more records than the store has room for")
-            raise InvalidBody([error]) from None
+        """Set the state up, and return the values that it made, for the verifier to inject."""
+        if state in self._own:
+            return self.add(self._own[state], open_store())
+        if state in self._built_in:
+            return self._built_in[state](params, open_store)
         known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
         raise Problem(
             404, "not_found", f"No provider state has this name. These are known: {known}."
         )
 
-    def add(self, seed: Seed, store: Store) -> Values:
+    def add(self, seed: Seed, store: WorldStore) -> Values:
         """Add the records of a seed that are not in the store, and leave those that are."""
         existing = {each.name: each.id for each in store.list_projects()}
         taken = {*existing.values()}
@@ -110,7 +96,7 @@ def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
     raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
 
 
-def unused_name(store: Store) -> str:
+def unused_name(store: WorldStore) -> str:
     projects = store.list_projects()
     names = {project.name for project in projects}
     numbers = count(len(projects) + 1)
@@ -120,7 +106,7 @@ def unused_name(store: Store) -> str:
 def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
     """Perhaps `id`, `status` and `project_id`; it replaces one of that id."""
     given = {name: value for name, value in params.items() if value is not None}
-    require_valid(under(("params",), check_deployment_params(given, open_store)))
+    require_valid(under(("params",), check_deployment_params(given)))
     store = open_store()
     timeline = (Stage(given.get("status", "succeeded")),)
     try:
@@ -130,19 +116,17 @@ def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
     return deployment_values(deployment, store)
 
 
-def check_deployment_params(params: dict[str, Any], open_store: OpenStore) -> Iterator[FieldError]:
+def check_deployment_params(params: dict[str, Any]) -> Iterator[FieldError]:
     if "id" in params and not is_id(params["id"]):
         yield FieldError("/id", ID_RULE)
     if "status" in params and not is_status(params["status"]):
         yield FieldError("/status", STATUS_RULE)
-    yield from check_project_id(params.get("project_id"), open_store)
+    yield from check_project_id(params)
 
 
-def check_project_id(project_id: Any, open_store: OpenStore) -> Iterator[FieldError]:
-    """An error if the id is given and no project has it."""
-    if project_id is None:
-        return
-    if all(project.id != project_id for project in open_store().list_projects()):
+def check_project_id(document: dict[str, Any]) -> Iterator[FieldError]:
+    """An error if the member is no id at all; whether the project exists, the store knows."""
+    if not isinstance(document.get("project_id", ""), str | None):
         yield NO_SUCH_PROJECT
 
 
@@ -155,7 +139,7 @@ def project_values(project: Project) -> Values:
     }
 
 
-def deployment_values(deployment: Deployment, store: Store) -> Values:
+def deployment_values(deployment: Deployment, store: WorldStore) -> Values:
     values = {
         "id": deployment.id,
         "deployment_id": deployment.id,

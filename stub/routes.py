@@ -10,23 +10,25 @@ from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
 
-from problems import FieldError, InvalidBody, Problem, respond
-from redaction import Redactor
-from store import Store, StoreFull, UnknownProject, timestamp
-from strict_json import JSON, read_json
-from validation import is_number, require_valid, unknown_members
+from records import timestamp
+from store import StoreFull, UnknownProject
+from web.problems import FieldError, InvalidBody, Problem, respond
+from web.redaction import Redactor
+from web.strict_json import JSON, read_json
+from web.validation import is_number, require_valid, unknown_members
 
+from .clock import MAX_ADVANCE
+from .export import write_seed
 from .faults import MAX_FAULTS, check_fault
-from .grease import check_grease, in_order
+from .grease.axes import check_grease, in_order
 from .pact import NO_SUCH_PROJECT, States, check_project_id
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
-from .seed import SEED_DEPTH, SeedError, make_seed, write_seed
+from .seed import SEED_DEPTH, SeedError, make_seed
 from .verdict import Verdict
-from .worlds import MAX_ADVANCE, TooManyWorlds, World, Worlds
+from .worlds import TooManyWorlds, World, Worlds, WorldStore
 
 CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
-NO_ROOM = "The store is full of deployments. Reset the world, or raise --max-projects."
 
 routes = Blueprint("stub", __name__, url_prefix="/_stub")
 
@@ -63,7 +65,7 @@ def open_world() -> World:
     return world
 
 
-def open_store() -> Store:
+def open_store() -> WorldStore:
     return open_world().store
 
 
@@ -92,7 +94,7 @@ def health() -> ResponseReturnValue:
 
 @routes.get("/ready")
 def readiness() -> ResponseReturnValue:
-    current_stub().worlds.open("").clock.rewrite()
+    current_stub().worlds.open("").clock.ping()
     return json_response({"status": "ok"})
 
 
@@ -133,8 +135,6 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
         deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     except UnknownProject:
         raise InvalidBody([NO_SUCH_PROJECT]) from None
-    except StoreFull:
-        raise Problem(507, "store_full", NO_ROOM) from None
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
 
@@ -143,7 +143,7 @@ def check_put(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldErr
     if not is_id(deployment_id):
         yield FieldError("", f"cannot be created at this path: the id {ID_RULE}")
     yield from unknown_members(document, ("project_id", "status", "timeline"))
-    yield from check_project_id(document.get("project_id"), open_store)
+    yield from check_project_id(document)
     yield from check_timeline(document)
 
 
@@ -158,12 +158,10 @@ def show_clock() -> ResponseReturnValue:
 def turn_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_clock(document))
-    if not open_world().clock.turn(document.get("advance", 0), freeze=document.get("frozen")):
-        raise InvalidBody([NO_ROOM_AHEAD])
+    if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
+        days = MAX_ADVANCE.days
+        raise InvalidBody([FieldError("/advance", f"must add up to at most {days} days")])
     return show_clock()
-
-
-NO_ROOM_AHEAD = FieldError("/advance", f"must add up to at most {MAX_ADVANCE.days} days")
 
 
 def check_clock(document: dict[str, Any]) -> Iterator[FieldError]:
@@ -176,8 +174,6 @@ def check_clock(document: dict[str, Any]) -> Iterator[FieldError]:
     if not is_number(seconds, 0, MAX_ADVANCE.total_seconds()):
         days = MAX_ADVANCE.days
         yield FieldError("/advance", f"must be a number of seconds from 0 to those of {days} days")
-    elif not open_world().clock.has_room(seconds):
-        yield NO_ROOM_AHEAD
 
 
 # Faults and grease
@@ -194,7 +190,7 @@ def add_fault() -> ResponseReturnValue:
     require_valid(check_fault(document, current_stub().operations))
     fault = open_world().faults.add(document)
     if fault is None:
-        raise InvalidBody([FieldError("", f"is one more than {MAX_FAULTS}: remove some")])
+        raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
     return json_response(fault, 201)
 
 
@@ -212,7 +208,7 @@ def remove_fault(fault_id: str) -> Response:
 
 @routes.get("/grease")
 def show_grease() -> ResponseReturnValue:
-    return json_response(open_world().greasing.current.document())
+    return json_response(open_world().grease.current.document())
 
 
 @routes.put("/grease")
@@ -220,7 +216,7 @@ def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_grease(document))
     seed = int(document["seed"]) if "seed" in document else None
-    grease = open_world().greasing.switch(in_order(document["axes"]), seed)
+    grease = open_world().grease.change(in_order(document["axes"]), seed)
     return json_response(grease.document())
 
 
@@ -263,8 +259,12 @@ def change_state() -> ResponseReturnValue:
         return json_response({})
     try:
         return json_response(current_stub().states.set_up(state, params, open_store))
-    except TooManyWorlds as error:  # the verifier would repeat a 5xx for two minutes
+    # 422, as the verifier would repeat a 5xx for two minutes.
+    except TooManyWorlds as error:
         raise InvalidBody([FieldError("", str(error.description))]) from None
+    except StoreFull:
+        reason = "needs more records than the store has room for"
+        raise InvalidBody([FieldError("/params", reason)]) from None
 
 
 def read_change() -> tuple[str, dict[str, Any], str]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from problems import NOT_AN_OBJECT, FieldError
-from store import Stage, Timeline
-from validation import check_project, is_number, is_string, pointer, under, unknown_members
+from records import Stage, Timeline
+from web.problems import NOT_AN_OBJECT, FieldError
+from web.validation import check_project, is_number, is_string, pointer, under, unknown_members
 
 FOREVER = 10**12  # seconds; a number of 400 digits, which JSON may have, is no float
 

@@ -1,35 +1,17 @@
-"""The seed document: one JSON form of a state, for the sample, `--seed`, and whoever resets."""
+"""The seed document: one JSON form of a state, for the sample, `--seed`, and a reset."""
 
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from importlib.resources import files
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from problems import FieldError
-from store import (
-    MAX_PROJECTS,
-    START,
-    Clock,
-    Deployment,
-    NewId,
-    Project,
-    Records,
-    Store,
-    Timeline,
-    TurnClock,
-    milliseconds,
-    quoted,
-    timeline_of,
-    timestamp,
-    unturned,
-    unused_id,
-)
-from strict_json import (
+from records import Deployment, Project, Records, Timeline, milliseconds
+from store import MAX_PROJECTS, NewId, unused_id
+from web.problems import FieldError
+from web.strict_json import (
     MAX_BYTES,
     MAX_DEPTH,
     find_members,
@@ -38,7 +20,7 @@ from strict_json import (
     place,
     without_members,
 )
-from validation import MAX_ERRORS, pointer, under
+from web.validation import MAX_ERRORS, pointer, under
 
 from .rules import check_seed, parse_time, read_timeline
 
@@ -102,7 +84,7 @@ class Seed(NamedTuple):
         """
         now = milliseconds(now)
         deployments = {
-            each.id: Deployment(each.id, each.project_id, each.created_at or START, each.timeline)
+            each.id: Deployment(each.id, each.project_id, each.created_at, each.timeline)
             for each in self.deployments
         }
         latest = {each.project_id: each.id for each in self.deployments}
@@ -114,51 +96,13 @@ class Seed(NamedTuple):
             deployment_id = latest.get(project_id)
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", deployments)
-                deployments[deployment_id] = Deployment(deployment_id, project_id, START, timeline)
+                deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
             created_at = each.created_at or now
             projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
         return Records(tuple(projects), tuple(deployments.values()))
 
 
 EMPTY = Seed()
-
-
-@dataclass(frozen=True)
-class StoreFactory:
-    """Makes the stores of worlds, which start with the records of a seed and share them."""
-
-    new_store: Callable[..., Store]  # called as in `open`
-    clock: Clock
-    new_id: NewId
-    pace: float
-    max_projects: int
-    seed: Seed
-
-    def open(
-        self,
-        world: str = "",
-        clock: Clock | None = None,
-        new_id: NewId | None = None,
-        turn: TurnClock = unturned,
-    ) -> Store:
-        """The store of a world; what is not given is the factory's own."""
-        return self.new_store(
-            clock or self.clock,
-            new_id or self.new_id,
-            pace=self.pace,
-            max_projects=self.max_projects,
-            records=self.initial_records,
-            turn=turn,
-            world=world,
-        )
-
-    @cached_property
-    def initial_records(self) -> Records:
-        return self.records(self.seed, self.clock(), self.new_id)
-
-    def records(self, seed: Seed, now: datetime, new_id: NewId) -> Records:
-        """The records of a seed, in which created deployments have the factory's pace."""
-        return seed.records(now, new_id, timeline_of(self.pace))
 
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
@@ -266,48 +210,6 @@ def read_file(path: Readable, make: Callable[[str], Made]) -> Made:
     except SeedError as error:
         reasons = str(error).split("\n")
     raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
-
-
-def write_seed(records: Records, now: datetime) -> Iterator[bytes]:
-    """The seed document of a state, in pieces.
-
-    A deployment that is still to change has what is left of its timeline, so that a world which
-    starts with the document continues it. The latest deployment of each project comes last.
-    """
-    latest = {project.latest_deployment_id for project in records.projects}
-    deployments = sorted(records.deployments, key=lambda each: each.id in latest)
-    yield b'{"projects": ['
-    yield from in_pieces(map(write_project, records.projects))
-    yield b'],\n"deployments": ['
-    yield from in_pieces(write_deployment(each, now) for each in deployments)
-    yield b"]}\n"
-
-
-def write_project(project: Project) -> bytes:
-    member = f'"latest_deployment_id": {quoted(project.latest_deployment_id)}, '.encode()
-    return project.representation[:-1].replace(member, b"", 1)
-
-
-def write_deployment(deployment: Deployment, now: datetime) -> bytes:
-    stages = deployment.rest_of_timeline(now)
-    document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
-    if len(stages) == 1:
-        document["created_at"] = timestamp(deployment.created_at)
-        document["status"] = stages[0].status
-    else:
-        document["timeline"] = [
-            {"status": stage.status} | ({} if stage.seconds is None else {"seconds": stage.seconds})
-            for stage in stages
-        ]
-    return quoted(document).encode()
-
-
-def in_pieces(items: Iterator[bytes], size: int = 500) -> Iterator[bytes]:
-    """The items with commas between them, `size` of them in a piece."""
-    separator = b"\n"
-    while piece := list(islice(items, size)):
-        yield separator + b",\n".join(piece)
-        separator = b",\n"
 
 
 def _without_given(text: str, project: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from redaction import Redactor
+from web.redaction import Redactor
 
 from .coverage import Coverage
 from .faults import Fault

@@ -1,31 +1,30 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
-import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from functools import lru_cache, partial
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 from uuid import uuid4
 
-from problems import Problem
-from redaction import Redactor
-from store import Clock, Store
+from records import Deployment, Records, Timeline
+from store import Store
+from web.problems import Problem
+from web.redaction import Redactor
 
+from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Coverage, Outcome
+from .coverage import Count, Coverage
 from .faults import Fault, Faults
-from .grease import Greasing
+from .grease.axes import Switch
+from .ids import Ids
 from .journal import Entry, Journal
 from .options import Options
-from .seed import Seed, StoreFactory
+from .seed import Seed
+from .stores import StoreFactory
 
 MAX_WORLDS = 1000
-MAX_ADVANCE = timedelta(days=3653)
-MICROSECOND = timedelta(microseconds=1)
 
 
 class TooManyWorlds(Problem):
@@ -36,91 +35,41 @@ class TooManyWorlds(Problem):
         super().__init__(507, "too_many_worlds", detail)
 
 
-class Turned(NamedTuple):
-    """How a clock was turned: ahead of the real time, or frozen; `advanced` is the total."""
+class WorldStore(Store, Protocol):
+    """What the stub needs of a store besides: its records as a whole, and to write deployments."""
 
-    frozen_at: datetime | None = None
-    ahead: timedelta = timedelta()
-    advanced: timedelta = timedelta()
+    def records(self) -> Records:
+        """All records; each deployment has a time of its own."""
 
-    def time(self, real: datetime) -> datetime:
-        return real + self.ahead if self.frozen_at is None else self.frozen_at
+    def reset(self, records: Records | None = None) -> None:
+        """Replace all records by these, or by those of the start.
 
-    def has_room(self, seconds: float) -> bool:
-        return seconds <= (MAX_ADVANCE - self.advanced).total_seconds()
+        A store that processes share resets the setting of the clock in the same step.
+        """
 
-    def turned(self, real: datetime, seconds: float, *, freeze: bool | None) -> "Turned":
-        step = timedelta(seconds=seconds)
-        now = self.time(real) + step
-        is_frozen = self.frozen_at is not None if freeze is None else freeze
-        return Turned(now if is_frozen else None, now - real, self.advanced + step)
+    def add(self, records: Records) -> None:
+        """Add the records whose id and name are not in use, all or none.
 
-    def setting(self) -> str:
-        """The text that a store keeps."""
-        frozen_at = self.frozen_at and self.frozen_at.isoformat()
-        return json.dumps([frozen_at, self.ahead // MICROSECOND, self.advanced // MICROSECOND])
+        Raises `StoreFull`.
+        """
 
+    def remove_projects(self) -> None:
+        """Remove all projects, and the deployments that belong to one."""
 
-@lru_cache(MAX_WORLDS)
-def read_setting(setting: str) -> Turned:
-    frozen_at, ahead, advanced = json.loads(setting)
-    frozen_at = frozen_at and datetime.fromisoformat(frozen_at)
-    return Turned(frozen_at, ahead * MICROSECOND, advanced * MICROSECOND)
+    def put_deployment(
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        """Make or replace a deployment, whose age starts now; a replaced one keeps its project.
 
+        Without an id it is a new one.
 
-def turn_time(start: Turned, real: datetime, setting: str) -> datetime:
-    """The time of a clock with this setting; an empty one is that of the start."""
-    return (read_setting(setting) if setting else start).time(real)
+        With a `project_id` it becomes the latest of that project; if it was the latest of another,
+        that one gets a new deployment.
 
-
-class WorldClock:
-    """The clock of a world. How it was turned is in its store; at first it is as at the `start`."""
-
-    def __init__(self, store: Store, real: Clock, start: Turned) -> None:
-        self._store = store
-        self._real = real
-        self._start = start
-
-    def __call__(self) -> datetime:
-        return self._store.now()
-
-    @property
-    def is_frozen(self) -> bool:
-        return self._turned().frozen_at is not None
-
-    @property
-    def advanced(self) -> float:
-        """The seconds by which it was advanced."""
-        return self._turned().advanced.total_seconds()
-
-    def refresh(self) -> None:
-        """Learn how another process turned it, as every call of the store does."""
-        self._store.get_deployment("")
-
-    def has_room(self, seconds: float) -> bool:
-        """Whether it can be advanced by so much without passing `MAX_ADVANCE` in total."""
-        self.refresh()
-        return self._turned().has_room(seconds)
-
-    def turn(self, seconds: float, *, freeze: bool | None) -> bool:
-        """Advance it, if `has_room()`, and freeze it or let it run; None changes neither."""
-        while True:
-            setting = self._store.clock_setting()
-            turned = self._turned()
-            if not turned.has_room(seconds):
-                return False
-            turned = turned.turned(self._real(), seconds, freeze=freeze)
-            if self._store.set_clock(setting, turned.setting()):
-                return True
-
-    def rewrite(self) -> None:
-        """Write how it was turned: raises `StoreUnavailable` where the store cannot be used."""
-        while not self._store.set_clock(setting := self._store.clock_setting(), setting):
-            pass
-
-    def _turned(self) -> Turned:
-        setting = self._store.clock_setting()
-        return read_setting(setting) if setting else self._start
+        Returns the deployment, and whether it is new. Raises `UnknownProject`, or `StoreFull`:
+        besides one deployment for each project there may be as many as there may be projects. The
+        deployments that `reset` and `add` bring are bounded by their document.
+        """
 
 
 @dataclass(frozen=True)
@@ -132,18 +81,19 @@ class World:
 
     name: str
     clock: WorldClock
-    store: Store
+    store: WorldStore
     coverage: Coverage
-    greasing: Greasing
+    grease: Switch
+    ids: Ids
     journal: Journal
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
     _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
 
-    def record(self, entry: Entry, outcome: Outcome) -> None:
+    def record(self, entry: Entry, count: Count) -> None:
         """Add a request to the journal and to the coverage in one step."""
         with self._lock:
-            self.coverage.count(self.journal.append(entry), entry, outcome)
+            self.coverage.count(self.journal.append(entry), entry, count)
 
     def recorded(
         self, after: int, limit: int
@@ -161,42 +111,44 @@ class WorldFactory:
     ) -> None:
         self._redactor = redactor
         self._new_id = stores.new_id
+        # Stores that processes share come with what keeps the settings of their clocks.
+        self._new_setting = getattr(stores.new_store, "setting", MemorySetting)
         self._contract = contract
         self._options = options
-        self._initial = self._greasing("")
-        self._start = Turned(options.freeze)
+        self._initial = self._ids("", self._switch())
+        self._start = ClockSetting(options.freeze)
         self._real = stores.clock
         # The seed gets the ids that it lacks from the same source as a world.
         self._stores = replace(
-            stores,
-            clock=lambda: self._start.time(self._real()),
-            new_id=self._initial.new_id,
+            stores, clock=lambda: self._start.time(self._real()), new_id=self._initial.new
         )
         self._stores.initial_records  # noqa: B018 numbers these ids before any world's
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
-        greasing = self._greasing(name, self._initial if seed is None else None)
-        new_id = greasing.new_id
-        turn = partial(turn_time, self._start)
-        store = self._stores.open(name, self._real, new_id, turn=turn)
+        grease = self._switch()
+        ids = self._ids(name, grease, self._initial if seed is None else None)
+        clock = WorldClock(self._new_setting(name), self._real, self._start)
+        store: WorldStore = self._stores.open(name, clock, ids.new)
         if seed is not None:
-            store.reset(self._stores.records(seed, self._stores.clock(), new_id))
-        clock = WorldClock(store, self._real, self._start)
+            store.reset(self._stores.records(seed, self._stores.clock(), ids.new))
         coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
-        return World(name, clock, store, coverage, greasing, journal)
+        return World(name, clock, store, coverage, grease, ids, journal)
 
-    def _greasing(self, world: str, initial: Greasing | None = None) -> Greasing:
-        """The grease of a world. Its ids are random, or functions of --ids-seed and the number."""
-        options = self._options
+    def _switch(self) -> Switch:
+        return Switch(self._options.grease, self._options.grease_seed)
+
+    def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
+        """The ids of a world: random, or functions of --ids-seed and the number."""
+        seed = self._options.ids_seed
 
         def plain_id(prefix: str, number: int) -> str:
-            if options.ids_seed is None:
+            if seed is None:
                 return self._new_id(prefix)
-            key = f"{options.ids_seed} {world} {number}"
+            key = f"{seed} {world} {number}"
             return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
 
-        return Greasing(options.grease, options.grease_seed, plain_id, initial)
+        return Ids(plain_id, grease, initial)
 
 
 class Worlds:

@@ -3,38 +3,32 @@
 import itertools
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-import hypothesis
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from hypothesis import Phase
 from werkzeug.test import TestResponse
 
 from app import create_app
-from redis_store import connect
-from store import Store
 from stub.seed import SAMPLE, Seed, parse_seed, read_seed
+from stub.worlds import WorldStore
 from tests.contract import assert_in_contract
-from tests.redis_server import PROGRAM, RedisServer
+from tests.live import serving
 
-# .ci/run takes the same examples each time, other runs new ones. A busy machine is no failure. To
-# explain a failure, Hypothesis would trace each line.
-hypothesis.settings.register_profile(
-    "suite",
-    derandomize="NO_SKIP" in os.environ,
-    deadline=None,
-    phases=set(Phase) - {Phase.explain},
-)
-hypothesis.settings.load_profile("suite")
+if TYPE_CHECKING:
+    from tests.redis_server import RedisServer
 
 ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"
@@ -44,14 +38,31 @@ SAMPLE_SEED = read_seed(SAMPLE)
 SAMPLE_NAMES = ["website", "billing", "search"]
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With NO_SKIP, which .ci/run sets, a skipped test fails the run."""
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and os.environ.get("NO_SKIP"):
-        for report in reporter.stats.get("skipped", []):
-            reporter.write_line(f"\nNO_SKIP is set: {report.longrepr[-1]}")
-            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the programs that tests start the default signals.
+
+    Under nohup, or in the background of a shell, signals are ignored, which a child inherits. A
+    handler it does not inherit.
+    """
+    for each in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(each) is signal.SIG_IGN:
+            signal.signal(each, lambda number, frame: None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped, and what to install."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[-1].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count} skipped: {reason}")
+
+
+def needs(*tools: str) -> None:
+    """Skip a test whose tools are not installed."""
+    path = f"{os.environ['PATH']}:/usr/sbin"  # where Debian has nginx
+    for tool in tools:
+        if shutil.which(tool, path=path) is None:
+            pytest.skip(f"{tool} is not installed: `.ci/run --tools` installs it")
 
 
 def seed_of(document: Any) -> Seed:
@@ -121,39 +132,47 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(scope="module", params=["with speedups", "without speedups"])
-def both_speeds(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Runs a module's tests twice: `speedups` changes nothing else."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "without speedups":
-            patch.setattr("speedups.install", lambda app: None)
-        yield
-
-
 @pytest.fixture(scope="session")
-def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    if PROGRAM is None:
-        pytest.skip("redis-server is not installed")
+def shared_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RedisServer"]:
+    needs("redis-server")
+    from tests.redis_server import RedisServer
+
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server
     server.close()
 
 
 @pytest.fixture
-def redis_stores(shared_redis: RedisServer) -> Callable[..., Store]:
+def redis_stores(shared_redis: "RedisServer") -> Callable[..., WorldStore]:
     """Makes stores on an empty Redis server."""
+    from redis_store import connect
+
     shared_redis.client.flushall()
     return connect(shared_redis.url, threads=16)
 
 
-@pytest.fixture(params=["in memory", "on Redis"])
-def both_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs a test twice: the service behaves the same with any store."""
-    if request.param == "on Redis":
-        new_store = request.getfixturevalue("redis_stores")
-        defaults = create_app.__kwdefaults__
-        assert defaults
-        monkeypatch.setitem(defaults, "new_store", new_store)
+@pytest.fixture(scope="session")
+def live_url() -> Iterator[str]:
+    """The URL of a server in this process, with the sample; a test uses a world of its own."""
+    app = create_app(seed=SAMPLE_SEED, pace=300)
+    with serving(app, control_prefix="/_stub/") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program as one file. Its tests are in the xdist group "pyz", as pip takes seconds."""
+    target = tmp_path_factory.mktemp("build") / "stub.pyz"
+    tool = [sys.executable, str(ROOT / "tools" / "build_pyz.py"), str(target)]
+    done = subprocess.run(tool, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
+    return target
+
+
+@pytest.fixture
+def own_token() -> str:
+    """A token with a world that no other test uses."""
+    return f"{TOKEN}.test-{uuid4()}"
 
 
 @pytest.fixture
@@ -209,69 +228,3 @@ def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.join()
     return results
-
-
-def environment(more: dict[str, str] | None = None) -> dict[str, str]:
-    """This process' environment without what would change the program."""
-    changing = ("STUB_", "PYTHON", "FLASK_")
-    mine = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
-    return {**mine, "PYTHONWARNINGS": "error", **(more or {})}
-
-
-@contextmanager
-def program(
-    *args: str, env: dict[str, str] | None = None, quiet: bool = True
-) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The running program on a free port, and its URL."""
-    command = [sys.executable, "app.py", "--port", "0", *(["--quiet"] if quiet else []), *args]
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment(env),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process, ready_url(process)
-        finally:
-            process.kill()
-
-
-def ready_url(process: "subprocess.Popen[str]") -> str:
-    """The URL of a program that has just started: it prints one line when it is ready."""
-    assert process.stdout
-    line = process.stdout.readline()
-    assert line.startswith("listening on "), process.communicate()[1]
-    return line.split()[-1]
-
-
-def not_started(*args: str, env: dict[str, str] | None = None) -> str:
-    """What a program that does not start writes to stderr."""
-    done = subprocess.run(
-        [sys.executable, "app.py", *args],
-        cwd=ROOT,
-        env=environment(env),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: ")
-    return done.stderr
-
-
-def build_pyz(target: Path) -> Path:
-    """Build the program as one file there."""
-    tool = [sys.executable, str(ROOT / "tools" / "build_pyz.py"), str(target)]
-    done = subprocess.run(tool, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
-    return target
-
-
-@pytest.fixture(scope="session")
-def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program as one file."""
-    return build_pyz(tmp_path_factory.mktemp("build") / "stub.pyz")

@@ -1,11 +1,9 @@
 """A real Redis server for tests, in a temporary folder and on a free port."""
 
-import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -14,10 +12,8 @@ from redis import Redis, RedisError
 
 from app import create_app
 from redis_store import connect
-from stub.seed import SAMPLE, read_seed
+from tests.conftest import SAMPLE_SEED, needs
 from tests.wire import free_port
-
-PROGRAM = shutil.which("redis-server")
 
 
 class RedisServer:
@@ -26,28 +22,30 @@ class RedisServer:
     process: "subprocess.Popen[bytes]"
 
     def __init__(self, folder: Path, *options: str) -> None:
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.client = Redis(port=self.port)
+        self.socket = folder / "s"  # a short path: it has at most 107 bytes
+        self.client = Redis(unix_socket_path=str(self.socket))  # is certainly this server
         self._folder = folder
         self._options = options
-        self.start()
+        for _ in range(5):
+            self.port = free_port()
+            if self._starts():
+                break
+        self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
         """Returns when it responds."""
-        command = [str(PROGRAM), "--port", str(self.port), "--bind", "127.0.0.1"]
-        command += ["--dir", str(self._folder), "--save", "", *self._options]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
-        while not self._responds():
-            assert time.monotonic() < deadline
-            assert self.process.poll() is None
+        assert self._starts()
 
-    def _responds(self) -> bool:
-        try:
-            return bool(self.client.ping())
-        except RedisError:
-            return False
+    def _starts(self) -> bool:
+        """Start it, and wait until it responds; it ends if another program took the port."""
+        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
+        command += ["--dir", str(self._folder), "--unixsocket", str(self.socket), "--save", ""]
+        command += self._options
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while self.process.poll() is None:
+            with suppress(RedisError):
+                return bool(self.client.ping())
+        return False
 
     def kill(self) -> None:
         self.process.kill()
@@ -60,6 +58,14 @@ class RedisServer:
     def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
+    def clear(self) -> None:
+        """Whatever a test did to it: it runs, responds, and is empty."""
+        self.resume()
+        if self.process.poll() is not None:
+            self.start()
+        self.client.config_set("maxmemory", 0)
+        self.client.flushall()
+
     def close(self) -> None:
         self.client.close()
         self.kill()
@@ -67,6 +73,7 @@ class RedisServer:
 
 @contextmanager
 def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
+    needs("redis-server")
     server = RedisServer(folder, *options)
     try:
         yield server
@@ -75,4 +82,4 @@ def running_redis(folder: Path, *options: str) -> Iterator[RedisServer]:
 
 
 def app_on(url: str, clock: Callable[[], datetime]) -> Flask:
-    return create_app(clock=clock, seed=read_seed(SAMPLE), new_store=connect(url, threads=16))
+    return create_app(clock=clock, seed=SAMPLE_SEED, new_store=connect(url, threads=16))

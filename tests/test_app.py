@@ -10,8 +10,6 @@ from store import MemoryStore
 from tests.conftest import SAMPLE_SEED, Clock, client_of, names, unchanged
 from tests.contract import assert_invalid, assert_problem
 
-pytestmark = pytest.mark.usefixtures("both_speeds", "both_stores")
-
 
 def test_without_a_seed_the_list_is_empty() -> None:
     assert client_of(create_app()).get("/v1/projects").json == {"projects": []}
@@ -219,6 +217,10 @@ def test_two_apps_share_nothing() -> None:
     one.post("/v1/projects", json={"name": "a"})
     assert names(one) == ["a"]
     assert names(two) == []
+
+
+def test_without_a_store_outside_the_program_it_is_always_ready(anonymous: FlaskClient) -> None:
+    assert anonymous.get("/_stub/ready").json == {"status": "ok"}
 
 
 def test_responses_are_json_and_end_in_a_newline(client: FlaskClient) -> None:

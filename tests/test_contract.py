@@ -2,25 +2,17 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import schemathesis
 from flask import Flask
 from flask.testing import FlaskClient
-from hypothesis import HealthCheck, settings
 from jsonschema import ValidationError
 from openapi_spec_validator import validate
-from schemathesis.specs.openapi.checks import (
-    ignored_auth,
-    negative_data_rejection,
-    positive_data_acceptance,
-)
 
 from app import create_app
-from stub import Options
-from tests.conftest import BEARER, SAMPLE_SEED, TOKEN, control_client_of
+from tests.conftest import BEARER, SAMPLE_SEED, TOKEN
 from tests.contract import STUB, V1, Contract, assert_in_contract, assert_problem
 
 Part = tuple[str, dict[str, Any]]
@@ -286,71 +278,3 @@ def test_error_responses_name_their_codes() -> None:
             if int(status) >= 400:
                 content = V1.resolve(response)["content"]["application/problem+json"]
                 assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
-
-
-big = create_app(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
-schema = schemathesis.openapi.from_wsgi("/openapi.json", big)
-control = schemathesis.openapi.from_wsgi(
-    "/_stub/openapi.json", create_app(stub_options=Options(sleep=lambda _: None))
-)
-
-
-@schema.parametrize()
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
-def test_schemathesis_finds_no_violation(case: schemathesis.Case[Any]) -> None:
-    case.call_and_validate(headers=BEARER)
-
-
-# What a schema cannot say, by operation. Each description names it.
-BEYOND_A_SCHEMA = {
-    "reset": "ids and names that are unique, projects of the document, the last stage",
-    "putDeployment": "a project that exists, the last stage",
-    "turnClock": "what is left of the ten years",
-    "changeState": "params that are those of the state",
-}
-# Pact sends members of its own. Of an empty list in a query, nothing is sent.
-TAKES_MORE = ("changeState", "listRequests", "getConsole")
-EXCEPTIONS: dict[Any, Collection[str]] = {
-    positive_data_acceptance: BEYOND_A_SCHEMA,
-    negative_data_rejection: TAKES_MORE,
-}
-
-
-def test_what_a_schema_cannot_say_is_described_and_declared() -> None:
-    described = {
-        operation["operationId"]: operation.get("description", "")
-        for _, _, operation in STUB.operations()
-        if "422" in operation["responses"]
-    }
-    named = {name for name, text in described.items() if "422" in text}
-    assert named == {*BEYOND_A_SCHEMA, "addFault"}  # the last one of 1,000 only
-
-
-@control.parametrize()
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
-def test_schemathesis_finds_no_violation_in_the_control_routes(
-    case: schemathesis.Case[Any],
-) -> None:
-    operation = case.operation.definition.raw["operationId"]
-    excluded = [check for check, names in EXCEPTIONS.items() if operation in names]
-    case.call_and_validate(headers=BEARER, excluded_checks=excluded)
-
-
-class Links(schema.as_state_machine()):  # type: ignore[misc]
-    """Schemathesis follows the links from a created project to its deployment."""
-
-    def setup(self) -> None:
-        control_client_of(big).post("/_stub/reset")
-
-    def get_call_kwargs(self, case: schemathesis.Case[Any]) -> dict[str, Any]:
-        return {"headers": BEARER}
-
-    def validate_response(self, response: Any, case: schemathesis.Case[Any], **kwargs: Any) -> None:
-        # It takes this token for one that it made up. The tests above check the token.
-        case.validate_response(response, excluded_checks=[ignored_auth], headers=BEARER)
-
-
-TestLinks = Links.TestCase
-TestLinks.settings = settings(
-    max_examples=20, derandomize=True, suppress_health_check=list(HealthCheck)
-)

@@ -1,16 +1,12 @@
 """Errors of routing, and of the service itself."""
 
-from datetime import datetime
-from typing import Any
-
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import START, client_of, control_client_of, unchanged
+from tests.conftest import client_of, control_client_of, unchanged
 from tests.contract import assert_invalid, assert_problem
-
-pytestmark = pytest.mark.usefixtures("both_speeds", "both_stores")
+from tests.stores import BrokenStore
 
 
 @pytest.mark.parametrize(
@@ -75,23 +71,10 @@ def test_any_other_method_is_405_with_a_sorted_allow(
         assert response.headers["Allow"] == allow
 
 
-class BrokenStore:
-    """A store that fails."""
-
-    def now(self) -> datetime:
-        return START
-
-    def clock_setting(self) -> str:
-        return ""
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError("dev-token: a secret of the store")
-
-
 def test_an_unexpected_exception_is_500_and_logged_without_the_token(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    client = client_of(create_app(new_store=lambda *_, **__: BrokenStore()))
+    client = client_of(create_app(new_store=BrokenStore))
     response = client.get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text

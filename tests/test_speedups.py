@@ -3,39 +3,68 @@
 from typing import Any
 
 import pytest
-from werkzeug.test import TestResponse
+from flask import Blueprint, Flask, Response, after_this_request, url_for
 
-from app import create_app
-from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids
+from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
+from tests.stores import BrokenStore
+from web import speedups
 
-REQUESTS: list[dict[str, Any]] = [
-    {"path": "/v1/projects"},
-    {"path": "/v1/projects", "method": "HEAD"},
-    {"path": "/v1/projects", "method": "POST", "json": {"name": "a"}},
-    {"path": "/v1/projects", "method": "POST", "data": b"{"},
-    {"path": "/v1/projects", "method": "OPTIONS"},
-    {"path": "/v1/projects/"},
-    {"path": "/v1/deployments/a%2Fb"},
-    {"path": "/v1/deployments/dpl_failed"},
-    {"path": "/v1/deployments/dpl_failed", "headers": {"Authorization": "Bearer x"}},
-    {"path": "/v1/nowhere", "method": "HEAD"},
-    {"path": "/v1/projects", "headers": {"Cookie": "session=x", "Host": "a.example"}},
-    {"path": "/_stub/reset", "method": "POST"},
-    {"path": "/openapi.json"},
-]
+APPS: dict[str, dict[str, Any]] = {
+    "with defaults": {},
+    "strict": {"strict": True},
+    "without the stub": {"stub_options": None},
+    "for browsers": {"stub_options": FROZEN._replace(cors_origins=(ORIGIN,))},
+    "full": {"max_projects": 4},
+    "failing": {"new_store": BrokenStore},
+}
+TWICE = [*REQUESTS, *REQUESTS]  # speedups cache
 
 
-def responses() -> list[TestResponse]:
-    app = create_app(clock=Clock(), new_id=counting_ids(), seed=SAMPLE_SEED)
-    client = control_client_of(app)
-    # A second time, as speedups cache.
-    return [client.open(**each) for each in (*REQUESTS, *REQUESTS)]
+@pytest.mark.parametrize("options", APPS.values(), ids=APPS)
+def test_responses_are_the_same_without_speedups(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = replay(make_app(**options), TWICE)
+    monkeypatch.setattr("web.speedups.install", lambda app: None)
+    assert_same(replay(make_app(**options), TWICE), fast, TWICE)
 
 
-def test_responses_are_the_same_without_speedups(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = responses()
-    monkeypatch.setattr("speedups.install", lambda app: None)
-    for with_them, without in zip(fast, responses(), strict=True):
-        assert with_them.status == without.status
-        assert sorted(with_them.headers) == sorted(without.headers)
-        assert with_them.data == without.data
+def test_what_would_never_be_called_is_rejected_at_once() -> None:
+    def use(app: Flask, name: str) -> None:
+        getattr(app, name)(lambda *args: None)
+
+    for name in ("teardown_request", "teardown_appcontext", "url_value_preprocessor"):
+        app = Flask(__name__)
+        use(app, name)
+        with pytest.raises(ValueError, match="speedups support"):
+            speedups.install(app)
+    app, blueprint = Flask(__name__), Blueprint("own", __name__)
+    use(blueprint, "before_request")  # type: ignore[arg-type]
+    app.register_blueprint(blueprint)
+    with pytest.raises(ValueError, match="speedups support"):
+        speedups.install(app)
+    app = make_app()
+    for name in ("before_request", "after_request"):
+        with pytest.raises(AttributeError):
+            use(app, name)
+
+
+def test_a_function_after_this_request_is_called() -> None:
+    app = Flask(__name__)
+
+    @app.get("/")
+    def view() -> str:
+        @after_this_request
+        def mark(response: Response) -> Response:
+            response.headers["X-Marked"] = "yes"
+            return response
+
+        return "text"
+
+    speedups.install(app)
+    assert app.test_client().get("/").headers["X-Marked"] == "yes"
+
+
+def test_a_url_cannot_be_built() -> None:
+    with make_app().test_request_context(), pytest.raises(NotImplementedError, match="url_for"):
+        url_for("v1.list_projects")

@@ -1,39 +1,23 @@
 """The contract of a `Store`, which every implementation passes."""
 
-import itertools
+import gc
 import json
-from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 import pytest
 
-from store import (
-    EMPTY,
-    Deployment,
-    MemoryStore,
-    NameTaken,
-    Records,
-    Stage,
-    Store,
-    StoreFull,
-    UnknownProject,
-    timeline_of,
-)
+from records import EMPTY, Deployment, ProjectList, Records, Stage, timeline_of
+from store import MemoryStore, NameTaken, StoreFull, UnknownProject
+from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
-from tests.test_store_model import PlainStore, project_and_deployment, records_of
-
-MakeStore = Callable[..., Store]
-IMPLEMENTATIONS = [MemoryStore, PlainStore, "RedisStore"]
-
-
-def implementation(request: pytest.FixtureRequest) -> MakeStore:
-    """The one of `IMPLEMENTATIONS` that is the parameter. Each store that it makes is new."""
-    if request.param != "RedisStore":
-        make: MakeStore = request.param
-        return make
-    make_named = request.getfixturevalue("redis_stores")
-    numbers = itertools.count()
-    return lambda **options: make_named(**options, world=f"w{next(numbers)}")
+from tests.stores import (
+    IMPLEMENTATIONS,
+    MakeStore,
+    implementation,
+    project_and_deployment,
+    records_of,
+)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
@@ -42,17 +26,17 @@ def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
 
 
 @pytest.fixture
-def store(make_store: MakeStore) -> Store:
+def store(make_store: MakeStore) -> WorldStore:
     return make_store()
 
 
-def test_a_new_store_is_empty(store: Store) -> None:
+def test_a_new_store_is_empty(store: WorldStore) -> None:
     assert store.list_projects() == ()
     assert store.get_deployment("dpl_1") is None
 
 
 def test_created_projects_are_listed_in_order_with_their_deployments(
-    store: Store, clock: Clock
+    store: WorldStore, clock: Clock
 ) -> None:
     first = store.create_project("a", '{"name": "a"}')
     clock.advance(1)
@@ -66,13 +50,13 @@ def test_created_projects_are_listed_in_order_with_their_deployments(
         assert deployment.timeline == timeline_of(2.0)
 
 
-def test_a_list_is_a_snapshot(store: Store) -> None:
+def test_a_list_is_a_snapshot(store: WorldStore) -> None:
     before = store.list_projects()
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
 
 
-def test_records_cannot_be_changed(store: Store) -> None:
+def test_records_cannot_be_changed(store: WorldStore) -> None:
     project, deployment = project_and_deployment(1)
     store.reset(Records((project,), (deployment,)))
     for record in (*store.list_projects(), deployment, deployment.timeline[0]):
@@ -86,7 +70,7 @@ def test_an_unchanged_list_is_cached() -> None:
     assert store.list_projects().representation is store.list_projects().representation
 
 
-def test_a_list_is_written_in_full_after_each_change(store: Store) -> None:
+def test_a_list_is_written_in_full_after_each_change(store: WorldStore) -> None:
     for number in range(3):
         store.create_project(f"p{number}", json.dumps({"name": f"p{number}"}))
         projects = store.list_projects()
@@ -122,7 +106,18 @@ def test_two_lists_may_continue_the_same_one() -> None:
     assert written.count('{"name": "a"}') == 1
 
 
-def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clock: Clock) -> None:
+def test_lists_that_nobody_has_are_freed() -> None:
+    store = MemoryStore()
+    for number in range(20):
+        store.create_project(str(number), f'{{"name": "{number}"}}')
+        assert store.list_projects().representation
+    lists = [each for each in gc.get_objects() if type(each) is ProjectList]
+    assert sum(len(each) > 0 and each[0] == store.list_projects()[0] for each in lists) == 1
+
+
+def test_a_deployment_that_is_put_is_the_latest_of_its_project(
+    store: WorldStore, clock: Clock
+) -> None:
     project, deployment = project_and_deployment(1)
     store.reset(Records((project,), (deployment,)))
     before = store.list_projects()
@@ -143,7 +138,7 @@ def test_a_deployment_that_is_put_is_the_latest_of_its_project(store: Store, clo
     assert store.get_deployment("d3") is None
 
 
-def test_add_keeps_existing_records(store: Store) -> None:
+def test_add_keeps_existing_records(store: WorldStore) -> None:
     (one, one_d), (two, two_d) = project_and_deployment(1), project_and_deployment(2)
     store.reset(records_of(1))
     same_name = two._replace(id="p9", name=one.name)
@@ -154,7 +149,7 @@ def test_add_keeps_existing_records(store: Store) -> None:
     assert store.get_deployment("d2") == two_d
 
 
-def test_a_project_whose_deployment_id_is_in_use_gets_another_deployment(store: Store) -> None:
+def test_a_project_whose_deployment_id_is_in_use_gets_another_deployment(store: WorldStore) -> None:
     store.reset(records_of(1))
     two, _ = project_and_deployment(2)
     store.add(Records((two._replace(latest_deployment_id="d1"),)))
@@ -165,7 +160,7 @@ def test_a_project_whose_deployment_id_is_in_use_gets_another_deployment(store: 
     assert (one.project_id, other.project_id) == ("p1", "p2")
 
 
-def test_a_project_that_loses_its_latest_deployment_gets_another(store: Store) -> None:
+def test_a_project_that_loses_its_latest_deployment_gets_another(store: WorldStore) -> None:
     store.reset(records_of(1, 2))
     store.put_deployment("d1", (Stage("failed"),), "p2")
     latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
@@ -175,7 +170,7 @@ def test_a_project_that_loses_its_latest_deployment_gets_another(store: Store) -
     assert deployment.project_id == "p1"
 
 
-def test_deployments_of_no_project_have_a_bound(store: Store) -> None:
+def test_deployments_of_no_project_have_a_bound(store: WorldStore) -> None:
     store.reset(records_of(1))
     for number in range(3):
         store.put_deployment(f"x{number}", (Stage("failed"),))
@@ -190,7 +185,7 @@ def test_deployments_of_no_project_have_a_bound(store: Store) -> None:
     assert store.create_project("a", '{"name": "a"}').name == "a"
 
 
-def test_a_rejected_call_takes_no_id(store: Store) -> None:
+def test_a_rejected_call_takes_no_id(store: WorldStore) -> None:
     store.reset(records_of(1))
     for number in range(3):
         store.put_deployment(f"x{number}", (Stage("failed"),))
@@ -200,7 +195,9 @@ def test_a_rejected_call_takes_no_id(store: Store) -> None:
     assert store.put_deployment(None, (Stage("failed"),))[0].id == "dpl_1"
 
 
-def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:
+def test_the_list_is_oldest_first_when_the_clock_steps_back(
+    store: WorldStore, clock: Clock
+) -> None:
     store.create_project("a", '{"name": "a"}')
     assert len(store.list_projects().representation) > 0
     clock.advance(-3600)
@@ -226,13 +223,13 @@ def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
     assert other.get_deployment("d1") == records.deployments[0]
 
 
-def test_added_projects_are_listed_by_age(store: Store) -> None:
+def test_added_projects_are_listed_by_age(store: WorldStore) -> None:
     for number in (0, 3, 1):
         store.add(records_of(number))
     assert [project.id for project in store.list_projects()] == ["p3", "p0", "p1"]
 
 
-def test_add_adds_all_or_none(store: Store) -> None:
+def test_add_adds_all_or_none(store: WorldStore) -> None:
     store.create_project("a", '{"name": "a"}')
     with pytest.raises(StoreFull):
         store.add(records_of(0, 1, 2))
@@ -241,9 +238,11 @@ def test_add_adds_all_or_none(store: Store) -> None:
     store.add(records_of(0, 1))
     store.add(records_of(0, 1))
     assert len(store.list_projects()) == 3
+    with pytest.raises(NameTaken):
+        store.create_project("n0", '{"name": "n0"}')
 
 
-def test_removing_the_projects_removes_their_deployments(store: Store) -> None:
+def test_removing_the_projects_removes_their_deployments(store: WorldStore) -> None:
     made = store.create_project("a", '{"name": "a"}')
     store.put_deployment("of_none", (Stage("failed"),))
     store.put_deployment("of_a", (Stage("failed"),), made.id)
@@ -255,7 +254,7 @@ def test_removing_the_projects_removes_their_deployments(store: Store) -> None:
     assert store.create_project("a", '{"name": "a"}').name == "a"
 
 
-def test_a_create_that_fails_changes_nothing(store: Store) -> None:
+def test_a_create_that_fails_changes_nothing(store: WorldStore) -> None:
     store.create_project("a", '{"name": "a"}')
     before = store.list_projects()
     with pytest.raises(NameTaken):
@@ -270,7 +269,7 @@ def test_a_create_that_fails_changes_nothing(store: Store) -> None:
     assert len(store.list_projects()) == 3
 
 
-def test_reset_replaces_everything(store: Store) -> None:
+def test_reset_replaces_everything(store: WorldStore) -> None:
     old = store.create_project("a", '{"name": "a"}')
     project, deployment = project_and_deployment(1)
     store.reset(Records((project,), (deployment,)))
@@ -284,18 +283,28 @@ def test_reset_replaces_everything(store: Store) -> None:
     assert store.list_projects() == ()
 
 
-def test_the_clock_setting_is_replaced_by_who_knows_it(store: Store) -> None:
-    assert store.clock_setting() == ""
-    assert store.set_clock("", "a")
-    assert not store.set_clock("", "b")
-    assert store.clock_setting() == "a"
-    assert store.set_clock("a", "a")
-    assert store.set_clock("a", "b")
-    store.create_project("a", '{"name": "a"}')
-    assert store.clock_setting() == "b"
-    store.reset(Records())
-    assert store.set_clock("", "")
-    assert store.clock_setting() == ""
+def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Clock) -> None:
+    undated = [Deployment(f"u{number}", None, None, (Stage("failed"),)) for number in range(2)]
+    store.reset(Records((), (undated[0],)))
+    clock.advance(5)
+    store.add(Records((), (undated[1],)))
+    clock.advance(5)
+    expected = {
+        undated[0]._replace(created_at=START),
+        undated[1]._replace(created_at=START + timedelta(seconds=5)),
+    }
+    assert {store.get_deployment("u0"), store.get_deployment("u1")} == expected
+    assert {*store.records().deployments} == expected
+
+
+def test_the_records_are_all_there_is(store: WorldStore) -> None:
+    assert store.records() == EMPTY
+    store.add(records_of(4, 1))
+    made = store.create_project("a", '{"name": "a"}')
+    records = store.records()
+    assert records.projects == store.list_projects()
+    assert {each.id for each in records.deployments} == {"d1", "d4", made.latest_deployment_id}
+    assert all(store.get_deployment(each.id) == each for each in records.deployments)
 
 
 def test_a_store_begins_with_records(make_store: MakeStore) -> None:

@@ -1,33 +1,29 @@
 """Every method of a store is atomic: clients of one app race for it."""
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import datetime
 from functools import partial
 
 import pytest
 from flask import Flask
 
 from app import create_app
-from store import MemoryStore, Project, Records, Stage, Store
+from records import Deployment, Project, Records, Stage
+from store import MemoryStore
+from stub.worlds import WorldStore
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
-from tests.test_store import IMPLEMENTATIONS, MakeStore, implementation
+from tests.stores import IMPLEMENTATIONS, MakeStore, SlowId, implementation
 
-pytestmark = pytest.mark.usefixtures("both_speeds")
-
-Race = Callable[[Store, Flask], None]
+Race = Callable[[WorldStore, Flask], None]
 
 
-# Threads switch where one waits. Ids whose hashing waits widen each window between two steps of a
-# method to milliseconds.
+class TickingClock(Clock):
+    """Each look at it is a second later."""
 
-
-class SlowId(str):
-    __slots__ = ()
-
-    def __hash__(self) -> int:
-        time.sleep(0.002)
-        return super().__hash__()
+    def __call__(self) -> datetime:
+        self.advance(1)
+        return self.now
 
 
 def slow_ids() -> Callable[[str], str]:
@@ -40,47 +36,56 @@ def create(app: Flask, name: str) -> int:
     return client_of(app).post("/v1/projects", json={"name": name}).status_code
 
 
-def race_for_one_name(store: Store, app: Flask) -> None:
+def race_for_one_name(store: WorldStore, app: Flask) -> None:
     statuses = in_parallel(8 * [partial(create, app, "a")])
     assert sorted(statuses) == [201] + 7 * [409]
     assert len(store.list_projects()) == 1
 
 
-def race_for_the_last_places(store: Store, app: Flask) -> None:
+def race_for_the_last_places(store: WorldStore, app: Flask) -> None:
     for name in "tuvwxyz":
         store.create_project(name, f'{{"name": "{name}"}}')
     statuses = in_parallel([partial(create, app, name) for name in "abcdefgh"])
     assert sorted(statuses) == [201] + 7 * [507]
 
 
-def race_lists_with_creates(store: Store, app: Flask) -> None:
-    """A listed project is whole: its deployment can be read."""
+def race_lists_with_creates(store: WorldStore, app: Flask) -> None:
+    """A listed project is whole: its deployment can be read. A created one is listed."""
     client = client_of(app)
+    filled: list[str] = []
 
     def look() -> None:
-        for _ in range(5000):
-            projects = client.get("/v1/projects").json["projects"]
-            for project in reversed(projects):  # the newest has had the least time
-                path = f"/v1/deployments/{project['latest_deployment_id']}"
+        while len(filled) < 3:
+            projects = store.list_projects()
+            if projects:  # the newest has had the least time
+                path = f"/v1/deployments/{projects[-1].latest_deployment_id}"
                 assert client.get(path).status_code == 200
-            if len(projects) == 6:
-                return
-        raise AssertionError("a project is missing")
 
     def fill(names: str) -> None:
-        for name in names:
-            assert create(app, name) == 201
+        try:
+            for name in names:
+                assert create(app, name) == 201
+                assert name in [project.name for project in store.list_projects()]
+        finally:
+            filled.append(names)
 
-    results = in_parallel([look, *(partial(fill, names) for names in ("ab", "cd", "ef"))])
-    assert results == 4 * [None]
+    def keep_listing() -> None:
+        while len(filled) < 3:
+            store.list_projects()
+
+    jobs: list[Callable[[], None]] = [look, keep_listing]
+    jobs += [partial(fill, names) for names in ("ab", "cd", "ef")]
+    assert in_parallel(jobs) == 5 * [None]
+    assert len(client.get("/v1/projects").json["projects"]) == 6
 
 
-def race_resets_with_creates(store: Store, app: Flask) -> None:
+def race_resets_with_creates(store: WorldStore, app: Flask) -> None:
     """A project is either removed with its name, or there with its deployment."""
-    for milliseconds in range(8):
+    for steps in range(8):
 
-        def reset(after: float = milliseconds / 1000) -> None:
-            time.sleep(after)
+        def reset(later: int = steps) -> None:
+            for _ in range(later):  # of a create that is under way
+                hash(SlowId())
             store.reset(Records())
 
         results = in_parallel([reset, *(partial(create, app, name) for name in "ab")])
@@ -93,12 +98,40 @@ def race_resets_with_creates(store: Store, app: Flask) -> None:
         store.reset(Records())
 
 
-def race_to_put_one_deployment(store: Store, app: Flask) -> None:
+def race_resets_with_reads(store: WorldStore, app: Flask) -> None:
+    """A deployment begins when the reset that brought it did."""
+    first, second = (
+        Records((), (Deployment("d", None, None, (Stage(status),)),)) for status in ("a", "b")
+    )
+    store.reset(first)
+    before = store.get_deployment("d")
+    read = partial(store.get_deployment, SlowId("d"))
+    _, *found = in_parallel([partial(store.reset, second), *4 * [read]])
+    assert {*found} <= {before, store.get_deployment("d")}
+
+
+def race_removals_with_exports(store: WorldStore, app: Flask) -> None:
+    """An exported deployment has its project."""
+    create(app, "a")
+    for _ in range(3):  # which a removal leaves
+        store.put_deployment(None, (Stage("failed"),))
+
+    def export() -> Records:
+        hash(SlowId())  # until the removal is under way
+        return store.records()
+
+    *exported, _ = in_parallel([*4 * [export], store.remove_projects])
+    for records in exported:
+        owners = {each.project_id for each in records.deployments if each.project_id}
+        assert owners == {project.id for project in records.projects}
+
+
+def race_to_put_one_deployment(store: WorldStore, app: Flask) -> None:
     put = partial(store.put_deployment, SlowId("d"), (Stage("failed"),))
     assert sum(is_new for _, is_new in in_parallel(8 * [put])) == 1
 
 
-def race_to_add_projects(store: Store, app: Flask) -> None:
+def race_to_add_projects(store: WorldStore, app: Flask) -> None:
     def add(number: str) -> None:
         project = Project(SlowId(number), "one name", START, f"d{number}", "{}")
         store.add(Records((project,)))
@@ -112,12 +145,14 @@ RACES = [
     race_for_the_last_places,
     race_lists_with_creates,
     race_resets_with_creates,
+    race_resets_with_reads,
+    race_removals_with_exports,
     race_to_put_one_deployment,
     race_to_add_projects,
 ]
 
 
-def run_race(race: Race, store: Store) -> None:
+def run_race(race: Race, store: WorldStore) -> None:
     race(store, create_app(new_store=lambda *_, **__: store))
 
 
@@ -128,8 +163,8 @@ def make(request: pytest.FixtureRequest) -> MakeStore:
 
 @pytest.mark.parametrize("race", RACES)
 def test_every_method_is_atomic(race: Race, make: MakeStore) -> None:
-    for _ in range(5):
-        run_race(race, make(clock=Clock(), new_id=slow_ids(), max_projects=8))
+    for _ in range(3):
+        run_race(race, make(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
 
 
 @pytest.mark.parametrize("race", RACES)
@@ -138,7 +173,7 @@ def test_without_the_lock_every_race_fails(race: Race, monkeypatch: pytest.Monke
 
     def race_often() -> None:
         for _ in range(60):
-            run_race(race, MemoryStore(clock=Clock(), new_id=slow_ids(), max_projects=8))
+            run_race(race, MemoryStore(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
 
     with pytest.raises(Exception, match=r".*"):
         race_often()

@@ -9,8 +9,6 @@ from app import create_app
 from tests.conftest import client_of, unchanged
 from tests.contract import V1, assert_invalid
 
-pytestmark = pytest.mark.usefixtures("both_speeds")
-
 PATH = "/v1/projects"
 
 

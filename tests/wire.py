@@ -10,8 +10,9 @@ from typing import Any
 from werkzeug.datastructures import Headers
 
 from tests.contract import assert_problem
-
-SECRET = "tok-5ecret"
+from tests.raw import SECRET as SECRET
+from tests.raw import get as get
+from tests.raw import post as post
 
 
 def free_port() -> int:
@@ -105,6 +106,10 @@ class Connection:
             return not self.unread and not self.more()
         return True
 
+    def is_silent(self) -> bool:
+        """Whether nothing has come from the server, not even the end, since the last wait."""
+        return not self.unread and not select.select([self.sock], [], [], 0)[0]
+
     def assert_rejected(self, status: int, code: str, *, head: bool = False) -> None:
         """The next response is an error of the server's own, which ends the connection."""
         reply = self.reply(head=head)
@@ -113,17 +118,6 @@ class Connection:
         assert_problem(reply, status, code, head=head)
         assert SECRET not in reply.data.decode()
         assert self.closed()
-
-
-def get(target: str = "/", *fields: str, version: str = "1.1", method: str = "GET") -> bytes:
-    """A request without a body; without fields it has a Host."""
-    lines = [f"{method} {target} HTTP/{version}", *(fields or ("Host: localhost",)), "", ""]
-    return "\r\n".join(lines).encode("latin-1")
-
-
-def post(*fields: str, body: bytes = b"", version: str = "1.1") -> bytes:
-    """A POST request with a Host, these fields, and the body as it is."""
-    return get("/", "Host: localhost", *fields, version=version, method="POST") + body
 
 
 def port_of(url: str) -> int:

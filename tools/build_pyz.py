@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from stat import S_IFDIR, S_IFREG
@@ -21,6 +21,7 @@ TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold
 SHEBANG = b"#!/usr/bin/env python3\n"
 # Any Python can parse this, so an old one gets an error in place of a traceback.
 MAIN = """\
+import os
 import sys
 
 if sys.version_info < (3, 10):
@@ -28,14 +29,14 @@ if sys.version_info < (3, 10):
                      % sys.version_info[:2])
     sys.exit(2)
 
-from startup import prepare
+from cli.startup import prepare
 
 prepare()
 
 from app import create_app
-from cli import main
+from cli.main import main
 
-sys.exit(main(create_app))
+sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 TESTS_ONLY = "pytest"
 PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css"}
@@ -48,24 +49,26 @@ class BuildError(Exception):
     """Why there is no new file, in one line."""
 
 
-def install_packages(folder: Path) -> Path:
-    """Install what the program needs with a new environment; return the folder of the packages."""
+def make_pip(folder: Path) -> list[str]:
+    """Make a new environment in the folder; return the command that runs its pip."""
     try:
         venv.create(folder / "environment", with_pip=True, symlinks=os.name != "nt")
     except subprocess.CalledProcessError:
         raise BuildError("this Python cannot make an environment: it has no ensurepip") from None
     bin_folder = "Scripts" if os.name == "nt" else "bin"
-    python = str(folder / "environment" / bin_folder / "python")
+    return [str(folder / "environment" / bin_folder / "python"), "-m", "pip"]
+
+
+def install_packages(pip: list[str], folder: Path) -> None:
+    """Install what the program needs into the folder."""
     lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
     needed = [line for line in lines if not line.startswith(TESTS_ONLY)]
-    packages = folder / "packages"
-    command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
+    command = [*pip, "install", "-q", "--disable-pip-version-check", "--no-compile"]
     done = subprocess.run(
-        [*command, "--target", str(packages), *needed], capture_output=True, text=True, check=False
+        [*command, "--target", str(folder), *needed], capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise BuildError(f"pip installed nothing:\n{done.stderr.strip()}")
-    return packages
 
 
 def program_files() -> Iterator[Path]:
@@ -73,7 +76,7 @@ def program_files() -> Iterator[Path]:
     yield Path("openapi.json")
     for path in ROOT.glob("*.py"):
         yield path.relative_to(ROOT)
-    for folder in ("server", "stub"):
+    for folder in ("web", "server", "stub", "cli", "redis_store"):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in PROGRAM_SUFFIXES:
                 yield path.relative_to(ROOT)
@@ -109,16 +112,15 @@ def archive_of(contents: dict[Path, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def make_archive() -> bytes:
-    with TemporaryDirectory() as folder:
-        packages = install_packages(Path(folder))
-        contents = {path: (ROOT / path).read_bytes() for path in program_files()}
-        contents |= {path: (packages / path).read_bytes() for path in package_files(packages)}
+def make_archive(packages: Path) -> bytes:
+    """The archive of the program and of the packages in a folder."""
+    contents = {path: (ROOT / path).read_bytes() for path in program_files()}
+    contents |= {path: (packages / path).read_bytes() for path in package_files(packages)}
     contents[Path("__main__.py")] = MAIN.encode()
     return archive_of(contents)
 
 
-def build(target: Path) -> None:
+def build(target: Path, make_pip: Callable[[Path], list[str]]) -> None:
     """Write the file whole or not at all. Raises `BuildError`."""
     if target.is_dir():
         raise BuildError(f"{target} is a folder: name a file")
@@ -129,7 +131,10 @@ def build(target: Path) -> None:
         with NamedTemporaryFile(dir=target.parent, delete=False) as unfinished:
             path = Path(unfinished.name)
         try:
-            path.write_bytes(make_archive())
+            with TemporaryDirectory() as folder:
+                packages = Path(folder) / "packages"
+                install_packages(make_pip(Path(folder)), packages)
+                path.write_bytes(make_archive(packages))
             path.chmod(0o755)
             path.replace(target)
         finally:
@@ -138,7 +143,10 @@ def build(target: Path) -> None:
         raise BuildError(f"{target} cannot be written: {error.strerror}") from None
 
 
-def main() -> int:
+def main(
+    args: Sequence[str] | None = None, make_pip: Callable[[Path], list[str]] = make_pip
+) -> int:
+    """Build the file, and return the exit status."""
     parser = argparse.ArgumentParser(description="Builds the program as one file.")
     parser.add_argument(
         "target",
@@ -147,9 +155,9 @@ def main() -> int:
         default=ROOT / "dist" / "stub.pyz",
         help="by default dist/stub.pyz",
     )
-    target = parser.parse_args().target
+    target = parser.parse_args(args).target
     try:
-        build(target)
+        build(target, make_pip)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

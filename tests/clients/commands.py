@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT, needs
+from tests.program import environment
 
 HERE = Path(__file__).parent
 TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -38,7 +39,8 @@ def installed(tool: str) -> str:
     """The path of a tool; the test is skipped if there is none."""
     path = shutil.which(tool, path=TOOLS)
     if path is None:
-        pytest.skip(f"{tool} is not installed")
+        needs(tool)
+    assert path
     return path
 
 
@@ -46,7 +48,7 @@ def link_node_modules(folder: Path) -> None:
     """Give a folder the packages of package.json; the test is skipped if they are missing."""
     modules = HERE / "node_modules"
     if not modules.exists():
-        pytest.skip("npm ci has not run in tests/clients")
+        pytest.skip("the npm packages are not installed: run `npm ci` in tests/clients")
     (folder / "node_modules").symlink_to(modules)
 
 

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
-from tests.conftest import ROOT, TOKEN, program
+from tests.conftest import ROOT, TOKEN
 from tests.contract import V1
+from tests.program import program
 from tests.wire import Reply, call, free_port
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -1,50 +1,95 @@
-"""A browser, Debian's chromium, and a page of the console."""
+"""A browser, Debian's chromium, and a page of the console.
+
+A page polls its world once a second. `look(page)` makes it poll at once, so that a test need not
+wait for the next second.
+"""
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+    ViewportSize,
+    WebError,
+    expect,
+    sync_playwright,
+)
 
-from tests.conftest import TOKEN, program
-from tests.wire import call
+from app import create_app
+from tests.conftest import SAMPLE_SEED, TOKEN, needs
+from tests.live import serving
+from tests.wire import Reply, call
 
-CHROMIUM = shutil.which("chromium")
-PATIENCE = 10_000  # milliseconds
+PATIENCE = 20_000  # milliseconds
+VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
+POLL = "**/_stub/console?after=*"
 
-Send = Callable[..., Any]
+Send = Callable[..., Reply]
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    if CHROMIUM is None or shutil.which("curl") is None:
-        pytest.skip("needs chromium and curl: apt-get install chromium curl")
+    needs("chromium", "curl")
     expect.set_options(timeout=PATIENCE)
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
+    # Chromium makes a socket in it, whose path must be short.
+    with TemporaryDirectory(prefix="chromium-") as folder:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HOME", folder)
+            patch.setenv("TMPDIR", folder)
+            playwright = sync_playwright().start()
+        try:
+            path = shutil.which("chromium")
+            browser = playwright.chromium.launch(executable_path=path, args=arguments)
+            yield browser
+            browser.close()
+        finally:
+            playwright.stop()
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A context of its own, which asserts at the end what holds for every page."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+def new_context(browser: Browser) -> BrowserContext:
+    context = browser.new_context(viewport=VIEWPORT)
+    context.set_default_timeout(PATIENCE)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.add_init_script(
         "window.reports = [];"
         "addEventListener('securitypolicyviolation', (event) => reports.push(event.blockedURI))"
     )
+    return context
+
+
+@contextmanager
+def checked(context: BrowserContext) -> Iterator[None]:
+    """Asserts at the end what holds for every page."""
     requested: list[tuple[str, dict[str, str]]] = []
-    context.on("request", lambda request: requested.append((request.url, request.headers)))
     errors: list[str] = []
-    context.on("weberror", lambda error: errors.append(str(error.error)))
-    yield context
+    dialogs: list[str] = []
+
+    def note_request(request: Request) -> None:
+        requested.append((request.url, request.headers))
+
+    def note_error(error: WebError) -> None:
+        errors.append(str(error.error))
+
+    def note_dialog(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    context.on("request", note_request)
+    context.on("weberror", note_error)
+    context.on("dialog", note_dialog)
+    yield
     for page in context.pages:
         assert page.evaluate("reports") == []
         assert page.evaluate("localStorage.length") == 0
@@ -52,34 +97,90 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
         assert TOKEN not in page.url
     assert context.cookies() == []
     assert errors == []
+    assert dialogs == []
     assert {urlsplit(url).hostname for url, _ in requested} <= {"127.0.0.1"}
     assert not [url for url, _ in requested if TOKEN in url]
     for _, headers in requested:
         assert not headers.get("cookie")
         assert not headers.get("referer")
+    context.remove_listener("request", note_request)
+    context.remove_listener("weberror", note_error)
+    context.remove_listener("dialog", note_dialog)
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A context for a test that opens pages itself, or stops their clock."""
+    context = new_context(browser)
+    with checked(context):
+        yield context
     context.close()
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
-    """The URL of a running program."""
-    with program("--pace", "300") as (_, url):
-        yield url
-
-
-@pytest.fixture
-def page(context: BrowserContext, url: str) -> Page:
-    """The console, connected."""
+def stopped(context: BrowserContext) -> Page:
+    """A page whose timers wait for `clock.run_for()`."""
     page = context.new_page()
-    page.goto(url)
-    expect(page.get_by_role("status")).to_have_text("Connected")
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
     return page
 
 
 @pytest.fixture
-def send(url: str) -> Send:
-    """Sends a request as a client does."""
-    return lambda target, **more: call(url, target, **more)
+def own_url() -> Iterator[str]:
+    """The URL of a server of its own, for a test of the main world."""
+    app = create_app(seed=SAMPLE_SEED, pace=300)
+    with serving(app, control_prefix="/_stub/") as port:
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="session")
+def shared_page(browser: Browser) -> Page:
+    """A new page takes as long as most tests: they load the console in the same one."""
+    return new_context(browser).new_page()
+
+
+@pytest.fixture
+def page(shared_page: Page, live_url: str, own_token: str) -> Iterator[Page]:
+    """The console, just loaded, connected to a world that no other test uses."""
+    shared_page.goto("about:blank")
+    shared_page.set_viewport_size(VIEWPORT)
+    shared_page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    shared_page.mouse.move(1, 1)
+    with checked(shared_page.context):
+        visit(shared_page, f"{live_url}/#world={own_token.partition('.')[2]}")
+        yield shared_page
+
+
+@pytest.fixture
+def send(page: Page, live_url: str, own_token: str) -> Send:
+    """Sends requests as a client of the page's world does; the page polls after the last one."""
+
+    def send(*targets: str, token: str = own_token, method: str = "", body: bytes = b"") -> Reply:
+        for target in targets:
+            reply = call(live_url, target, token=token, method=method, body=body)
+        look(page)
+        return reply
+
+    return send
+
+
+def visit(page: Page, url: str) -> None:
+    """Open the console and wait until it is connected."""
+    with page.expect_response(POLL):
+        page.goto(url)
+    expect(page.get_by_role("status")).to_have_text("Connected")
+
+
+def poll_now(page: Page) -> None:
+    """What happens in the page when the network comes back: it polls."""
+    page.evaluate("dispatchEvent(new Event('online'))")
+
+
+def look(page: Page) -> None:
+    """Let the page poll now, and wait until it has the response."""
+    with page.expect_request_finished(lambda request: "/_stub/console?after=" in request.url):
+        poll_now(page)
 
 
 def region(page: Page, name: str) -> Locator:

@@ -1,19 +1,21 @@
 """What is on the page, found by role and name, and what each control does."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.console.conftest import Send, press, region, rows
+from tests.console.conftest import Send, press, region, rows, visit
+
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
-def test_the_head_has_service_address_world_and_status(page: Page, url: str) -> None:
+def test_the_head_has_service_address_world_and_status(
+    context: BrowserContext, live_url: str
+) -> None:
+    page = context.new_page()
+    visit(page, live_url)
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("Project and Deployment Service")
-    expect(page.get_by_text(url, exact=True)).to_be_visible()
+    expect(page.get_by_text(live_url, exact=True)).to_be_visible()
     expect(page.get_by_role("textbox", name="World", exact=True)).to_have_value("")
     expect(page.get_by_role("status")).to_have_count(1)
     for name in ("Projects", "Requests", "Coverage", "Controls"):
@@ -80,67 +82,6 @@ def test_the_dialog_of_a_request_has_headers_body_and_reasons(page: Page, send: 
     expect(dialog).to_be_hidden()
 
 
-CURLED = [
-    ("GET", "/v1/projects?page=1&x[]=%20", b""),
-    ("GET", "/v1/deployments/a%20b'%22$(id)%C3%A9", b""),
-    ("GET", "/v1/deployments/50%25off", b""),
-    ("GET", "/v1/deployments/a%2Fb%25", b""),
-    ("GET", "/v1/a/../b", b""),
-    ("POST", "/v1/projects", b'{"name": "it\'s $HOME \\"x\\" `id`\\n"}'),
-    ("HEAD", "/v1/projects", b""),
-    ("DELETE", "/v1/projects", b""),
-]
-
-
-@pytest.mark.parametrize("world", ["", "job-42"])
-@pytest.mark.parametrize(("method", "target", "body"), CURLED)
-def test_the_copied_curl_repeats_the_request(
-    page: Page, send: Send, world: str, method: str, target: str, body: bytes
-) -> None:
-    if world:
-        page.get_by_role("textbox", name="World", exact=True).fill(world)
-        press(page, "Connect")
-        token = f"dev-token.{world}"
-    else:
-        token = "dev-token"
-    raw = target.replace("'", "%27").replace("[]", "%5B%5D")
-    send(raw, method=method, body=body, token=token)
-    expect(rows(page, "Requests")).to_have_count(1)
-    rows(page, "Requests").first.click()
-    press(page, "Copy as curl")
-    expect(page.get_by_role("dialog")).to_contain_text("Copied")
-    command = page.evaluate("navigator.clipboard.readText()")
-    assert "dev-token" not in command
-    environment = {"STUB_TOKEN": "dev-token", "PATH": "/usr/bin:/bin"}
-    subprocess.run(["sh", "-c", f"{command} -s -o /dev/null"], env=environment, check=True)
-    first, second = json.loads(send("/_stub/requests", token=token).data)["requests"]
-    for name in ("method", "path", "body", "operation"):
-        assert first[name] == second[name]
-    assert second["query"] == first["query"]
-    assert second["status"] in (first["status"], 409)
-
-
-def test_the_copied_curl_of_a_long_body_takes_it_from_a_file(
-    page: Page, send: Send, tmp_path: Path
-) -> None:
-    body = json.dumps({"name": "long", "text": 5000 * "x"}).encode()
-    send("/v1/projects", method="POST", body=body)
-    rows(page, "Requests").first.click()
-    expect(page.get_by_role("dialog")).to_contain_text("save the whole as the file body")
-    press(page, "Copy as curl")
-    command = page.evaluate("navigator.clipboard.readText()")
-    (tmp_path / "body").write_bytes(body)
-    environment = {"STUB_TOKEN": "dev-token", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        ["sh", "-c", f"{command} -s"],
-        cwd=tmp_path,
-        env=environment,
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    assert json.loads(done.stdout)["code"] == "name_taken"
-
-
 def test_the_filter_leaves_what_matches(page: Page, send: Send) -> None:
     send("/v1/projects")
     send("/v1/deployments/nope")
@@ -172,8 +113,7 @@ def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) ->
 def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -> None:
     row = region(page, "Coverage").get_by_role("row", name="404")
     expect(row).to_contain_text("not met")
-    for _ in range(3):
-        send("/v1/deployments/nope")
+    send(*3 * ["/v1/deployments/nope"])
     expect(row).to_contain_text("✓ 3")
     expect(region(page, "Coverage")).to_contain_text("1 of 28 outcomes met")
     send("/v1/projects?page=1")
@@ -234,24 +174,3 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     dialog.get_by_role("button", name="Reset").click()
     expect(rows(page, "Projects")).to_have_count(3)
     expect(rows(page, "Requests")).to_have_count(0)
-
-
-def test_empty_states_say_what_to_do(page: Page, send: Send, url: str) -> None:
-    send("/_stub/reset", body=b'{"projects": []}')
-    targets = {
-        "Projects": "/v1/projects",
-        "Requests": "/v1/projects",
-        "Controls": "/_stub/faults",
-        "Coverage": "/v1/projects",
-    }
-    for name, target in targets.items():
-        state = region(page, name).get_by_role("group", name="Command")
-        expect(state).to_contain_text("curl -H")
-        expect(state).to_contain_text(f"{url}{target}")
-    region(page, "Projects").get_by_role("button", name="Copy command").click()
-    expect(region(page, "Projects").get_by_text("Copied")).to_be_visible()
-    command = page.evaluate("navigator.clipboard.readText()")
-    environment = {"STUB_TOKEN": "dev-token", "PATH": "/usr/bin:/bin"}
-    subprocess.run(["sh", "-c", f"{command} -s -o /dev/null"], env=environment, check=True)
-    expect(rows(page, "Projects").first).to_contain_text("shop")
-    expect(region(page, "Projects").get_by_role("group", name="Command")).to_be_hidden()

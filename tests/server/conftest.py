@@ -1,29 +1,30 @@
-"""An app that echoes requests, on a live server."""
+"""An app that echoes requests, on one server for all tests and on servers with other options."""
 
 import errno
-import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from flask import Flask, Response, jsonify, request
 
-from server import Options, Server, create_server
-from tests.wire import SECRET, Connection, get, post
-
-AUTHORIZATION = f"Authorization: Bearer {SECRET}"
-
-
-def chunked(body: bytes) -> bytes:
-    return post("Transfer-Encoding: chunked", f"X-Token: {SECRET}", body=body)
+from server import Server
+from tests.live import running, serving
+from tests.server.timed import Timed, timed
 
 
 class Gate:
     """Holds the requests to /gate: a test decides when a slow request ends."""
 
     def __init__(self) -> None:
+        self.open = threading.Event()
+        self.close()
+
+    def close(self) -> None:
+        """Close the gate for new requests; those that wait go on."""
+        self.open.set()
         self.entered = threading.Semaphore(0)
         self.open = threading.Event()
 
@@ -46,18 +47,19 @@ def make_app(gate: Gate) -> Flask:
     @app.get("/gate")
     @app.get("/gate/<name>")
     def wait(name: str = "") -> str:
+        opened = gate.open
         gate.entered.release()
-        gate.open.wait(60)
+        opened.wait(60)
         return "late"
 
     @app.get("/until-gone/<name>")
     def until_gone(name: str) -> Response:
-        gone = request.environ["waitress.client_disconnected"]
+        gone, opened = request.environ["waitress.client_disconnected"], gate.open
 
         def pieces() -> Iterator[str]:
             yield "first"
             while not gone():
-                gate.open.wait()
+                opened.wait(60)
                 yield name
 
         return Response(pieces())
@@ -70,84 +72,88 @@ def make_app(gate: Gate) -> Flask:
     return app
 
 
-@contextmanager
-def running(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Server]:
-    """A server that runs in a thread."""
-    server = create_server(app, host, 0, Options(**options))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.close()
-        thread.join()
+@dataclass
+class Echo:
+    """The app, its gate, and what its servers rejected."""
+
+    gate: Gate = field(default_factory=Gate)
+    rejections: list[tuple[int, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.app = make_app(self.gate)
+
+    def note_rejection(self, status: int, code: str) -> None:
+        self.rejections.append((status, code))
 
 
-@contextmanager
-def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[int]:
-    """The port of such a server."""
-    with running(app, host, **options) as server:
-        yield server.effective_port
+@pytest.fixture(scope="session")
+def shared_echo() -> Echo:
+    return Echo()
+
+
+@pytest.fixture(scope="session")
+def shared_port(shared_echo: Echo) -> Iterator[int]:
+    with serving(shared_echo.app, on_rejected=shared_echo.note_rejection) as port:
+        yield port
+        shared_echo.gate.open.set()
+
+
+@pytest.fixture(scope="session")
+def control_port(shared_echo: Echo) -> Iterator[int]:
+    """The port of a server whose routes under /control/ are control routes."""
+    options: Any = {"threads": 2, "on_rejected": shared_echo.note_rejection}
+    with serving(shared_echo.app, control_prefix="/control/", **options) as port:
+        yield port
+        shared_echo.gate.open.set()
 
 
 @pytest.fixture
-def gate() -> Iterator[Gate]:
-    gate = Gate()
-    yield gate
-    gate.open.set()
+def echo(shared_echo: Echo) -> Iterator[Echo]:
+    """The app, with a closed gate and without rejections."""
+    shared_echo.gate.close()
+    shared_echo.rejections.clear()
+    yield shared_echo
+    shared_echo.gate.open.set()
 
 
 @pytest.fixture
-def rejections() -> list[tuple[int, str]]:
-    return []
+def gate(echo: Echo) -> Gate:
+    return echo.gate
 
 
 @pytest.fixture
-def serve(gate: Gate, rejections: list[tuple[int, str]]) -> Iterator[Callable[..., int]]:
-    """Starts a server with these options; returns its port."""
+def rejections(echo: Echo) -> list[tuple[int, str]]:
+    return echo.rejections
+
+
+@pytest.fixture
+def port(shared_port: int, echo: Echo) -> int:
+    """The port of the server with the default options, which all tests share."""
+    return shared_port
+
+
+@pytest.fixture
+def start_server(echo: Echo) -> Iterator[Callable[..., Server]]:
+    """Starts a server of the test's own, with these options."""
     with ExitStack() as stack:
 
-        def start(**options: Any) -> int:
-            options.setdefault("on_rejected", lambda *rejection: rejections.append(rejection))
-            return stack.enter_context(serving(make_app(gate), **options))
+        def start(**options: Any) -> Server:
+            options = {"threads": 2, "on_rejected": echo.note_rejection, **options}
+            return stack.enter_context(running(echo.app, **options))
 
         yield start
-        gate.open.set()
+        echo.gate.open.set()
 
 
 @pytest.fixture
-def port(serve: Callable[..., int]) -> int:
-    return serve()
-
-
-Send = Callable[[Connection, bytes], None]
-SEND: dict[str, Send] = {
-    "at once": lambda client, raw: client.send(raw),
-    "before another": lambda client, raw: client.send(
-        raw + get("/", "Host: localhost", AUTHORIZATION)
-    ),
-    "byte by byte": lambda client, raw: client.send_in_pieces(
-        *(bytes([each]) for each in raw[:200]), raw[200:]
-    ),
-}
-SENT_IN_EVERY_WAY = pytest.mark.parametrize("send", SEND.values(), ids=SEND)
+def serve(start_server: Callable[..., Server]) -> Callable[..., int]:
+    """Starts such a server; returns its port."""
+    return lambda **options: start_server(**options).effective_port
 
 
 @pytest.fixture
-def assert_rejected_once(
-    port: int,
-    rejections: list[tuple[int, str]],
-    caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str],
-) -> Callable[[bytes, Send], None]:
-    """Asserts that the server rejects malformed bytes with one error, and logs nothing of them."""
-
-    def check(raw: bytes, send: Send) -> None:
-        caplog.set_level(logging.DEBUG)
-        with Connection(port) as client:
-            send(client, raw)
-            client.assert_rejected(400, "malformed_request")
-        assert rejections == [(400, "malformed_request")]
-        assert SECRET not in caplog.text + "".join(capfd.readouterr())
-
-    return check
+def stopped(echo: Echo) -> Iterator[Timed]:
+    """A server with the default limits, on a clock that stands still."""
+    with timed(echo.app) as server:
+        yield server
+        echo.gate.open.set()

@@ -1,15 +1,22 @@
 """Requests that wait: behind long bodies, and behind responses that their client does not read."""
 
+import socket
+import tempfile
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
+from waitress.adjustments import Adjustments
 
-from tests.server.conftest import running, serving
-from tests.wire import SECRET, Connection, get
+from tests.live import serving
+from tests.raw import SECRET, get
+from tests.server.timed import Timed, timed
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
 
 LONG = 64 * 1024 + 1
 CHUNKS = b"%x\r\n%b\r\n0\r\n\r\n" % (LONG, LONG * b"x")
@@ -42,7 +49,14 @@ def test_long_bodies_hold_no_short_control_request() -> None:
         assert [client.reply().status_code for client in clients] == [200] * 4
 
 
-BIG = 18 * 1024 * 1024  # more than a connection may have unread before its next request is served
+MIB = 1024 * 1024
+BIG = 6 * MIB  # more than the kernel takes, and than a connection may have unread beside that
+
+
+@pytest.fixture(autouse=True)
+def _one_mib_may_be_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 are waitress' default: a test of it would copy a hundred."""
+    monkeypatch.setattr(Adjustments, "outbuf_high_watermark", MIB)
 
 
 class BigApp:
@@ -53,33 +67,43 @@ class BigApp:
         self.pieces = pieces
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        _, kind, letter = environ["PATH_INFO"].split("/")
-        length = BIG if kind == "big" else 1
+        letter = environ["PATH_INFO"][-1]
+        is_big = environ["PATH_INFO"].startswith("/big/")
+        length, pieces = (BIG, self.pieces) if is_big else (1, 1)
         start_response("200 OK", [("Content-Length", str(length))])
-        if kind == "big":
+        if is_big:
             self.served.release()
-        pieces = self.pieces if kind == "big" else 1
         return (letter.encode() * (length // pieces) for _ in range(pieces))
+
+
+def reader(port: int) -> Connection:
+    """A client for which the kernel keeps little that it has not read."""
+    client = Connection(port)
+    client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 128 * 1024)
+    return client
 
 
 def get_each(letters: str) -> bytes:
     return b"".join(get(f"/big/{letter}") for letter in letters)
 
 
+def read_big(stream: BinaryIO, letter: str) -> bytes:
+    """The head of a response to `get_each()`, the body of which is whole."""
+    head = b"".join(iter(stream.readline, b"\r\n"))
+    assert stream.read(BIG) == BIG * letter.encode()
+    return head
+
+
 def read_each(client: Connection, letters: str) -> list[bytes]:
-    """The heads of the responses to `get_each()`, the bodies of which are whole and in order."""
-    heads = []
+    """The heads of the responses to `get_each()`, which are whole and in order."""
     with client.sock.makefile("rb") as stream:
-        for letter in letters:
-            heads.append(b"".join(iter(stream.readline, b"\r\n")))
-            assert stream.read(BIG) == BIG * letter.encode()
-    return heads
+        return [read_big(stream, letter) for letter in letters]
 
 
 def test_clients_that_do_not_read_hold_no_thread() -> None:
     app = BigApp()
     with serving(app, threads=2) as port, ExitStack() as stack:
-        clients = [stack.enter_context(Connection(port)) for _ in range(3)]
+        clients = [stack.enter_context(reader(port)) for _ in range(3)]
         for client in clients:
             client.send(get_each("abc"))
             assert app.served.acquire(timeout=10)
@@ -91,57 +115,129 @@ def test_clients_that_do_not_read_hold_no_thread() -> None:
             read_each(client, "abc")
 
 
+class SlowMark(int):
+    """A limit; to see that it is exceeded takes until `passed`, or a while."""
+
+    def __new__(cls, value: int) -> "SlowMark":
+        mark = super().__new__(cls, value)
+        mark.passed = threading.Event()
+        return mark
+
+    passed: threading.Event
+
+    def __lt__(self, unread: int) -> bool:
+        is_exceeded = int(self) < unread
+        if is_exceeded:
+            self.passed.wait(0.5)
+        return is_exceeded
+
+
+def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mark = SlowMark(MIB)
+    monkeypatch.setattr(Adjustments, "outbuf_high_watermark", mark)
+    app = BigApp()
+    with (
+        serving(app, threads=2) as port,
+        reader(port) as client,
+        Connection(port) as other,
+        client.sock.makefile("rb") as stream,
+    ):
+        client.send(get_each("ab"))
+        read_big(stream, "a")
+        other.send(get("/small/x"))  # served when the loop has done with the first response
+        assert other.reply().data == b"x"
+        mark.passed.set()
+        read_big(stream, "b")
+
+
+def test_a_response_that_waits_for_its_client_is_not_on_the_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with serving(BigApp(), threads=1) as port, reader(port) as client:
+        client.send(get_each("a"))
+        read_each(client, "a")
+
+
 def test_responses_in_pieces_go_on_when_their_client_reads() -> None:
-    app = BigApp(pieces=36)
-    with serving(app, threads=1) as port, Connection(port) as client:
+    app = BigApp(pieces=32)
+    with serving(app, threads=1) as port, reader(port) as client:
         client.send(get_each("abcd"))
         assert app.served.acquire(timeout=10)
         read_each(client, "abcd")
 
 
 def test_an_app_that_responds_in_pieces_waits_for_its_client() -> None:
-    piece, pieces = b"x" * 1024 * 1024, 64
-    finished = threading.Event()
+    pieces = 64
+    made: list[int] = []
 
     def app(environ: Any, start_response: Any) -> Iterator[bytes]:
-        start_response("200 OK", [("Content-Length", str(pieces * len(piece)))])
-        for _ in range(pieces):
-            yield piece
-        finished.set()
+        if environ["PATH_INFO"] == "/small":
+            start_response("200 OK", [("Content-Length", "0")])
+            return
+        start_response("200 OK", [("Content-Length", str(pieces * MIB))])
+        for number in range(pieces):
+            made.append(number)
+            yield b"x" * MIB
 
-    with serving(app, threads=1) as port, Connection(port) as client:
+    with serving(app, threads=2) as port, Connection(port) as client, Connection(port) as other:
         client.send(get())
         client.until(b"\r\n\r\n")
-        assert not finished.wait(1)
+        before = -1
+        while before != len(made):
+            before = len(made)
+            for _ in range(50):
+                other.send(get("/small"))
+                assert other.reply().status_code == 200
+        assert len(made) < pieces
         with client.sock.makefile("rb") as stream:
-            rest = pieces * len(piece) - len(client.unread)
+            rest = pieces * MIB - len(client.unread)
             assert len(stream.read(rest)) == rest
-        assert finished.wait(10)
+        assert len(made) == pieces
 
 
-def test_a_client_that_never_reads_is_closed_with_its_waiting_requests(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("server.connection.IDLE", 0.5)
-    with (
-        running(BigApp(), threads=1) as server,
-        Connection(server.effective_port) as client,
-        Connection(server.effective_port) as other,
-    ):
+def test_a_client_that_never_reads_is_closed_with_its_waiting_requests() -> None:
+    app = BigApp()
+    with timed(app) as server, reader(server.port) as client:
         client.send(get_each("abcd"))
-        give_up = time.monotonic() + 10
-        while len(server.active_channels) > 1 and time.monotonic() < give_up:
-            other.send(get("/small/x"))
-            assert other.reply().data == b"x"
-        assert time.monotonic() < give_up
+        assert app.served.acquire(timeout=10)
+        server.advance(120)
+        assert server.serves(client)
+        server.advance(1)
+        assert not server.serves(client)
+        received = 0
+        while data := client.sock.recv(MIB):
+            received += len(data)
+        assert received < BIG
+    assert not app.served.acquire(blocking=False)
+
+
+def test_a_client_that_reads_slowly_is_not_closed() -> None:
+    app = BigApp()
+    with timed(app) as server, reader(server.port) as client:
+        client.send(get_each("ab"))
+        assert app.served.acquire(timeout=10)
+        for _ in range(3):
+            server.advance(120)
+            client.exactly(BIG // 4)
+        assert client.exactly(BIG // 4)
+
+
+def until_it_drains(server: Timed) -> None:
+    """Stop the server, and wait until it drains, which closes an idle connection."""
+    with Connection(server.port) as idle:
+        server.server.stop()
+        assert idle.closed()
 
 
 def test_the_drain_serves_the_requests_that_wait_for_their_client() -> None:
     app = BigApp()
-    with running(app, threads=1) as server, Connection(server.effective_port) as client:
+    with timed(app) as server, reader(server.port) as client:
         client.send(get_each("abcd"))
         assert app.served.acquire(timeout=10)
-        server.stop()
+        until_it_drains(server)
         heads = read_each(client, "abcd")
         assert client.closed()
     assert [b"Connection: close" in head for head in heads] == [False, False, False, True]
@@ -149,12 +245,13 @@ def test_the_drain_serves_the_requests_that_wait_for_their_client() -> None:
 
 def test_the_drain_does_not_wait_for_a_client_that_never_reads() -> None:
     app = BigApp()
-    with running(app, threads=1, grace=0.5) as server, Connection(server.effective_port) as client:
+    with timed(app, grace=5) as server, reader(server.port) as client:
         client.send(get_each("abcd"))
         assert app.served.acquire(timeout=10)
-        started = time.monotonic()
-        server.close()
-        assert time.monotonic() - started < 5
+        until_it_drains(server)
+        server.now += 5
+        server.server.close()
+        assert not server.server.active_channels
 
 
 def test_a_failure_of_a_thread_is_logged_without_its_message(
@@ -165,14 +262,16 @@ def test_a_failure_of_a_thread_is_logged_without_its_message(
 
     def app(environ: Any, start_response: Any) -> list[bytes]:
         channel = environ["waitress.client_disconnected"].__self__
-        channel.requests[0].close = fail
+        if environ["PATH_INFO"] == "/fail":
+            channel.requests[0].close = fail
         start_response("200 OK", [("Content-Length", "0")])
         return [b""]
 
-    with serving(app, threads=1) as port:
+    with timed(app) as server:
         for _ in range(2):
-            with Connection(port) as client:
-                client.send(get())
+            with Connection(server.port) as client:
+                client.send(get("/fail"))
+                server.settle()
                 assert client.reply().status_code == 200
                 assert client.closed()
     assert "a request failed: ValueError" in caplog.text

@@ -1,10 +1,17 @@
 """The thread pools."""
 
-from collections.abc import Callable
+import threading
 from contextlib import ExitStack
+from typing import Any
 
-from tests.server.conftest import AUTHORIZATION, Gate
-from tests.wire import Connection, get
+import pytest
+
+from tests.live import serving
+from tests.raw import AUTHORIZATION, get
+from tests.server.conftest import Gate
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
 
 
 def test_slow_requests_do_not_block_the_next(port: int, gate: Gate) -> None:
@@ -21,8 +28,8 @@ def test_slow_requests_do_not_block_the_next(port: int, gate: Gate) -> None:
         assert all(client.reply().data == b"late" for client in slow)
 
 
-def test_slow_requests_do_not_block_control_routes(serve: Callable[..., int], gate: Gate) -> None:
-    port = serve(threads=2, control_prefix="/control/")
+def test_slow_requests_do_not_block_control_routes(control_port: int, gate: Gate) -> None:
+    port = control_port
     with ExitStack() as stack:
         for _ in range(4):
             client = stack.enter_context(Connection(port))
@@ -42,3 +49,25 @@ def test_slow_requests_do_not_block_control_routes(serve: Callable[..., int], ga
             gate.open.set()
             assert both.reply().data == b"late"
             assert both.reply().json["path"] == "/control/2"
+
+
+def test_a_slow_control_request_does_not_block_the_next() -> None:
+    entered, gate = threading.Event(), threading.Event()
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/control/slow":
+            entered.set()
+            gate.wait(60)
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(app, threads=1, control_prefix="/control/"))
+        stack.callback(gate.set)
+        slow, quick = [stack.enter_context(Connection(port)) for _ in range(2)]
+        slow.send(get("/control/slow"))
+        assert entered.wait(10)
+        quick.send(get("/control/quick"))
+        assert quick.reply().status_code == 200
+        gate.set()
+        assert slow.reply().status_code == 200

@@ -1,44 +1,214 @@
-"""The life of a server: many connections, signals, and the drain."""
+"""The life of a server in a thread: many connections, its wake-ups, and the drain."""
 
-import errno
 import os
-import signal
+import resource
 import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
-from server import create_server
-from tests.conftest import ROOT, environment
-from tests.server.conftest import Gate, make_app, serving
-from tests.wire import Connection, get
+from server import Server, create_server
+from server.connection import Connection as ServerConnection
+from tests.live import running, serving
+from tests.raw import SECRET, get
+from tests.server.conftest import Echo, Gate
+from tests.server.timed import Timed, timed
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
 
 
-def test_1100_connections_at_once_are_served_and_released() -> None:
-    with serving(make_app(Gate())) as port:
-        for _ in range(4):  # together more than there may be at once
-            with ExitStack() as stack:
-                crowd = [stack.enter_context(Connection(port)) for _ in range(1100)]
-                for client in (crowd[0], crowd[-1]):
+@pytest.fixture
+def descriptors_above_1023() -> Iterator[None]:
+    """What is opened gets a descriptor that select() does not take."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    null = [os.open(os.devnull, os.O_RDONLY)]
+    try:
+        while null[-1] < 1024:
+            null.append(os.dup(null[0]))
+        yield
+    finally:
+        for each in null:
+            os.close(each)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_crowd_is_served_and_released(
+    descriptors_above_1023: None, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        with monkeypatch.context() as patched:
+            patched.setattr(resource, "getrlimit", lambda kind: (328, 328))  # 200 connections
+            port = stack.enter_context(serving(echo.app, threads=1))
+        for _ in range(3):  # together more than there may be at once
+            with ExitStack() as crowd:
+                clients = [crowd.enter_context(Connection(port)) for _ in range(190)]
+                for client in (clients[0], clients[-1]):
                     client.send(get())
                     assert client.reply().status_code == 200
 
 
-def test_closing_is_immediate() -> None:
-    started = time.monotonic()
+def test_a_client_beyond_the_limit_waits_until_another_leaves(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        with monkeypatch.context() as patched:
+            patched.setattr(resource, "getrlimit", lambda kind: (20, 20))  # 10 descriptors
+            server = stack.enter_context(running(echo.app, threads=1))
+        clients = [stack.enter_context(Connection(server.effective_port)) for _ in range(12)]
+        for client in clients:
+            client.send(get())
+        for client in clients[:8]:
+            assert client.reply().status_code == 200
+        for _ in range(20):
+            clients[0].send(get())
+            assert clients[0].reply().status_code == 200
+        assert all(client.is_silent() for client in clients[8:])
+        for client in clients[:4]:
+            client.sock.close()
+        for client in clients[8:]:
+            assert client.reply().status_code == 200
+
+
+@pytest.fixture
+def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop waits for half a minute, rather than half a second, if nothing wakes it."""
+    monkeypatch.setattr("server.loop.TICK", 30.0)
+
+
+def assert_closes(server: Server) -> None:
+    """Close a server, which must take nothing but the time for a change of threads."""
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()
+
+
+def test_closing_is_immediate(no_tick: None, echo: Echo) -> None:
     for _ in range(8):
-        with serving(make_app(Gate())) as port, Connection(port) as client:
-            client.send(get("/", "Host: localhost", "Connection: close"))
-            client.reply()
-    assert time.monotonic() - started < 2  # each would take half a second
+        with running(echo.app, threads=1) as server:
+            with Connection(server.effective_port) as client:
+                client.send(get("/", "Host: localhost", "Connection: close"))
+                client.reply()
+            assert_closes(server)
 
 
-def test_a_server_can_be_closed_before_and_after_it_runs() -> None:
-    server = create_server(make_app(Gate()), "127.0.0.1", 0)
+def test_a_piece_is_sent_before_the_next_exists(no_tick: None, echo: Echo) -> None:
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(echo.app, threads=6))
+        stack.callback(echo.gate.open.set)
+        one = stack.enter_context(Connection(port))
+        for _ in range(4):
+            one.send(get())
+            one.reply()
+            other = stack.enter_context(Connection(port))
+            other.send(get("/until-gone/x"))
+            other.until(b"first")
+
+
+def test_the_responses_to_many_clients_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(echo.app, threads=4))
+        clients = [stack.enter_context(Connection(port)) for _ in range(8)]
+        for _ in range(10):
+            for client in clients:
+                client.send(get())
+            assert all(client.reply().status_code == 200 for client in clients)
+
+
+def test_a_server_says_when_its_current_requests_are_done(echo: Echo, gate: Gate) -> None:
+    rests: list[float] = []
+    with timed(echo.app, threads=2) as server, Connection(server.port) as slow:
+        server.server.on_rest = lambda: rests.append(server.now)
+        slow.send(get("/gate"))
+        assert gate.entered.acquire(timeout=10)
+        server.advance(1)
+        server.advance(1)
+        assert not rests
+        gate.open.set()
+        assert slow.reply().data == b"late"
+        server.advance(1)
+        assert rests
+
+
+def test_a_closed_server_leaves_no_thread(echo: Echo) -> None:
+    before = set(threading.enumerate())
+    with serving(echo.app, control_prefix="/control/") as port, Connection(port) as client:
+        client.send(get() + get("/control/x"))
+        assert client.reply().status_code == 200
+        started = set(threading.enumerate()) - before
+        assert len(started) == 1 + 16 + 3  # the loop, and what calls the app
+    for thread in started:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_no_wake_up_is_written_when_the_server_has_closed(echo: Echo) -> None:
+    server = create_server(echo.app, "127.0.0.1", 0)
+    entered, closed = threading.Event(), threading.Event()
+    wake, was_closed = server.trigger.pull_trigger, []
+
+    def wake_slowly() -> None:
+        entered.set()
+        closed.wait(0.2)
+        was_closed.append(server.trigger._closed)
+        wake()
+
+    server.trigger.pull_trigger = wake_slowly
+    waking = threading.Thread(target=server.pull_trigger)
+    waking.start()
+    assert entered.wait(10)
+    server.close()
+    closed.set()
+    waking.join(10)
+    server.pull_trigger()
+    assert was_closed == [False]
+
+
+class FailsToRead(ServerConnection):
+    def received(self, data: bytes) -> bool:
+        raise ValueError(SECRET)
+
+
+def fails_to_accept(server: Server, sock: socket.socket, *args: Any, **options: Any) -> None:
+    sock.close()
+    raise ValueError(SECRET)
+
+
+@pytest.mark.parametrize(
+    ("channel", "what"),
+    [(fails_to_accept, "a connection could not be accepted"), (FailsToRead, "a connection failed")],
+)
+def test_a_failure_of_a_connection_is_logged_without_its_message_and_ends_no_other(
+    echo: Echo, caplog: pytest.LogCaptureFixture, channel: Any, what: str
+) -> None:
+    with running(echo.app, threads=1) as server:
+        server.channel_class = channel
+        with Connection(server.effective_port) as client:
+            client.send(get())
+            assert client.closed()
+        server.channel_class = Server.channel_class
+        with Connection(server.effective_port) as client:
+            client.send(get())
+            assert client.reply().status_code == 200
+    assert f"{what}: ValueError" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_connections_wait_for_a_server_that_is_busy(echo: Echo) -> None:
+    server = create_server(echo.app, "127.0.0.1", 0)
+    with ExitStack() as stack:
+        stack.callback(server.close)
+        for _ in range(100):
+            stack.enter_context(Connection(server.effective_port))
+
+
+def test_a_server_can_be_closed_before_and_after_it_runs(echo: Echo) -> None:
+    server = create_server(echo.app, "127.0.0.1", 0)
     server.close()
     server.run()
     server.close()
@@ -46,275 +216,126 @@ def test_a_server_can_be_closed_before_and_after_it_runs() -> None:
         Connection(server.effective_port)
 
 
-STOPS = [signal.SIGTERM, signal.SIGINT]
+def test_a_port_is_free_again_after_its_connections_were_cut(echo: Echo, gate: Gate) -> None:
+    with timed(echo.app, grace=0) as server, Connection(server.port) as client:
+        client.send(get("/gate"))
+        assert gate.entered.acquire(timeout=10)
+        server.server.close()
+        assert client.closed()
+        gate.open.set()
+        again = create_server(echo.app, "127.0.0.1", server.port)
+        again.close()
+
+
 BIG = 4_000_000
-
-# Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
-PROGRAM = """
-import os, signal, sys, threading
-from server import Options, serve
-
-opened = threading.Event()
-threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
-
-def app(environ, start_response):
-    path = environ["PATH_INFO"]
-    if path.startswith("/gate"):
-        os.write(1, b"running\\n")
-        opened.wait()
-    body = b"x" * 4_000_000 if path == "/gate/big" else path.encode()
-    start_response("200 OK", [("Content-Length", str(len(body)))])
-    return [body]
-
-def listening(port, stop):
-    os.write(1, b"%d\\n" % port)
-    if "early" in sys.argv:
-        signal.raise_signal(signal.SIGTERM)
-
-port, grace = int(sys.argv[1]), float(sys.argv[2])
-serve(app, "127.0.0.1", port, Options(threads=2, grace=grace, on_listening=listening))
-os.write(1, b"returned\\n")
-"""
+HUGE = 12_000_000  # more than the kernel takes
 
 
-class Program:
-    def __init__(self, port: int = 0, grace: float = 10, *more: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(port), str(grace), *more],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        self.port = int(self.line())
+class SlowApp:
+    """Responds with its path or with a long body; under /gate when the gate opens."""
 
-    def line(self) -> bytes:
-        assert self.process.stdout
-        return self.process.stdout.readline()
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
 
-    def stop(self, number: signal.Signals) -> None:
-        """Send a signal, and wait until the drain has begun, which closes an idle connection."""
-        with Connection(self.port) as idle:
-            self.process.send_signal(number)
-            assert idle.closed()
-        with pytest.raises(ConnectionRefusedError):
-            Connection(self.port)
-
-    def let_go(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-
-    def outcome(self) -> tuple[int, bytes]:
-        """The exit status, and what it wrote to stderr."""
-        code = self.process.wait(timeout=15)
-        assert self.process.stderr
-        return code, self.process.stderr.read()
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert pipe
-            pipe.close()
+    def __call__(self, environ: Any, start_response: Any) -> list[bytes]:
+        path = environ["PATH_INFO"]
+        if path.startswith("/gate"):
+            self.gate.entered.release()
+            self.gate.open.wait(60)
+        lengths = {"/big": BIG, "/gate/big": BIG, "/huge": HUGE}
+        body = b"x" * lengths[path] if path in lengths else path.encode()
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
 
 
-@pytest.fixture
-def start() -> Iterator[Callable[..., Program]]:
-    with ExitStack() as stack:
-
-        def start(*arguments: object) -> Program:
-            program = Program(*arguments)  # type: ignore[arg-type]
-            stack.callback(program.close)
-            return program
-
-        yield start
+def until_it_drains(server: Timed) -> None:
+    """Stop a server, and wait until it drains, which closes an idle connection."""
+    with Connection(server.port) as idle:
+        server.server.stop()
+        assert idle.closed()
+    with pytest.raises(ConnectionRefusedError):
+        Connection(server.port)
 
 
-@pytest.mark.parametrize("number", STOPS)
-def test_every_received_request_gets_its_whole_response(
-    start: Callable[..., Program], number: signal.Signals
-) -> None:
-    program = start()
-    with ExitStack() as stack:
-        clients = [stack.enter_context(Connection(program.port)) for _ in range(8)]
+def test_every_received_request_gets_its_whole_response(gate: Gate) -> None:
+    with timed(SlowApp(gate), threads=2) as server, ExitStack() as stack:
+        stack.callback(gate.open.set)
+        clients = [stack.enter_context(Connection(server.port)) for _ in range(8)]
         for client in clients:
             client.send(get("/gate/big"))
-        assert [program.line(), program.line()] == [b"running\n"] * 2
-        program.stop(number)
-        program.let_go()
+        assert gate.entered.acquire(timeout=10)
+        until_it_drains(server)
+        gate.open.set()
         for client in clients:
             reply = client.reply()
             assert (reply.status_code, len(reply.data)) == (200, BIG)
+            assert reply.headers["Connection"] == "close"
             assert client.closed()
-    assert program.outcome() == (0, b"")
 
 
-def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(
-    start: Callable[..., Program],
-) -> None:
-    program = start()
-    with Connection(program.port) as client:
+def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(gate: Gate) -> None:
+    with timed(SlowApp(gate)) as server, Connection(server.port) as client:
         client.send(get("/gate") + b"".join(get(f"/{n}") for n in range(1000)) + b"GET /half")
-        assert program.line() == b"running\n"
-        program.stop(signal.SIGTERM)
-        program.let_go()
+        assert gate.entered.acquire(timeout=10)
+        until_it_drains(server)
+        gate.open.set()
         replies = [client.reply() for _ in range(1001)]
         assert client.closed()
     assert [reply.data.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(1000))]
     assert ["Connection" in reply.headers for reply in replies] == [False] * 1000 + [True]
-    assert program.outcome() == (0, b"")
+    assert replies[-1].headers["Connection"] == "close"
 
 
-def test_a_response_that_is_read_slowly_is_not_cut(start: Callable[..., Program]) -> None:
-    program = start()
-    program.let_go()
-    with Connection(program.port) as client:
+def test_a_response_that_is_read_slowly_is_not_cut(gate: Gate) -> None:
+    with timed(SlowApp(gate)) as server, Connection(server.port) as client:
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-        client.send(get("/gate/big"))
+        client.send(get("/huge"))
         client.until(b"\r\n\r\n")
-        started = time.monotonic()
-        program.stop(signal.SIGINT)
+        until_it_drains(server)
         total = len(client.unread)
         while data := client.sock.recv(65536):
             total += len(data)
-    assert total == BIG
-    assert time.monotonic() - started < 8
-    assert program.outcome() == (0, b"")
+    assert total == HUGE
 
 
-def test_requests_that_the_kernel_has_received_get_their_responses(
-    start: Callable[..., Program],
-) -> None:
-    program = start()
-    program.let_go()
-    program.process.send_signal(signal.SIGSTOP)
+def test_requests_that_the_kernel_has_received_get_their_responses(gate: Gate) -> None:
+    server = create_server(SlowApp(gate), "127.0.0.1", 0)
+    thread = threading.Thread(target=server.run)
     with ExitStack() as stack:
-        clients = [stack.enter_context(Connection(program.port)) for _ in range(5)]
+        stack.callback(server.close)
+        clients = [stack.enter_context(Connection(server.effective_port)) for _ in range(5)]
         for client in clients:
-            client.send(get("/one") + get("/gate/big"))
-        program.process.send_signal(signal.SIGTERM)
-        program.process.send_signal(signal.SIGCONT)
+            client.send(get("/one") + get("/big"))
+        server.stop()
+        thread.start()
         for client in clients:
             assert client.reply().data == b"/one"
             assert len(client.reply().data) == BIG
-    assert program.outcome() == (0, b"")
+            assert client.closed()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
-@pytest.mark.parametrize("number", STOPS)
-@pytest.mark.parametrize(("sent", "within"), [(b"", 1.5), (get()[:-1], 1.5), (get(), 4)])
-def test_without_current_requests_it_stops_at_once(
-    start: Callable[..., Program], number: signal.Signals, sent: bytes, within: float
-) -> None:
-    program = start()
-    with Connection(program.port) as client:
+@pytest.mark.parametrize("sent", [b"", get()[:-1], get()])
+def test_without_current_requests_it_stops_at_once(no_tick: None, gate: Gate, sent: bytes) -> None:
+    with timed(SlowApp(gate), grace=100) as server, Connection(server.port) as client:
         client.send(sent)
         if sent == get():
             assert client.reply().data == b"/"
-        started = time.monotonic()
-        program.process.send_signal(number)
+        server.settle()
+        assert_closes(server.server)
         assert client.closed()
-        assert program.outcome() == (0, b"")
-        assert time.monotonic() - started < within
 
 
-def test_a_signal_before_the_first_turn_is_not_lost(start: Callable[..., Program]) -> None:
-    program = start(0, 10, "early")
-    assert program.line() == b"returned\n"
-    assert program.outcome() == (0, b"")
-
-
-@pytest.mark.parametrize("number", STOPS)
-def test_a_second_signal_ends_it_at_once(
-    start: Callable[..., Program], number: signal.Signals
-) -> None:
-    program = start()
-    with Connection(program.port) as client:
+def test_the_drain_ends_when_the_grace_is_over(gate: Gate) -> None:
+    with timed(SlowApp(gate)) as server, Connection(server.port) as client:
         client.send(get("/gate"))
-        assert program.line() == b"running\n"
-        program.stop(number)
-        program.process.send_signal(number)
-        assert program.outcome() == (-number, b"")
-
-
-def test_the_drain_ends_when_the_grace_is_over(start: Callable[..., Program]) -> None:
-    program = start(0, 0.5)
-    with Connection(program.port) as client:
-        client.send(get("/gate"))
-        assert program.line() == b"running\n"
-        started = time.monotonic()
-        program.process.send_signal(signal.SIGTERM)
+        assert gate.entered.acquire(timeout=10)
+        until_it_drains(server)
+        server.now += 9.9
+        server.wake()
+        assert client.is_silent()
+        server.now += 0.1
+        assert_closes(server.server)
         assert client.closed()
-        assert program.line() == b"returned\n"
-        assert program.outcome()[0] == 0
-        assert 0.4 < time.monotonic() - started < 2
-
-
-def test_a_port_is_free_again_after_a_kill(start: Callable[..., Program]) -> None:
-    program = start()
-    with Connection(program.port) as client:
-        client.send(get("/gate"))
-        assert program.line() == b"running\n"
-        program.process.kill()
-        assert client.closed()
-    again = start(program.port)
-    with Connection(again.port) as client:
-        client.send(get("/again"))
-        assert client.reply().data == b"/again"
-
-
-# An app whose view takes all file descriptors from the process: poll() fails from then on.
-FAILING = """
-import resource, sys
-import cli
-from flask import Flask
-
-def create_app(**options):
-    app = Flask("failing")
-
-    @app.get("/fail")
-    def fail():
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-        return "soon"
-
-    return app
-
-sys.exit(cli.main(create_app))
-"""
-
-
-def test_a_failure_of_the_running_server_says_what_failed() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", FAILING, "--port", "0", "--quiet"],
-        cwd=ROOT,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout
-        port = int(process.stdout.readline().rpartition(":")[2])
-        with Connection(port) as client:
-            client.send(get("/fail", "Host: localhost"))
-            _, stderr = process.communicate(timeout=10)
-    *_, line = stderr.splitlines()
-    assert line == f"error: the server failed: [Errno {errno.EINVAL}] Invalid argument"
-    assert process.returncode == 1
-
-
-def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
-    code = (
-        "import sys, threading, cli\n"
-        "threading.stack_size(1 << 46)\n"
-        "sys.exit(cli.main(lambda **options: None))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "--port", "0"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == "error: the server failed: can't start new thread\n"
-    assert (done.returncode, done.stdout) == (1, "")
+        gate.open.set()

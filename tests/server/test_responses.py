@@ -1,46 +1,30 @@
-"""Responses: of the app, and of the server itself."""
+"""Responses of the app."""
 
 import gc
-import json
-import time
 import weakref
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.server.conftest import AUTHORIZATION, serving
-from tests.wire import SECRET, Connection, get
+from tests.live import serving
+from tests.raw import get
+from tests.server.conftest import Echo, Gate
+from tests.server.timed import timed
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize(
-    ("raw", "status", "code"),
+    ("option", "version"),
     [
-        (get(version="2.0", method="HEAD"), 400, "malformed_request"),
-        (get("/" + "x" * 16 * 1024, method="HEAD"), 431, "headers_too_large"),
+        ("close", "1.1"),
+        ("TE, Close", "1.1"),
+        ("close, keep-alive", "1.1"),
+        ("keep-alive, close", "1.0"),
+        ("x", "1.0"),
     ],
-)
-def test_a_rejection_of_head_has_no_body(port: int, raw: bytes, status: int, code: str) -> None:
-    with Connection(port) as client:
-        client.send(raw)
-        client.assert_rejected(status, code, head=True)
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_an_exception_that_escapes_the_app_is_500_and_its_message_is_not_logged(
-    port: int, method: str, rejections: list[tuple[int, str]], caplog: pytest.LogCaptureFixture
-) -> None:
-    with Connection(port) as client:
-        client.send(get(f"/boom?{SECRET}", "Host: localhost", AUTHORIZATION, method=method))
-        client.assert_rejected(500, "internal_error", head=method == "HEAD")
-    assert rejections == [(500, "internal_error")]
-    assert "FileNotFoundError" in caplog.text
-    assert "in boom" in caplog.text
-    assert SECRET not in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("option", "version"), [("close", "1.1"), ("TE, Close", "1.1"), ("x", "1.0")]
 )
 def test_a_connection_is_closed_when_the_client_asks(port: int, option: str, version: str) -> None:
     with Connection(port) as client:
@@ -49,27 +33,69 @@ def test_a_connection_is_closed_when_the_client_asks(port: int, option: str, ver
         assert client.closed()
 
 
-def test_head_and_body_arrive_together(port: int) -> None:
+@pytest.mark.parametrize(("option", "version"), [("x", "1.1"), ("TE, Keep-Alive", "1.0")])
+def test_a_connection_is_kept_otherwise(port: int, option: str, version: str) -> None:
     with Connection(port) as client:
+        client.send(get("/1", "Host: localhost", f"Connection: {option}", version=version))
+        assert client.reply().headers.get("Connection") != "close"
+        client.send(get("/2"))
+        assert client.reply().json["path"] == "/2"
+
+
+def test_the_app_can_end_the_connection_after_its_response() -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        environ["server.close"]()
+        start_response("200 OK", [("Content-Length", "4")])
+        return [b"last"]
+
+    with serving(app, threads=1) as port, Connection(port) as client:
+        client.send(get() + get())
+        reply = client.reply()
+        assert (reply.headers["Connection"], reply.data) == ("close", b"last")
+        assert client.closed()
+
+
+def test_a_failure_within_a_response_cuts_it_and_its_connection() -> None:
+    def app(environ: Any, start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [("Content-Length", "100")])
+        yield b"begun"
+        raise ValueError
+
+    with serving(app, threads=1) as port, Connection(port) as client:
+        client.send(get() + get())
+        client.until(b"begun")
+        assert client.closed()
+
+
+def test_each_response_of_the_app_is_noted_with_its_milliseconds(echo: Echo, gate: Gate) -> None:
+    noted: list[tuple[str, str, int, float]] = []
+    options: Any = {"on_response": lambda *response: noted.append(response)}
+    with timed(echo.app, threads=1, **options) as server, Connection(server.port) as client:
+        client.send(get("/gate/a%20b?c"))
+        assert gate.entered.acquire(timeout=10)
+        server.now += 2.5
+        gate.open.set()
+        assert client.reply().data == b"late"
+        client.send(get("http://localhost//x/?y", method="DELETE"))
+        assert client.reply().status_code == 405
+        client.send(get(version="9.9"))
+        client.assert_rejected(400, "malformed_request")
+    assert noted == [("GET", "/gate/a%20b", 200, 2500.0), ("DELETE", "//x/", 405, 0.0)]
+
+
+@pytest.mark.parametrize("length", [0, 1000, 60_000])
+def test_head_and_body_arrive_together(length: int) -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", str(length))])
+        return [b"x" * length]
+
+    with serving(app, threads=1) as port, Connection(port) as client:
         for _ in range(50):  # two sends may arrive together, but not 50 times
             client.send(get())
             client.more()
             client.until(b"\r\n\r\n")
-            assert json.loads(client.unread)["path"] == "/"
+            assert client.unread == b"x" * length
             client.unread = b""
-
-
-def test_a_piece_is_sent_before_the_next_exists(port: int) -> None:
-    with ExitStack() as stack:
-        one = stack.enter_context(Connection(port))
-        started = time.monotonic()
-        for _ in range(4):
-            one.send(get())
-            one.reply()
-            other = stack.enter_context(Connection(port))
-            other.send(get("/until-gone/x"))
-            other.until(b"first")
-        assert time.monotonic() - started < 1  # the loop looks for output twice a second
 
 
 class Thing:

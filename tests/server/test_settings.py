@@ -1,12 +1,16 @@
 """The Host names that are served."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from server import Options, create_server
-from tests.server.conftest import AUTHORIZATION, Gate, make_app
-from tests.wire import SECRET, Connection, get
+from tests.live import serving
+from tests.raw import AUTHORIZATION, SECRET, get
+from tests.server.conftest import Echo
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
 
 LOOPBACK_NAMES = [
     "localhost", "localhost:8080", "LocalHost", "localhost.", "a.b.localhost:1", "127.0.0.1",
@@ -38,24 +42,31 @@ def test_loopback_serves_no_other_name(port: int, target: str, host: str, name: 
         client.assert_rejected(400, "host_not_allowed")
 
 
+@pytest.fixture(scope="module")
+def trusting_port(shared_echo: Echo) -> Iterator[int]:
+    """The port of a server that trusts two more hosts."""
+    with serving(shared_echo.app, threads=1, trusted_hosts=("stub.test", "fe80::1")) as port:
+        yield port
+
+
 @pytest.mark.parametrize("host", ["Stub.test", "stub.test.:99", "[fe80::1]", "localhost"])
-def test_trusted_hosts_are_served_too(serve: Callable[..., int], host: str) -> None:
-    with Connection(serve(trusted_hosts=("stub.test", "fe80::1"))) as client:
+def test_trusted_hosts_are_served_too(trusting_port: int, host: str) -> None:
+    with Connection(trusting_port) as client:
         client.send(get("/", f"Host: {host}"))
         assert client.reply().status_code == 200
 
 
 @pytest.mark.parametrize("host", ["a.stub.test", "stubxtest"])
-def test_a_host_like_a_trusted_one_is_rejected(serve: Callable[..., int], host: str) -> None:
-    with Connection(serve(trusted_hosts=("stub.test", "fe80::1"))) as client:
+def test_a_host_like_a_trusted_one_is_rejected(trusting_port: int, host: str) -> None:
+    with Connection(trusting_port) as client:
         client.send(get("/", f"Host: {host}"))
         client.assert_rejected(400, "host_not_allowed")
 
 
 @pytest.mark.parametrize("name", ["http://stub.test", "stub.test:80", "", "a b"])
-def test_a_trusted_host_has_no_scheme_and_no_port(name: str) -> None:
+def test_a_trusted_host_has_no_scheme_and_no_port(echo: Echo, name: str) -> None:
     with pytest.raises(ValueError, match="is not a host name"):
-        create_server(make_app(Gate()), "127.0.0.1", 0, Options(trusted_hosts=[name]))
+        create_server(echo.app, "127.0.0.1", 0, Options(trusted_hosts=[name]))
 
 
 def test_any_name_is_served_beyond_loopback(serve: Callable[..., int]) -> None:

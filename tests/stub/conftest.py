@@ -1,13 +1,17 @@
 """Helpers of the tests of worlds and control routes."""
 
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.conftest import control_client_of
+from tests.conftest import ROOT, control_client_of
 
 
 @pytest.fixture
@@ -32,3 +36,37 @@ def snapshot(client: FlaskClient) -> list[bytes]:
     """What a world shows of its projects, a deployment, and its faults."""
     paths = ("/v1/projects", "/v1/deployments/dpl_x", "/_stub/faults")
     return [client.get(path).data for path in paths]
+
+
+@contextmanager
+def interrupted(interrupt: Callable[[int], None], file: str = ".py") -> Iterator[None]:
+    """Call `interrupt` with 0, 1, 2, … before each line of the stub that this thread runs.
+
+    With a `file` it is called before the lines of that one alone.
+    """
+    folder, lines = str(ROOT / "stub"), 0
+
+    def on_event(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal lines
+        path = frame.f_code.co_filename
+        if path.startswith(folder) and path.endswith(file):
+            if event == "line":
+                interrupt(lines)
+                lines += 1
+            return on_event
+        return None
+
+    sys.settrace(on_event)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread, list[Any]]:
+    """Run in another thread, and wait so long at most: it may need what this thread locked."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+    thread.join(seconds)
+    return thread, results

@@ -18,6 +18,8 @@ from tests.stub.conftest import entries
          ("getDeployment", 404, "deployment_not_found", [], [])),
         ("GET", "/v1/deployments/x", "Bearer wrong",
          ("getDeployment", 401, "token_invalid", [], [])),
+        ("GET", "/v1/deployments/x", "Bearer wrong+/==",
+         ("getDeployment", 401, "token_invalid", [], [])),
         ("GET", "/v1/projects", "",
          ("listProjects", 401, "token_missing", [], ["listProjects: no Authorization header"])),
         ("GET", "/v1/projects", "bearer wrong",
@@ -42,3 +44,17 @@ def test_unpromised_things_and_violations_are_named(
     (entry,) = entries(stub)
     names = ("operation", "status", "code", "unpromised", "violations")
     assert tuple(entry[name] for name in names) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "status", "members"), [(60_000, 415, ["team", "x"]), (70_000, 413, [])]
+)
+def test_members_are_named_up_to_the_size_of_a_valid_body(
+    stub: FlaskClient, size: int, status: int, members: list[str]
+) -> None:
+    body = f'{{"name": "a", "team": 1, "x": "{size * "x"}"}}'
+    content_type = "text/plain" if status == 415 else "application/json"
+    stub.post("/v1/projects", data=body, content_type=content_type)
+    (entry,) = entries(stub)
+    assert entry["status"] == status
+    assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]

@@ -5,7 +5,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import judge
-from tests.conftest import control_client_of, counting_ids
+from tests.conftest import BEARER, control_client_of, counting_ids
 from tests.contract import V1
 from tests.stub.conftest import coverage
 
@@ -59,9 +59,11 @@ def test_kinds_are_bounded_and_the_rest_counts_as_others(stub: FlaskClient) -> N
 
 
 def test_statuses_are_bounded_except_those_of_the_contract(stub: FlaskClient) -> None:
+    unchecked = stub.application.test_client()
     for number in range(1010):
-        stub.put("/_stub/deployments/x", json={"status": f"own-{number}"})
-        stub.get("/v1/deployments/x")
+        status = {"status": f"own-{number}"}
+        unchecked.put("/_stub/deployments/x", json=status, headers=BEARER)
+        unchecked.get("/v1/deployments/x", headers=BEARER)
     stub.get("/v1/deployments/dpl_queued")
     shown = coverage(stub)
     assert len(shown["deployment_statuses"]) == 1000 + 5 + 1

@@ -1,20 +1,12 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
-import re
-from contextlib import ExitStack
-
-import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
 from stub import Options
-from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names, program
+from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
-from tests.wire import Connection, call, get, port_of
-
-PATH = "/v1/deployments/dpl_failed"
-FIELDS = ("Host: localhost", "Authorization: Bearer dev-token")
 
 
 def test_a_fault_is_used_as_often_as_requested(stub: FlaskClient) -> None:
@@ -93,48 +85,16 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     assert waits == [(0.5, ["a"]), (30, ["a"])]
 
 
-@pytest.mark.parametrize(
-    ("raw", "size", "expected"),
-    [
-        (get(PATH, *FIELDS, "Connection: keep-alive", version="1.0"), 5, 5),
-        (get(PATH, *FIELDS), 9999, None),
-        (get(PATH, *FIELDS, method="HEAD"), 0, 0),
-    ],
-    ids=["HTTP/1.0", "more than there is", "HEAD"],
-)
-def test_a_cut_response_ends_its_connection(raw: bytes, size: int, expected: int | None) -> None:
-    with program() as (_, url):
-        assert call(url, "/_stub/faults", body=b'{"cut": %d}' % size).status_code == 201
-        with Connection(port_of(url)) as client:
-            client.send(raw)
-            head = client.until(b"\r\n\r\n")
-            while client.more():
-                pass
-    length = re.search(rb"Content-Length: ([0-9]+)", head)
-    assert length
-    assert int(length[1]) > 50
-    assert head.count(b"Connection: ") == 1
-    assert len(client.unread) == (int(length[1]) if expected is None else expected)
-
-
-def test_delayed_requests_do_not_block_the_control_routes() -> None:
-    with ExitStack() as stack:
-        _, url = stack.enter_context(program("--threads", "2", "--grace", "0"))
-        fault = b'{"delay": 30, "times": 9}'
-        assert call(url, "/_stub/faults", body=fault).status_code == 201
-        for _ in range(8):
-            client = stack.enter_context(Connection(port_of(url)))
-            client.send(get("/v1/projects", *FIELDS))
-        # Once two requests have met the fault, every thread for /v1 sleeps.
-        while call(url, "/_stub/faults").json["faults"][0]["remaining"] != 7:
-            pass
-        assert call(url, "/_stub/reset", body=b"{}").status_code == 204
-
-
 def test_a_pattern_has_at_most_256_characters(stub: FlaskClient) -> None:
     assert stub.post("/_stub/faults", json={"path": 256 * "*", "status": 503}).status_code == 201
     response = stub.post("/_stub/faults", json={"path": 257 * "*", "status": 503})
     assert_invalid(response, "/path")
+
+
+def test_the_first_1024_characters_of_a_path_are_matched(stub: FlaskClient) -> None:
+    stub.post("/_stub/faults", json={"path": "*x", "status": 503, "times": None})
+    for length, status in ((1024, 503), (1025, 404)):
+        assert stub.get(f"{'/v1/'.ljust(length - 1, 'a')}x").status_code == status
 
 
 def test_a_fault_may_name_an_operation(stub: FlaskClient) -> None:

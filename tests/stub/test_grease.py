@@ -14,15 +14,11 @@ from app import create_app
 from stub import Options
 from tests.conftest import SAMPLE_SEED, START, Clock, client_of, control_client_of, counting_ids
 from tests.contract import V1, assert_invalid
+from tests.stub.greased import AXES, TIER_1
 
 SENT = (
     '{"name": "n\\u0061me", "n": [1.10, -0, 1e2, 12345678901234567890], "o": {"z": 1, "a": "\\/"}}'
 )
-
-TIER_1 = ("members", "member-order", "json-text", "headers", "ids", "times")
-TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-type")
-TIER_2 += ("times-odd", "ids-encoded")
-AXES = TIER_1 + TIER_2
 
 
 def greased(axes: tuple[str, ...], grease_seed: int, **options: Any) -> FlaskClient:

@@ -1,30 +1,16 @@
-"""Provider states, by hand and by Pact's own verifier."""
+"""Provider states; test_pact_verifier.py sets them up with Pact's own verifier."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from pact import Verifier
 
 from app import create_app
 from stub import Options
-from tests.conftest import (
-    BEARER,
-    SAMPLE_SEED,
-    TOKEN,
-    Clock,
-    control_client_of,
-    counting_ids,
-    program,
-    seed_of,
-)
+from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids, seed_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
-
-pytestmark = pytest.mark.usefixtures("both_stores")
 
 
 def change(client: FlaskClient, state: str, **params: Any) -> Any:
@@ -164,123 +150,6 @@ def test_a_deployment_of_no_project_outlives_the_projects(stub: FlaskClient) -> 
     change(stub, "a deployment exists", id="d", status="failed")
     change(stub, "no projects exist")
     assert stub.get("/v1/deployments/d").status_code == 200
-
-
-def interaction(description: str, states: Any, request: Any, response: Any, **more: Any) -> Any:
-    headers = {"Authorization": [f"Bearer {TOKEN}"]}
-    request["headers"] = {**headers, **request.get("headers", {})}
-    return {
-        "type": "Synchronous/HTTP",
-        "description": description,
-        "providerStates": states,
-        "request": request,
-        "response": response,
-        **more,
-    }
-
-
-JSON = {"Content-Type": ["application/json"]}
-
-
-def write_pact(
-    tmp_path: Path, *, status: str = "failed", state: str = "a deployment exists"
-) -> Path:
-    """A pact over all three operations, with provider states and an injected value."""
-    interactions = [
-        interaction(
-            "list",
-            [
-                {"name": "no projects exist"},
-                {"name": "a project exists", "params": {"name": "shop"}},
-            ],
-            {"method": "GET", "path": "/v1/projects"},
-            {
-                "status": 200,
-                "headers": JSON,
-                "body": {
-                    "content": {"projects": [{"id": "prj_1", "name": "shop"}]},
-                    "contentType": "application/json",
-                    "encoded": False,
-                },
-                "matchingRules": {
-                    "body": {"$.projects[0].id": {"matchers": [{"match": "type"}]}}
-                },
-            },
-        ),
-        interaction(
-            "create",
-            [{"name": "no projects exist"}],
-            {
-                "method": "POST",
-                "path": "/v1/projects",
-                "headers": JSON,
-                "body": {
-                    "content": {"name": "new"}, "contentType": "application/json", "encoded": False,
-                },
-            },
-            {"status": 201, "headers": JSON},
-        ),
-        interaction(
-            "status",
-            [{"name": state, "params": {"id": "dpl_77", "status": "failed"}}],
-            {
-                "method": "GET",
-                "path": "/v1/deployments/dpl_0",
-                "generators": {
-                    "path": {
-                        "type": "ProviderState",
-                        "expression": "/v1/deployments/${deployment_id}",
-                        "dataType": "STRING",
-                    }
-                },
-            },
-            {
-                "status": 200,
-                "headers": JSON,
-                "body": {
-                    "content": {"id": "dpl_77", "status": status},
-                    "contentType": "application/json",
-                    "encoded": False,
-                },
-            },
-        ),
-    ]  # fmt: skip
-    document = {
-        "consumer": {"name": "client"},
-        "provider": {"name": "stub"},
-        "interactions": interactions,
-        "metadata": {"pactSpecification": {"version": "4.0"}},
-    }
-    path = tmp_path / "pact.json"
-    path.write_text(json.dumps(document), "utf-8")
-    return path
-
-
-@pytest.mark.parametrize("in_body", [True, False])
-@pytest.mark.parametrize(
-    ("expected", "state", "passes"),
-    [
-        ("failed", "a deployment exists", True),
-        ("succeeded", "a deployment exists", False),
-        ("failed", "an unheard of state", False),
-    ],
-)
-def test_the_verifier_of_pact_passes_and_fails_as_expected(
-    tmp_path: Path, expected: str, state: str, *, passes: bool, in_body: bool
-) -> None:
-    with program() as (_, url):
-        verifier = (
-            Verifier("stub", "127.0.0.1")
-            .add_transport(url=url)
-            .add_source(write_pact(tmp_path, status=expected, state=state))
-            .state_handler(f"{url}/_stub/pact", body=in_body)
-            .add_custom_headers(BEARER)
-        )
-        if passes:
-            verifier.verify()
-        else:
-            with pytest.raises(RuntimeError):
-                verifier.verify()
 
 
 def test_a_state_leaves_no_project_with_the_deployment_of_another(app: Flask) -> None:

@@ -5,15 +5,15 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from store import MemoryStore, Store
+from store import MemoryStore
 from stub import Options
-from tests.conftest import SAMPLE_SEED, control_client_of, not_started, program
+from tests.conftest import SAMPLE_SEED, control_client_of
 from tests.contract import assert_invalid
-from tests.redis_server import RedisServer
-from tests.wire import call
+from tests.stub.greased import AXES
 
 TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=timezone.utc)
 SESSION: list[tuple[str, str, str]] = [
@@ -37,56 +37,30 @@ SESSION: list[tuple[str, str, str]] = [
 ]
 
 
-def run_session(url: str, world: str) -> list[bytes]:
+def frozen_app(new_store: Any = MemoryStore, **options: Any) -> Flask:
+    stub_options = Options(**{"ids_seed": 5, "freeze": TIME, **options})
+    return create_app(seed=SAMPLE_SEED, new_store=new_store, stub_options=stub_options)
+
+
+def frozen(new_store: Any = MemoryStore, **options: Any) -> FlaskClient:
+    return control_client_of(frozen_app(new_store, **options))
+
+
+def run_session(client: FlaskClient) -> list[bytes]:
     """The bodies of the responses."""
     return [
-        # The port, which is another in each run, is in no Host of these requests.
-        call(url, target, method=method, body=body.encode(), token=f"dev-token{world}").data
+        client.open(target, method=method, data=body, content_type="application/json").data
         for method, target, body in SESSION
     ]
 
 
 @pytest.mark.parametrize("world", ["", ".job-42"])
-@pytest.mark.parametrize("more", [[], ["--grease", "all", "--grease-seed", "7"]])
-def test_the_same_requests_get_the_same_bytes_in_every_process(world: str, more: list[str]) -> None:
-    options = ["--ids-seed", "5", "--freeze", "2026-01-05T09:00:00.25Z", *more]
-    runs = []
-    for seed in ("1", "2"):
-        with program(*options, env={"PYTHONHASHSEED": seed}) as (_, url):
-            runs.append(run_session(url, world))
-    assert runs[0] == runs[1]
-
-
-def test_over_redis_they_get_the_bytes_of_the_memory(shared_redis: RedisServer) -> None:
-    """The order of the deployments in the exported state apart, which nothing depends on."""
-    runs = []
-    for store in ([], ["--store", shared_redis.url]):
-        shared_redis.client.flushall()
-        with program("--ids-seed", "5", "--freeze", "2026-01-05T09:00:00Z", *store) as (_, url):
-            runs.append(run_session(url, ""))
-    state = [target for _, target, _ in SESSION].index("/_stub/state")
-    for run in runs:
-        lines = run[state].replace(b"]}", b"").replace(b",\n", b"\n").split(b"\n")
-        run[state] = b"\n".join(sorted(lines))
-    assert runs[0] == runs[1]
-
-
-def test_a_program_that_finds_its_own_ids_in_redis_takes_the_next(
-    redis_stores: Callable[..., Store],
-) -> None:
-    made = set()
-    for number in range(40):
-        if number % 20 == 0:  # the program is started anew
-            client = frozen(redis_stores)
-        project = client.post("/v1/projects", json={"name": f"p{number}"}).json
-        made |= {project["id"], project["latest_deployment_id"]}
-    assert len(made) == 80
-
-
-def frozen(new_store: Any = MemoryStore, **options: Any) -> FlaskClient:
-    stub_options = Options(**{"ids_seed": 5, "freeze": TIME, **options})
-    app = create_app(seed=SAMPLE_SEED, new_store=new_store, stub_options=stub_options)
-    return control_client_of(app)
+@pytest.mark.parametrize("more", [{}, {"grease": AXES, "grease_seed": 7}])
+def test_the_same_requests_get_the_same_bytes(world: str, more: dict[str, Any]) -> None:
+    first, second = (
+        run_session(control_client_of(frozen_app(**more), f"dev-token{world}")) for _ in range(2)
+    )
+    assert first == second
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
@@ -172,29 +146,4 @@ def test_each_response_comes_as_late_as_requested() -> None:
     assert again == waited[:1]
     other.post("/_stub/faults", json={"delay": 2})
     other.get("/v1/projects")
-    assert again[1:] == [waited[1], 2]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--freeze", "yesterday"], "RFC 3339"),
-        (["--freeze", "9999-01-01T00:00:00Z"], "RFC 3339"),
-        (["--ids-seed", "-1"], "--ids-seed"),
-        (["--delay", "2-1"], "0.2-1.5"),
-        (["--delay", "x"], "0.2-1.5"),
-        (["--delay", "-1"], "0.2-1.5"),
-        (["--delay", "31"], "0.2-1.5"),
-        (["--delay", "nan"], "0.2-1.5"),
-        (["--no-stub", "--ids-seed", "0"], "--no-stub"),
-    ],
-)
-def test_an_invalid_option_is_one_line(options: list[str], words: str) -> None:
-    assert words in not_started(*options)
-
-
-def test_the_seed_of_random_delays_is_printed() -> None:
-    with program("--delay", "0.001-0.002") as (process, _):
-        process.terminate()
-        _, stderr = process.communicate(timeout=10)
-    assert "delays are random: --delay 0.001-0.002 --ids-seed " in stderr
+    assert again[1:] == [waited[1] + 2]

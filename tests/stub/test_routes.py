@@ -11,8 +11,6 @@ from tests.conftest import Clock, client_of, control_client_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import snapshot, status_of
 
-pytestmark = pytest.mark.usefixtures("both_stores")
-
 
 def test_a_deployment_is_made_and_replaced(stub: FlaskClient, clock: Clock) -> None:
     path = "/_stub/deployments/dpl_x"
@@ -60,7 +58,7 @@ def invalid_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("PUT", deployment, {"status": "failed", "id": "x"}, ["/id"]),
         ("PUT", deployment, {"status": "failed", "project_id": 1}, ["/project_id"]),
         ("PUT", deployment, {"status": "failed", "project_id": "nope"}, ["/project_id"]),
-        ("PUT", deployment, {"project_id": "nope", "x": 1}, ["/x", "/project_id", ""]),
+        ("PUT", deployment, {"project_id": "nope", "x": 1}, ["/x", ""]),
         ("PUT", deployment, {"timeline": []}, ["/timeline"]),
         ("PUT", deployment, {"timeline": [{"status": "a", "seconds": True}, {"status": "b"}]},
          ["/timeline/0/seconds"]),
@@ -94,7 +92,7 @@ def invalid_requests() -> Iterator[tuple[str, str, Any, list[str]]]:
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
          {"id": "a", "status": "b", "project_id": "nope"}}, ["/params/project_id"]),
         ("POST", "/_stub/pact", {"state": "a deployment exists", "params":
-         {"id": "a\n", "status": "b", "project_id": "nope"}}, ["/params/id", "/params/project_id"]),
+         {"id": "a\n", "status": "b", "project_id": "nope"}}, ["/params/id"]),
     ]  # fmt: skip
     for name, values in {
         "status": [399, 600, "503", None, True, 503.5],

@@ -282,13 +282,14 @@ def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
 
 
 def test_a_seed_has_at_most_64_mib(stub: FlaskClient) -> None:
-    projects = [{"name": str(number), "x": 60_000 * "y"} for number in range(800)]
-    assert stub.post("/_stub/reset", json={"projects": projects}).status_code == 204
-    assert len(names(stub)) == 800
-    projects += projects
-    response = stub.post("/_stub/reset", json={"projects": projects})
+    projects = [{"name": str(number), "x": 60_000 * "y"} for number in range(20)]
+    seed = json.dumps({"projects": projects}).encode().ljust(64 * 1024 * 1024)
+    response = stub.post("/_stub/reset", data=seed + b" ", content_type="application/json")
     assert_problem(response, 413, "body_too_large")
-    assert len(names(stub)) == 800
+    assert names(stub) == SAMPLE_NAMES
+    response = stub.post("/_stub/reset", data=seed, content_type="application/json")
+    assert response.status_code == 204
+    assert len(names(stub)) == 20
 
 
 def test_the_sample_is_a_seed_document_like_any_other(clock: Clock) -> None:

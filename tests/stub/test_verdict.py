@@ -117,6 +117,16 @@ def test_a_request_without_a_token_counts_in_the_verdict(app: Flask) -> None:
     assert [row["world"] for row in rows] == ["", "job"]
 
 
+def test_the_report_counts_the_axes_of_all_worlds_and_resets(app: Flask) -> None:
+    for token in ("dev-token", "dev-token.one", "dev-token.one"):
+        client = control_client_of(app, token)
+        client.put("/_stub/grease", json={"axes": ["headers", "members"]})
+        client.get("/v1/projects")
+        client.post("/_stub/reset")
+    counts = report(app)["grease"]
+    assert (counts["headers"], counts["members"], counts["ids"]) == (3, 3, 0)
+
+
 def test_a_finding_says_what_to_do_in_one_line(app: Flask) -> None:
     client = control_client_of(app)
     for _ in range(2):

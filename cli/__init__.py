@@ -1,0 +1,1 @@
+"""The program: its options, its streams, and the command beside it. Imports nothing by itself."""

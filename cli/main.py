@@ -1,0 +1,157 @@
+"""The program as a function: reads the options, serves the app, and returns the exit status."""
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
+from difflib import get_close_matches
+from typing import Any, TextIO
+
+import click
+from flask import Flask
+
+import server
+from auth import DEFAULT_TOKEN, BearerAuth
+
+from .command import Command
+from .options import OPTIONS, GroupedCommand, Start, variable
+from .report import remove_old_report, report
+from .serving import NotStarted, make_app, server_options
+from .settings import Settings, complete
+from .stderr import background_stderr, say
+
+VERSION = "1.0.0"
+
+
+@click.pass_obj
+def run_program(start: Start, /, **values: Any) -> int:
+    """A local stub of the Project and Deployment Service, for development and tests.
+
+    With a COMMAND it serves until the command ends, whose environment has STUB_URL and STUB_TOKEN,
+    and exits with its status.
+
+    Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
+    """
+    settings, command = complete(values), None
+    if start.words is not None:
+        if not start.words or not start.words[0]:
+            raise NotStarted("give a command after --.")
+        command = Command(start.words, start.environ)
+        source = click.get_current_context().get_parameter_source("port")
+        if source is click.core.ParameterSource.DEFAULT:
+            settings = settings._replace(port=0)
+    check_combinations(settings)
+    warn_of_unknown_variables(start.environ)
+    app = make_app(start.create_app, settings)
+    if not gc.isenabled():  # startup.py disabled it
+        gc.freeze()
+        gc.enable()
+    try:
+        options = server_options(app, settings, command)
+        server.serve(app, settings.host, settings.port, options)
+        if command:
+            command.end()  # if a signal ended the server before there was a command
+        return report(app, settings, command.status if command else 0)
+    except server.ListenError as error:
+        raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
+        raise click.ClickException(f"the server failed: {error}") from None
+    finally:
+        if command:
+            command.end()
+            command.return_signals()
+
+
+program = GroupedCommand(
+    "app.py",
+    params=[option for options in OPTIONS.values() for option in options],
+    callback=run_program,
+    help=run_program.__doc__,
+    options_metavar="[OPTIONS] [-- COMMAND [ARG]...]",
+    context_settings={"max_content_width": 100},
+)
+program = click.version_option(VERSION, message="%(version)s")(program)
+
+
+def check_combinations(settings: Settings) -> None:
+    """Raise `NotStarted` for options that do not go together."""
+    host = settings.host
+    try:
+        if DEFAULT_TOKEN in settings.tokens and not server.is_loopback(host):
+            raise NotStarted(
+                f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+                "give a --token of your own, or leave --host out."
+            )
+    except server.ListenError as error:
+        raise NotStarted(f"{error}: give another --host.") from None
+    try:
+        BearerAuth(settings.tokens, worlds=not settings.no_stub)
+    except ValueError as error:
+        raise NotStarted(f"--token: {error}.") from None
+    if settings.empty and settings.seed_file:
+        raise NotStarted("--empty and --seed exclude each other: give one.")
+    if settings.no_stub and (
+        settings.states_file
+        or settings.cors_origins
+        or settings.grease
+        or settings.fail_on
+        or settings.report_file
+        or settings.ids_seed is not None
+        or settings.freeze
+        or any(settings.delay)
+    ):
+        raise NotStarted(
+            "--no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
+            "--ids-seed, --freeze and --delay: drop it or them."
+        )
+    if path := settings.report_file:
+        try:
+            remove_old_report(path)
+        except OSError as error:
+            raise NotStarted(f"--report: {path}: {error.strerror}.") from None
+
+
+def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
+    for name in sorted(environ):
+        # The program itself sets STUB_URL, for its command.
+        if name.startswith("STUB_") and name not in (*known, "STUB_URL"):
+            (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
+            say(f"warning: {name} sets no option: did you mean {nearest}?\n")
+
+
+def source_of(error: click.ClickException) -> str:
+    """Says that an invalid value is from an environment variable, if it is."""
+    if not isinstance(error, click.BadParameter) or not error.ctx or not error.param:
+        return ""
+    source = error.ctx.get_parameter_source(str(error.param.name))
+    is_variable = source is click.core.ParameterSource.ENVIRONMENT
+    return f" It is from {variable(error.param.opts[0])}." if is_variable else ""
+
+
+def main(
+    create_app: Callable[..., Flask],
+    args: Sequence[str],
+    environ: Mapping[str, str],
+    stdout: TextIO,
+    stderr: TextIO,
+) -> int:
+    """Run the program, and return its exit status.
+
+    `create_app` is called as in app.py, and `args` are the words after the program's name. The
+    options are read from `environ`, too. A COMMAND writes to the streams of this process.
+    """
+    words = None
+    if "--" in args:
+        end = args.index("--")
+        args, words = args[:end], args[end + 1 :]
+    start = Start(create_app, words, environ)
+    with redirect_stdout(stdout), background_stderr(stderr):
+        try:
+            status: int | None = program.main([*args], standalone_mode=False, obj=start)
+        except click.ClickException as error:
+            for line in error.format_message().split("\n"):
+                say(f"error: {line}{source_of(error)}\n")
+            return error.exit_code
+        except click.Abort:  # Ctrl-C before the server handles it
+            return 130
+        return status or 0  # None after --help

@@ -1,0 +1,52 @@
+"""The report at the end of a run: the coverage, the findings, and the exit status."""
+
+import json
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from flask import Flask
+
+import stub
+
+from .settings import Settings
+from .stderr import say
+
+
+def report(app: Flask, settings: Settings, status: int) -> int:
+    """Write the coverage and the findings; return the exit status, which is `status` if not 0."""
+    verdict = stub.judge(app, settings.fail_on, settings.allowed)
+    if verdict is None:
+        return status
+    say(verdict.table + "".join(finding.line() for finding in verdict.findings))
+    for pattern in verdict.unused_patterns:
+        say(f"warning: --allow {pattern!r} matches no finding\n")
+    if verdict.findings:
+        status = status or 1
+    if settings.report_file:
+        try:
+            write_whole(settings.report_file, json.dumps(verdict.document(status), indent=2) + "\n")
+        except OSError as error:
+            say(f"error: {settings.report_file}: {error.strerror}\n")
+            status = status or 1
+    return status
+
+
+def remove_old_report(path: Path) -> None:
+    """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a file")
+    with NamedTemporaryFile(dir=path.parent):
+        path.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as temporary:
+        try:
+            temporary.write(text)
+            temporary.close()
+            Path(temporary.name).chmod(0o644)
+            Path(temporary.name).replace(path)
+        except BaseException:
+            Path(temporary.name).unlink()
+            raise

@@ -1,0 +1,148 @@
+"""Makes the app and the server's options from the settings, and says where it listens."""
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import click
+from flask import Flask
+
+import server
+import stub
+from auth import DEFAULT_TOKEN
+from store import MemoryStore, Store
+from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
+from web.redaction import Redactor
+
+from .command import Command
+from .settings import Settings
+from .stderr import say
+
+
+class NotStarted(click.ClickException):
+    """A reason not to start, for stderr."""
+
+    exit_code = 2
+
+
+def make_app(create_app: Callable[..., Flask], settings: Settings) -> Flask:
+    """The app for these settings. Raises `NotStarted` for an invalid file."""
+    try:
+        seed, states = read_files(settings)
+    except ValueError as error:
+        raise NotStarted(str(error)) from None
+    stub_options = stub.Options(
+        states=states,
+        cors_origins=settings.cors_origins,
+        grease=settings.grease,
+        grease_seed=settings.grease_seed,
+        ids_seed=settings.ids_seed,
+        freeze=settings.freeze,
+        delay=settings.delay,
+        delay_seed=settings.delay_seed,
+    )
+    return create_app(
+        tokens=settings.tokens,
+        pace=settings.pace,
+        max_projects=settings.max_projects,
+        new_store=find_store(settings),
+        seed=seed,
+        strict=settings.strict,
+        stub_options=None if settings.no_stub else stub_options,
+    )
+
+
+def find_store(settings: Settings) -> Callable[..., Store]:
+    """What makes the stores. Raises `NotStarted` where the server of --store cannot be used."""
+    if settings.store is None:
+        return MemoryStore
+    try:
+        from redis_store import connect
+    except ModuleNotFoundError as error:
+        file = Path(__file__).parent.with_name("requirements-redis.txt")  # which stub.pyz has not
+        command = f"{sys.executable} -m pip install {f'-r {file}' if file.exists() else 'redis'}"
+        raise NotStarted(f"--store: {error.name} is not installed: run `{command}`.") from None
+    try:
+        return connect(settings.store, settings.threads + server.OTHER_THREADS)
+    except ValueError as error:
+        raise NotStarted(f"--store: {error}.") from None
+
+
+def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
+    """The seed and the provider states."""
+    room = settings.max_projects
+    states = read_states(settings.states_file, max_projects=room) if settings.states_file else {}
+    if settings.empty:
+        return EMPTY, states
+    if settings.seed_file:
+        return read_seed(settings.seed_file, max_projects=room), states
+    return read_seed(SAMPLE), states  # the sample may fill the store
+
+
+def server_options(app: Flask, settings: Settings, command: Command | None) -> server.Options:
+    """How to serve: the log, the rejections that are counted, and what follows the start."""
+    redactor = Redactor(settings.tokens)
+
+    def log_response(method: str, path: str, status: int, ms: float) -> None:
+        if path != stub.POLL_PATH:  # to which an open page sends a request a second
+            say(f"{redactor.text(f'{method} {path}')} {status} {ms:.1f} ms\n")
+
+    def count_rejection(status: int, code: str) -> None:
+        stub.count_rejection(app, status, code)
+        if not settings.quiet:
+            say(f"rejected {status} {code}\n")
+
+    return server.Options(
+        threads=settings.threads,
+        deadline=settings.deadline,
+        grace=settings.grace,
+        trusted_hosts=settings.trusted_hosts,
+        control_prefix=None if settings.no_stub else "/_stub/",
+        on_listening=partial(start_command, settings, command)
+        if command
+        else partial(announce, settings),
+        on_response=None if settings.quiet else log_response,
+        on_rejected=count_rejection,
+        headers_for=partial(stub.cors_headers, settings.cors_origins),
+    )
+
+
+def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
+    """Print the address, and how to call it."""
+    url = f"http://{server.in_brackets(settings.host)}:{port}"
+    with suppress(OSError):  # stdout may be closed
+        print(f"listening on {url}", flush=True)
+    token = "$STUB_TOKEN"
+    if settings.tokens == (DEFAULT_TOKEN,):
+        token = DEFAULT_TOKEN
+    elif len(settings.tokens) > 1:
+        token = "${STUB_TOKEN%% *}"  # the first of them
+    say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+    if not settings.no_stub:
+        say(f"open {settings.reachable_url(port)}/\n")
+    print_seeds(settings)
+
+
+def start_command(
+    settings: Settings, command: Command, port: int, stop: Callable[[], None]
+) -> None:
+    """Start the command; the server stops when it ends. stdout is the command's alone."""
+    command.forward_signals()
+    url = settings.reachable_url(port)
+    say(f"listening on {url}\n")
+    print_seeds(settings)
+    error = command.start({"STUB_URL": url, "STUB_TOKEN": settings.tokens[0]}, then=stop)
+    if error:
+        say(f"error: {error}\n")
+
+
+def print_seeds(settings: Settings) -> None:
+    """Say how to repeat what is random in this run."""
+    if settings.grease:
+        axes = ",".join(settings.grease)
+        say(f"responses vary on purpose: --grease {axes} --grease-seed {settings.grease_seed}\n")
+    least, most = settings.delay
+    if least != most:
+        say(f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}\n")

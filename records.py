@@ -1,0 +1,176 @@
+"""The records of the service, and their wire forms."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, lru_cache
+from operator import attrgetter
+from typing import NamedTuple
+
+OLDEST_FIRST = attrgetter("created_at")
+LIST_START, LIST_END = b'{"projects": [', b"]}\n"
+
+quoted = json.JSONEncoder().encode
+
+
+def milliseconds(moment: datetime) -> datetime:
+    """The time, truncated to milliseconds as a timestamp is."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+@lru_cache(maxsize=256)
+def timestamp(moment: datetime) -> str:
+    """RFC 3339, UTC, milliseconds: `2026-01-05T09:00:00.000Z`.
+
+    Cached, as the records of a seed may all have one time, and a client reads a record repeatedly.
+    """
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+class Stage(NamedTuple):
+    """A status, of `a-z0-9_-`, and the seconds it lasts; the last of a timeline has no end."""
+
+    status: str
+    seconds: float | None = None
+
+
+Timeline = tuple[Stage, ...]
+
+
+def timeline_of(pace: float) -> Timeline:
+    """The timeline of a deployment that POST queues."""
+    return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
+
+
+class Project(NamedTuple):
+    """A project. `created_at` is UTC; `sent` is the JSON object that the client sent."""
+
+    id: str
+    name: str
+    created_at: datetime
+    latest_deployment_id: str
+    sent: str
+
+    @property
+    def representation(self) -> bytes:
+        """The wire form, which ends in a newline: the service's members, then what was sent.
+
+        What was sent is a JSON object with a `name` and none of the service's members, so that
+        putting these behind its brace is JSON again, and no digit or escape of it is touched.
+        """
+        text = (
+            f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
+            f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, '
+            f"{self.sent.strip()[1:].lstrip()}\n"
+        )
+        return text.encode()
+
+
+class Deployment(NamedTuple):
+    """A deployment of a project, or of none.
+
+    `created_at` is UTC. None is for the records that a store starts from: such a deployment is as
+    old as the state of the store.
+    """
+
+    id: str
+    project_id: str | None
+    created_at: datetime | None
+    timeline: Timeline
+
+    def with_start(self, at: datetime) -> "Deployment":
+        """This deployment, created at that time if it has no time of its own."""
+        return self._replace(created_at=at) if self.created_at is None else self
+
+    def status(self, now: datetime) -> str:
+        """The status of the stage that its age has reached."""
+        index, _ = self._stage(now)
+        return self.timeline[index].status
+
+    def rest_of_timeline(self, now: datetime) -> Timeline:
+        """The current stage, shortened by its age, and the later ones."""
+        index, age = self._stage(now)
+        stage, *later = self.timeline[index:]
+        if stage.seconds is None:
+            return (stage,)
+        return Stage(stage.status, round(stage.seconds - age, 6)), *later
+
+    def _stage(self, now: datetime) -> tuple[int, float]:
+        """The index of the current stage, and its age in seconds."""
+        assert self.created_at is not None  # a store gives each deployment a time
+        age = (now - self.created_at).total_seconds()
+        index = 0
+        while (seconds := self.timeline[index].seconds) is not None and age >= seconds:
+            age = round(age - seconds, 6)  # 0.3 - 0.1 is less than 0.2
+            index += 1
+        return index, age
+
+    def representation(self, status: str) -> bytes:
+        """The wire form in this status, which ends in a newline."""
+        assert self.created_at is not None
+        text = (
+            f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}, '
+            f'"status": "{status}", "created_at": "{timestamp(self.created_at)}"}}\n'
+        )
+        return text.encode()
+
+
+class ProjectList(tuple[Project, ...]):
+    """An immutable snapshot of the projects, oldest first."""
+
+    previous: "ProjectList | None" = None
+    """A list with its wire form, of which this one may be a continuation; dropped after use."""
+
+    @cached_property
+    def representation(self) -> bytes:
+        """The wire form, which ends in a newline; cached until a project is added or changed."""
+        text = self._continue(self.previous or ())
+        self.previous = None  # not earlier: meanwhile a newer list may continue it, too
+        return text
+
+    def _continue(self, previous: "ProjectList | tuple[()]") -> bytes:
+        """The wire form, which begins with that of `previous` if it can."""
+        if not previous or self[: len(previous)] != previous:
+            return LIST_START + joined(self) + LIST_END
+        if len(self) == len(previous):
+            return previous.representation
+        known = memoryview(previous.representation)[: -len(LIST_END)]
+        return b"".join((known, b", ", joined(self[len(previous) :]), LIST_END))
+
+    def replaced_by(self, projects: Iterable[Project]) -> "ProjectList":
+        """A list of these projects, which may begin with the ones in this list."""
+        new = ProjectList(projects)
+        new.previous = self if "representation" in vars(self) else self.previous
+        return new
+
+
+def joined(projects: Iterable[Project]) -> bytes:
+    return b", ".join([project.representation[:-1] for project in projects])
+
+
+@dataclass(frozen=True)
+class Records:
+    """A state that stores can start from. Many can share it: each copies what it changes."""
+
+    projects: tuple[Project, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+
+    @cached_property
+    def projects_by_id(self) -> dict[str, Project]:
+        return {project.id: project for project in self.projects}
+
+    @cached_property
+    def deployments_by_id(self) -> dict[str, Deployment]:
+        return {deployment.id: deployment for deployment in self.deployments}
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {project.name for project in self.projects}
+
+    @cached_property
+    def list(self) -> ProjectList:
+        return ProjectList(sorted(self.projects, key=OLDEST_FIRST))
+
+
+EMPTY = Records()

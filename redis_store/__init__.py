@@ -1,0 +1,43 @@
+"""A store on Redis: its records outlive the program, and processes share them.
+
+`scripts.py` says what is in which key. The package `redis` is optional: only `--store` imports this
+one. It imports neither Flask nor the stub.
+"""
+
+from functools import partial
+from typing import Any
+
+from redis import RedisError
+
+from .clock import RedisSetting
+from .server import Server, check_url, keys_of
+from .store import RedisStore
+
+WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_"
+
+
+class RedisStores:
+    """Makes the stores of worlds, and what keeps the settings of their clocks, on one server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.setting = partial(RedisSetting, server)
+
+    def __call__(self, *collaborators: Any, **options: Any) -> RedisStore:
+        return RedisStore(self._server, *collaborators, **options)
+
+
+def connect(url: str, threads: int) -> RedisStores:
+    """The stores on the server of this URL, for so many requests at once.
+
+    Raises `ValueError` for an invalid URL, and if it is away or does not let us run scripts.
+    """
+    try:
+        check_url(url)
+        server = Server(url, threads)
+        server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
+    except (RedisError, OSError) as error:
+        raise ValueError(server.error_message(error)) from None
+    except (TypeError, ValueError):  # TypeError: an option in the URL
+        raise ValueError(WRONG_URL) from None  # the text may have a password
+    return RedisStores(server)

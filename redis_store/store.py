@@ -1,0 +1,229 @@
+"""The store of a world on Redis."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from itertools import chain
+from secrets import token_hex
+from typing import Any
+
+from records import (
+    EMPTY,
+    OLDEST_FIRST,
+    Deployment,
+    Project,
+    ProjectList,
+    Records,
+    Timeline,
+    milliseconds,
+    timeline_of,
+)
+from store import (
+    MAX_PROJECTS,
+    PACE,
+    Clock,
+    NameTaken,
+    NewId,
+    StoreFull,
+    StoreUnavailable,
+    UnknownProject,
+    random_id,
+    utc_now,
+)
+
+from . import scripts
+from .clock import OwnClock, SharedClock
+from .rows import (
+    deployment_text,
+    places,
+    project_text,
+    read_deployment,
+    read_project,
+    write_deployment,
+    write_project,
+)
+from .server import Server, keys_of
+
+BATCH = 1000  # records written at once
+LIFETIME = 60  # seconds until Redis removes new records that were never put in place
+MAX_REPEATS = 40  # of a script that wrote nothing
+
+NO_IDS: Mapping[str, int] = {}
+CONFLICTS: dict[bytes, type[Exception]] = {
+    b"taken": NameTaken,
+    b"full": StoreFull,
+    b"unknown": UnknownProject,
+}
+
+
+class RedisStore:
+    """The store of a world, in keys of its own."""
+
+    def __init__(
+        self,
+        server: Server,
+        clock: Clock = utc_now,
+        new_id: NewId = random_id,
+        *,
+        pace: float = PACE,
+        max_projects: int = MAX_PROJECTS,
+        records: Records = EMPTY,
+        world: str = "",
+    ) -> None:
+        self.now = clock
+        self._server = server
+        self._keys = keys_of(world)
+        self._clock = clock if isinstance(clock, SharedClock) else OwnClock(clock)
+        self._new_id = new_id
+        self._timeline = timeline_of(pace)
+        self._max_projects = max_projects
+        self._initial = records
+        self._spare_ids: dict[str, deque[str]] = {"prj": deque(), "dpl": deque()}
+        self._listed: tuple[bytes, tuple[Project, ...], ProjectList] = b"", (), ProjectList()
+
+    def list_projects(self) -> ProjectList:
+        epoch, known, listed = self._listed
+        last = write_project(known[-1]) if known else ""
+        arguments = [epoch, len(known), last]
+        _, (new_epoch, start, rows) = self._call(scripts.LIST, lambda _: arguments)
+        if start == len(known) and not rows:
+            return listed
+        projects = (*known[:start], *map(read_project, rows))
+        listed = listed.replaced_by(sorted(projects, key=OLDEST_FIRST))
+        self._listed = new_epoch, projects, listed
+        return listed
+
+    def create_project(self, name: str, sent: str) -> Project:
+        def arguments(now: datetime) -> list[Any]:
+            queued = deployment_text(now, self._timeline)
+            return [self._max_projects, name, project_text(name, now, sent), queued]
+
+        now, (ids,) = self._call(scripts.CREATE, arguments, {"prj": 1, "dpl": 1})
+        project_id, deployment_id = map(bytes.decode, ids)
+        return Project(project_id, name, now, deployment_id, sent)
+
+    def get_deployment(self, deployment_id: str) -> Deployment | None:
+        _, (row,) = self._call(scripts.GET, lambda _: [deployment_id])
+        return None if row is None else read_deployment(row)
+
+    def records(self) -> Records:
+        _, (projects, deployments) = self._call(scripts.ALL, lambda _: [])
+        by_age = sorted(
+            map(read_deployment, deployments), key=lambda each: (each.created_at, each.id)
+        )
+        return Records(tuple(sorted(map(read_project, projects), key=OLDEST_FIRST)), tuple(by_age))
+
+    def reset(self, records: Records | None = None) -> None:
+        if records is not None:
+            self._replace(records, "replace")
+            return
+        with self._server.available() as client:
+            client.unlink(*self._keys)
+
+    def add(self, records: Records) -> None:
+        def arguments(now: datetime) -> list[Any]:
+            values = [self._max_projects, deployment_text(now, self._timeline)]
+            values += [len(records.projects), len(records.deployments)]
+            for each in records.projects:
+                text = project_text(each.name, each.created_at, each.sent)
+                values += [each.id, each.name, each.latest_deployment_id, text]
+            for one in records.deployments:
+                text = deployment_text(one.created_at or now, one.timeline)
+                values += [one.id, one.project_id or "", text]
+            return values
+
+        self._call(scripts.ADD, arguments, {"dpl": 0})
+
+    def remove_projects(self) -> None:
+        self._call(scripts.REMOVE_PROJECTS, lambda _: [token_hex(8)])
+
+    def put_deployment(
+        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
+    ) -> tuple[Deployment, bool]:
+        def arguments(now: datetime) -> list[Any]:
+            texts = [deployment_text(now, each) for each in (timeline, self._timeline)]
+            given = [deployment_id or "", project_id or ""]
+            return [self._max_projects, token_hex(8), *given, *texts]
+
+        wanted = {"dpl": 1 if deployment_id is None else 0}
+        now, (_, new_id, owner, is_new) = self._call(scripts.PUT, arguments, wanted)
+        made = Deployment(new_id.decode(), owner.decode() or None, now, timeline)
+        return made, bool(is_new)
+
+    def _call(
+        self,
+        script: str,
+        arguments: Callable[[datetime], list[Any]],
+        wanted: Mapping[str, int] = NO_IDS,
+    ) -> tuple[datetime, list[Any]]:
+        """The time, and the reply of a script to the arguments for it.
+
+        A script that wrote nothing is repeated: with the records of a world that is absent, with
+        the current clock setting, or with more than the `wanted` number of new ids.
+        """
+        drawn = {prefix: [self._draw_id(prefix) for _ in range(n)] for prefix, n in wanted.items()}
+        used: list[bytes] = []
+        try:
+            for _ in range(MAX_REPEATS):
+                known = self._clock.text  # read before the time: an older text is corrected
+                now = milliseconds(self._clock())
+                values = [known, *arguments(now), *chain.from_iterable(drawn.values())]
+                with self._server.available() as client:
+                    run = client.register_script(scripts.START + script)
+                    status, *reply = run(self._keys, values)
+                if status == b"absent":
+                    self._replace(self._initial, "new")
+                elif status == b"clock":
+                    self._clock.remember(known, reply[0].decode())
+                elif status == b"ids":
+                    for prefix, ids in drawn.items():
+                        ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
+                elif status in CONFLICTS:
+                    raise CONFLICTS[status]
+                else:
+                    used = reply[0] if drawn else []
+                    return now, reply
+            raise StoreUnavailable
+        finally:
+            # Where a reply was lost, a record may have a drawn id: a script takes no id twice.
+            self._keep_unused(drawn, used)
+
+    def _draw_id(self, prefix: str) -> str:
+        try:
+            return self._spare_ids[prefix].popleft()
+        except IndexError:
+            return self._new_id(prefix)
+
+    def _keep_unused(self, drawn: dict[str, list[str]], used: list[bytes]) -> None:
+        """Keep the ids that no record took, so that a rejected create takes no number."""
+        for prefix, ids in drawn.items():
+            first = max((at + 1 for at, each in enumerate(ids) if each.encode() in used), default=0)
+            self._spare_ids[prefix].extendleft(reversed(ids[first:]))
+
+    def _replace(self, records: Records, mode: str) -> None:
+        """Write the records under new keys, then put these in place in one step."""
+        known = self._clock.text if mode == "new" else ""
+        now = milliseconds(self._clock())
+        epoch = token_hex(8)
+        projects, index, deployments = new_keys = [f"{key}:{epoch}" for key in self._keys[1:]]
+        counts = len(records.projects), len(records.deployments)
+        for start in range(0, max(counts), BATCH):
+            with self._server.available() as client, client.pipeline() as pipe:
+                if some := records.projects[start : start + BATCH]:
+                    pipe.rpush(projects, *map(write_project, some))
+                    pipe.hset(index, mapping=places(some, start))
+                if ones := records.deployments[start : start + BATCH]:
+                    texts: dict[Any, Any] = {
+                        each.id: write_deployment(each.with_start(now)) for each in ones
+                    }
+                    pipe.hset(deployments, mapping=texts)
+                for key in new_keys:
+                    pipe.expire(key, LIFETIME)
+                pipe.execute()
+        with self._server.available() as client:
+            swap = client.register_script(scripts.SWAP)
+            status, *reply = swap([*self._keys, *new_keys], [mode, epoch, *counts, known])
+        if status == b"clock":
+            self._clock.remember(known, reply[0].decode())
+        if status == b"lost":  # Redis was started anew meanwhile
+            raise StoreUnavailable

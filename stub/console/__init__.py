@@ -1,0 +1,172 @@
+"""The console: a page at `/` that shows one world, and the view of the world that it polls."""
+
+import json
+import re
+from datetime import datetime
+from importlib.resources import files
+from typing import Any
+
+from flask import Blueprint, request
+from flask.typing import ResponseReturnValue
+
+from records import Project, ProjectList, timestamp
+from web.problems import Problem
+from web.strict_json import JSON
+
+from ..faults import Faults
+from ..grease.axes import TIER_1
+from ..journal import Entry, cut, printable
+from ..routes import NUMBER, open_world
+from ..worlds import World, WorldStore
+
+POLL_PATH = "/_stub/console"
+OPEN_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
+
+# The limits keep a view below 100 KB, whatever the world contains.
+MAX_PROJECTS = 50
+MAX_PROJECTS_SIZE = 40_000  # bytes
+MAX_ENTRIES = 100
+MAX_FAULTS = 20
+MAX_FINDINGS = 10  # of a kind
+MAX_TARGET = 120  # bytes
+MAX_METHOD = 16  # bytes
+MAX_PATTERN = 80  # bytes
+
+SAFE = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+console = Blueprint("console", __name__)
+
+
+@console.get("/")
+def page() -> ResponseReturnValue:
+    return static_file("index.html", "text/html")
+
+
+@console.get(f"{POLL_PATH}/console.js")
+def script() -> ResponseReturnValue:
+    return static_file("console.js", "text/javascript")
+
+
+@console.get(f"{POLL_PATH}/console.css")
+def style() -> ResponseReturnValue:
+    return static_file("console.css", "text/css")
+
+
+def static_file(name: str, media_type: str) -> ResponseReturnValue:
+    """A file of the page. It has no data; the page asks for these with the token."""
+    content = (files(__package__) / name).read_bytes()
+    return content, 200, {**SAFE, "Content-Type": f"{media_type}; charset=utf-8"}
+
+
+@console.get(POLL_PATH)
+def show_world() -> ResponseReturnValue:
+    after = request.args.get("after", "0")
+    if request.args.keys() - {"after"} or not re.fullmatch(NUMBER, after):
+        raise Problem(400, "unknown_query", "Send no parameter but after, an integer.")
+    document = view(open_world(), int(after))
+    return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
+
+
+def view(world: World, after: int) -> dict[str, Any]:
+    """What the page shows of a world, with the entries of its journal after number `after`.
+
+    The journal is read first, so that the list has each project whose creation is an entry. All
+    statuses are those of one time, which is the time of the clock.
+    """
+    entries, first, last, coverage = world.recorded(after, MAX_ENTRIES)
+    projects = world.store.list_projects()
+    now = world.clock()
+    grease = world.grease.current
+    return {
+        "world": world.name,
+        "instance": world.instance,
+        "clock": {
+            "now": timestamp(now),
+            "ahead": world.clock.advanced,
+            "frozen": world.clock.is_frozen,
+        },
+        "projects": {"count": len(projects), "newest": newest_of(projects, world.store, now)},
+        "requests": {
+            "first": first,
+            "last": last,
+            "entries": [row_of(number, entry) for number, entry in entries],
+        },
+        "faults": faults_of(world.faults),
+        "grease": {**grease.document(), "default": list(world.grease.initial_axes or TIER_1)},
+        "coverage": summary_of(coverage),
+    }
+
+
+def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[dict[str, Any]]:
+    """The newest projects, as many as the limits allow, newest first."""
+    newest, size = [], 0
+    for project in projects[: -MAX_PROJECTS - 1 : -1]:
+        document = status_of(project, store, now)
+        size += len(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
+        if size > MAX_PROJECTS_SIZE:
+            break
+        newest.append(document)
+    return newest
+
+
+def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
+    """A project, with the status of its latest deployment."""
+    deployment = store.get_deployment(project.latest_deployment_id)
+    return {
+        "id": project.id,
+        "name": project.name,
+        "created_at": timestamp(project.created_at),
+        "deployment": project.latest_deployment_id,
+        "status": deployment and deployment.status(now),
+    }
+
+
+def row_of(number: int, entry: Entry) -> dict[str, Any]:
+    """An entry of the journal without its headers and its body."""
+    target = f"{entry.path}?{entry.query}" if entry.query else entry.path
+    return {
+        "number": number,
+        "time": timestamp(entry.time),
+        "method": shortened(entry.method, MAX_METHOD),
+        "target": shortened(target, MAX_TARGET),
+        "status": entry.status,
+        "ms": round(entry.ms, 1),
+        "unpromised": len(entry.unpromised),
+        "violations": len(entry.violations),
+        "fault": entry.fault is not None,
+        "grease": bool(entry.grease),
+    }
+
+
+def faults_of(faults: Faults) -> dict[str, Any]:
+    """The number of faults, and the first ones."""
+    documents = faults.documents()
+    first = documents[:MAX_FAULTS]
+    for document in first:
+        for name in document.keys() & {"method", "path"}:
+            document[name] = shortened(document[name], MAX_PATTERN)
+    return {"count": len(documents), "first": first}
+
+
+def summary_of(coverage: dict[str, Any]) -> dict[str, Any]:
+    """The coverage without what may be long: of the findings the number, and the first ones."""
+    return {
+        **{name: coverage[name] for name in ("operations", "met", "of")},
+        **{
+            kind: {"count": len(coverage[kind]), "first": coverage[kind][:MAX_FINDINGS]}
+            for kind in ("unpromised", "violations")
+        },
+    }
+
+
+def shortened(text: str, size: int) -> str:
+    """The beginning of a text in printable characters, in at most `size` bytes."""
+    short = cut(printable(text[: size + 1]), size)
+    return f"{short}…" if len(short) < len(text) else short

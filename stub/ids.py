@@ -1,0 +1,74 @@
+"""The ids that a world creates."""
+
+from collections.abc import Callable
+from threading import Lock
+
+from .grease.axes import ID_AXES, Switch
+from .grease.ids import vary_id
+
+
+def key_of(number: int) -> str:
+    """The key of the resource that was created with this number."""
+    return f"#{number}"
+
+
+class Ids:
+    """The source of the ids of a world.
+
+    Created ids may be random. So each is numbered, also without grease, which may be switched on
+    later, and the number is the key of the resource. Any other id is its own key. All worlds
+    share the keys of the ids that they begin with.
+
+    `plain_id` makes an id of a prefix and the number; `grease` may vary it.
+    """
+
+    def __init__(
+        self, plain_id: Callable[[str, int], str], grease: Switch, initial: "Ids | None" = None
+    ) -> None:
+        self._plain_id = plain_id
+        self._grease = grease
+        self._initial = initial
+        self._count: int = initial._count if initial else 0
+        self._latest: list[str] = []  # ids without a number yet, which only grease asks for
+        self._numbers: dict[str, int] = {}  # by id
+        self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
+        self._lock = Lock()
+
+    def new(self, prefix: str) -> str:
+        """The id of a new resource: the plain one, or a varied one."""
+        with self._lock:
+            self._count += 1
+            created = self._plain_id(prefix, self._count)
+            grease = self._grease.current
+            if axes := ID_AXES.intersection(grease.axes):
+                created = vary_id(grease, key_of(self._count), created)
+                self._varied[created] = axes
+            self._latest.append(created)
+            return created
+
+    def key(self, text: str) -> str:
+        """The key of an id. Any other text is its own key."""
+        number = self._number(text)
+        if number is not None:
+            return key_of(number)
+        return self._initial.key(text) if self._initial else text
+
+    def _number(self, text: str) -> int | None:
+        """The number of an id that this world created. First gives the latest ids their numbers."""
+        with self._lock:
+            first = self._count - len(self._latest) + 1
+            for number, created in enumerate(self._latest, first):
+                self._numbers.setdefault(created, number)
+            self._latest.clear()
+            return self._numbers.get(text)
+
+    def are_varied(self) -> bool:
+        """Whether grease varied any of them."""
+        return bool(self._varied) or (self._initial is not None and self._initial.are_varied())
+
+    def axes_of(self, text: str | None) -> frozenset[str]:
+        """The axes that varied an id; none for any other text."""
+        axes = self._varied.get(text or "")
+        if axes is None:
+            axes = self._initial.axes_of(text) if self._initial else frozenset()
+        return axes

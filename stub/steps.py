@@ -1,0 +1,88 @@
+"""The stub's steps of a request: `create_app` lists them in their order."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response, g, request
+
+from web.redaction import Redactor
+
+from .contract import Contract
+from .coverage import Count
+from .grease.responses import vary
+from .journal import describe
+from .outcome import Outcome, carry_out, decide
+from .worlds import World, Worlds
+
+
+def bound(proxy: Any) -> Any:
+    """The object behind a proxy of Flask's: the proxy looks the object up for each attribute."""
+    return proxy._get_current_object()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps, and what they work on. `draw_delay` returns the seconds of the next `--delay`."""
+
+    worlds: Worlds
+    contract: Contract
+    redactor: Redactor
+    sleep: Callable[[float], None]
+    draw_delay: Callable[[], float]
+
+    def note_time(self) -> None:
+        bound(g).started = time.perf_counter()
+
+    def enter_world(self) -> None:
+        """Find the world of the token, whose store is the request's."""
+        if is_recorded(bound(request).environ["PATH_INFO"]):
+            context = bound(g)
+            context.world = world = self.worlds.open(context.world_name)
+            context.store = world.store
+
+    def decide_outcome(self) -> None:
+        """Decide what a fault, `Prefer` or `--delay` do to the request; respond, if they do."""
+        received = bound(request)
+        if is_delayed(received.environ["PATH_INFO"]):
+            context = bound(g)
+            faults = context.world.faults
+            context.outcome = decide(received, faults, self.contract, self.draw_delay())
+            if context.outcome.problem:
+                raise context.outcome.problem
+
+    def finish(self, response: Response) -> Response:
+        """Vary the response, record it, and then delay it or cut it short: in this order."""
+        received, context = bound(request), vars(bound(g))
+        path = received.environ["PATH_INFO"]
+        if not is_recorded(path) or "is_preflight" in context:
+            return response
+        outcome: Outcome | None = context.get("outcome")
+        if outcome is None:  # rejected before it was decided, or not for /v1
+            delay = self.draw_delay() if is_delayed(path) else 0.0
+            outcome = Outcome(self.contract.operation(received), delay=delay)
+        world: World = context.get("world") or self.worlds.intended(
+            context.get("intended_world_name", "")
+        )
+        status = response.status_code
+        axes = vary(
+            world.grease.current, world.ids, response, self.contract, outcome.operation, received
+        )
+        ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
+        entry = describe(received, context, outcome, world.clock, ms, self.redactor)
+        entry = entry._replace(status=response.status_code, grease=axes)
+        shown = context.get("deployment_status") if received.method == "GET" else None
+        world.record(entry, Count(entry.operation, status, shown, outcome.problem is not None))
+        carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
+        return response
+
+
+def is_recorded(path: str) -> bool:
+    """Whether a request to this path is for the interface, or tries to be."""
+    return not (path.startswith("/_stub/") or path in ("/_stub", "/openapi.json", "/"))
+
+
+def is_delayed(path: str) -> bool:
+    """Whether faults, `Prefer` and `--delay` are for a request to this path."""
+    return path.startswith("/v1/")

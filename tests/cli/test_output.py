@@ -1,0 +1,139 @@
+"""What the program prints: its announcement, a line for each request, and what is random."""
+
+import io
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from app import create_app
+from cli.main import main
+from tests.contract import assert_problem
+from tests.program import environment, process_state, run
+from tests.wire import call, port_of
+
+pytestmark = pytest.mark.process
+
+
+def test_it_prints_its_address_an_example_and_the_coverage() -> None:
+    done = run(during=lambda url: (url, call(url, "/v1/projects").status_code))
+    url, status = done.result
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+    assert (done.status, status) == (0, 200)
+    assert done.stdout == f"listening on {url}\n"
+    hint, page, line, *coverage = done.stderr.splitlines()
+    assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
+    assert page == f"open {url}/"
+    assert re.fullmatch(r"GET /v1/projects 200 \d+\.\d ms", line)
+    assert coverage[0].startswith("coverage: 1 of ")
+
+
+def test_the_page_of_an_open_address_is_that_of_loopback() -> None:
+    host, loopback = "0.0.0.0", "127.0.0.1"
+    if socket.has_dualstack_ipv6():
+        host, loopback = "::", "[::1]"
+    done = run("--host", host, "--token", "x", during=lambda url: url)
+    assert f"open http://{loopback}:{port_of(done.result)}/\n" in done.stderr
+
+
+LOGGED = [
+    ("/v1/s3cret-token", "/v1/***"),
+    ("/v1/s3cret%2Dtoken", "/v1/***"),
+    ("/v1/deployments/x?token=s3cret-token", "/v1/deployments/x"),
+    ("/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae", "/v1/a%0ab%1b%5B31m%00%c2%85%e2%80%ae"),
+    ("/v1%2Fprojects", "/v1%2Fprojects"),
+    ("http://localhost/v1/deployments/a%2Fb?c", "/v1/deployments/a%2Fb"),
+    ("//v1/projects", "//v1/projects"),
+    ("/v1/deployments/%ff", "/v1/deployments/%ff"),
+]
+
+
+def test_each_request_is_logged_in_one_line_without_secrets_or_control_characters() -> None:
+    token = "s3cret-token"
+
+    def ask(url: str) -> str:
+        for target, _ in LOGGED:
+            response = call(url, target, token=token)
+            assert_problem(response, 404, response.json["code"])
+        response = call(url, "/v1/projects", token="wrong-one")
+        assert_problem(response, 401, "token_invalid")
+        response = call(url, "/v1/projects", token=token, body=b'{"name": "x"}')
+        assert response.status_code == 201
+        response = call(url, "/v1/projects", token=token, method=token.upper())
+        assert_problem(response, 405, "method_not_allowed")
+        return url
+
+    done = run("--token", token, during=ask)
+    hint, _, *lines = done.stderr.partition("coverage: ")[0].splitlines()
+    example = f"{done.result}/v1/projects"
+    assert hint == f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {example}'
+    assert [re.sub(r" \d+\.\d ms$", "", line) for line in lines] == [
+        *(f"GET {path} 404" for _, path in LOGGED),
+        "GET /v1/projects 401",
+        "POST /v1/projects 201",
+        "*** /v1/projects 405",
+    ]
+    assert token not in done.stderr
+    assert "wrong-one" not in done.stderr
+
+
+def test_a_rejection_of_the_server_is_logged_by_its_code_alone() -> None:
+    done = run(during=lambda url: call(url, "/v1/projects", method="s3cret"))
+    assert_problem(done.result, 400, "malformed_request")
+    assert done.stderr.splitlines()[-1] == "rejected 400 malformed_request"
+
+
+def test_quiet_logs_neither_requests_nor_rejections() -> None:
+    def ask(url: str) -> list[int]:
+        return [call(url, "/v1/projects", method=name).status_code for name in ("GET", "s3cret")]
+
+    done = run("--quiet", "--no-stub", during=ask)
+    assert done.result == [200, 400]
+    assert len(done.stderr.splitlines()) == 1  # the example
+
+
+def test_with_several_tokens_the_example_uses_the_first() -> None:
+    env = {"STUB_TOKEN": "one two"}
+    done = run(env=env, during=lambda url: url)
+    command = done.stderr.splitlines()[0].removeprefix("try: curl").replace(done.result, "")
+    shown = subprocess.run(
+        ["sh", "-c", f"echo {command}"], env=environment(env), capture_output=True, text=True
+    )
+    assert shown.stdout == "-H Authorization: Bearer one /v1/projects\n"
+
+
+def test_it_prints_the_axes_and_the_seed_of_grease() -> None:
+    axes = "members,member-order,json-text,headers,ids,times"
+    line = f"responses vary on purpose: --grease {axes} --grease-seed 7\n"
+    assert line in run("--grease", "--grease-seed", "7").stderr
+    random = re.compile(r"--grease members,list-order --grease-seed (\d+)\n")
+    seeds = [random.findall(run("--grease", "list-order,members").stderr) for _ in range(2)]
+    assert len({seed for (seed,) in seeds}) == 2
+    assert "vary" not in run("--grease-seed", "7").stderr
+
+
+def test_the_seed_of_random_delays_is_printed() -> None:
+    line = "delays are random: --delay 0.001-0.002 --ids-seed "
+    assert f"{line}7\n" in run("--delay", "0.001-0.002", "--ids-seed", "7").stderr
+    seeds = {run("--delay", "0.001-0.002").stderr.partition(line)[2] for _ in range(2)}
+    assert len(seeds - {""}) == 2
+    assert "delays" not in run("--delay", "0.001").stderr
+
+
+def test_what_is_random_is_printed_for_a_command_too() -> None:
+    shown = run("--delay", "0.001-0.002", "--grease", "--", "true").stderr
+    assert "delays are random: --delay 0.001-0.002 --ids-seed " in shown
+    assert "responses vary on purpose: --grease members," in shown
+
+
+def test_output_that_cannot_be_written_is_ignored() -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("try: "):
+                signal.raise_signal(signal.SIGTERM)
+            raise BrokenPipeError
+
+    with process_state():
+        assert main(create_app, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0

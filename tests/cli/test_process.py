@@ -1,0 +1,118 @@
+"""The program as a process of its own: what starts, ends and surrounds it."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program import process, program, ready_url
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_success(number: signal.Signals) -> None:
+    with program() as (running, url):
+        assert call(url, "/v1/projects").status_code == 200
+        running.send_signal(number)
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stdout) == (0, "")
+    hint, page, line, coverage, *_ = stderr.splitlines()
+    assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
+    assert page == f"open {url}/"
+    assert line.startswith("GET /v1/projects 200 ")
+    assert coverage.startswith("coverage: 1 of ")
+
+
+def test_it_serves_with_closed_streams() -> None:
+    with program() as (running, url):
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        running.stderr.close()
+        for _ in range(3):
+            assert call(url, "/v1/projects").status_code == 200
+        running.terminate()
+        assert running.wait(20) == 0
+
+
+def test_it_starts_without_standard_streams(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text("{}")
+    closed = "import os, sys; os.closerange(0, 3); os.execv(sys.executable, sys.argv[1:])"
+    words = [sys.executable, "app.py", "--seed", str(seed), "--", "sh", "-c", "exit 7"]
+    with process("-c", closed, *words) as running:
+        assert running.wait(20) == 7
+
+
+def test_a_message_shows_a_name_that_is_not_utf8() -> None:
+    with process("app.py", "--seed", os.fsdecode(b"\xff.json")) as running:
+        _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 2
+    assert stderr == "error: \\udcff.json: No such file or directory\n"
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path: Path) -> None:
+    for name in ("flask", "waitress"):
+        with process("-S", "app.py", env={"PYTHONPATH": str(tmp_path)}) as running:
+            _, stderr = running.communicate(timeout=20)
+        assert running.returncode == 2
+        command = f"{sys.executable} -m pip install -r {ROOT / 'requirements.txt'}"
+        assert stderr == f"error: {name} is not installed: run `{command}`\n"
+        (tmp_path / f"{name}.py").touch()
+
+
+def test_garbage_is_not_collected_until_the_app_is_made() -> None:
+    code = """
+import gc, os, sys
+from cli.startup import prepare
+prepare()
+from app import create_app
+from cli.main import main
+
+def create(**options):
+    print(gc.isenabled())
+    return create_app(**options)
+
+main(create, ["--", "true"], os.environ, sys.stdout, sys.stderr)
+print(gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+    with process("-c", code) as running:
+        stdout, _ = running.communicate(timeout=20)
+    assert stdout == "False\nTrue True\n"
+
+
+@pytest.mark.parametrize("options", [["-I"], []])
+def test_it_starts_through_a_link_and_in_isolated_mode(options: list[str], tmp_path: Path) -> None:
+    link = tmp_path / "linked.py"
+    link.symlink_to(ROOT / "app.py")
+    for file in ["app.py", str(link)] if options else [str(link)]:
+        with process(*options, file, "--port", "0", "--quiet") as running:
+            assert call(ready_url(running), "/openapi.json").json["openapi"] == "3.1.0"
+            running.terminate()
+
+
+def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    os.mkfifo(seed)
+    # The file can be opened when the program reads it.
+    with process("app.py", "--seed", str(seed)) as running, seed.open("w"):
+        running.send_signal(signal.SIGINT)
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stdout, stderr.strip()) == (130, "", "")
+
+
+def test_a_long_integer_of_a_seed_stays_what_it_is(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    document = f'{{"projects": [{{"name": "a", "long": {4000 * "7"}}}]}}'
+    seed.write_text(document)
+    env = {"PYTHONINTMAXSTRDIGITS": "640"}
+    with program("--seed", str(seed), env=env) as (_, url):
+        assert (4000 * b"7") in call(url, "/v1/projects").data
+        reset = call(url, "/_stub/reset", body=document.replace("7", "8").encode())
+        assert reset.status_code == 204
+        assert (4000 * b"8") in call(url, "/v1/projects").data

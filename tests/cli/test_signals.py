@@ -1,0 +1,198 @@
+"""Signals and terminals: what reaches the COMMAND, how often, and what ends both."""
+
+import io
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+import pytest
+
+from app import create_app
+from cli.main import main
+from tests.program import environment, process, process_state
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+ALL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+
+# Writes its URL, and the number of each signal that it gets; at a line exits with 10 plus
+# their number. A command that a failing test leaves is ended by the alarm.
+COUNTS = """
+import os, signal, sys
+count = 0
+def note(number, frame):
+    global count
+    count += 1
+    os.write(1, b"%d\\n" % number)
+for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(each, note)
+signal.signal(signal.SIGALRM, lambda number, frame: os._exit(os.write(1, b"too late\\n")))
+signal.alarm(20)
+os.write(1, os.environ["STUB_URL"].encode() + b"\\n")
+sys.exit(10 + count if sys.stdin.readline() == "end\\n" else 9)
+"""
+# Starts another one, which has the same streams.
+STARTS = f"""
+import signal, subprocess, sys
+for each in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(each, lambda number, frame: None)
+signal.alarm(20)
+subprocess.run([sys.executable, "-S", "-c", {COUNTS!r}])
+"""
+
+
+@contextmanager
+def started(code: str, *before: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """The program, in a group of its own, with a Python command that has written its URL."""
+    words = ("app.py", "--quiet", "--", sys.executable, "-S", "-c", code)
+    with process(*before, *words, stdin=subprocess.PIPE, start_new_session=True) as running:
+        assert running.stdout
+        yield running, running.stdout.readline().strip()
+
+
+def assert_still_serves(url: str) -> None:
+    """The main thread responds, so it has passed on what signals it had."""
+    assert call(url, "/v1/projects").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [
+        (signal.SIGTERM, os.kill),
+        (signal.SIGTERM, os.killpg),
+        (signal.SIGINT, os.kill),
+        (signal.SIGINT, os.killpg),
+        (signal.SIGHUP, os.killpg),
+        (signal.SIGQUIT, os.kill),
+    ],
+)
+def test_a_signal_reaches_the_command_once(number: int, send: Callable[[int, int], None]) -> None:
+    with started(COUNTS) as (running, url):
+        send(running.pid, number)
+        assert running.stdout
+        assert running.stdout.readline() == f"{number}\n"
+        assert_still_serves(url)
+        stdout, stderr = running.communicate("end\n", timeout=20)
+    assert (running.returncode, stdout) == (11, "")
+    assert "coverage: " in stderr
+
+
+@pytest.mark.parametrize("number", ALL)
+def test_a_signal_before_the_command_is_started_reaches_it(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stderr(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("listening on "):
+                signal.raise_signal(number)
+            return super().write(text)
+
+    previous = signal.signal(number, lambda number, frame: None)
+    try:
+        with process_state():
+            words = ["--", "sh", "-c", "ulimit -c 0; exec sleep 20"]
+            status = main(create_app, words, environment(), io.StringIO(), Stderr())
+    finally:
+        signal.signal(number, previous)
+    assert status == 128 + number
+
+
+def test_handlers_and_streams_are_put_back() -> None:
+    before = [signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr
+    with process_state(), TemporaryFile("w") as stderr:
+        assert main(create_app, ["--", "true"], environment(), io.StringIO(), stderr) == 0
+    assert ([signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "other", "code"),
+    [(signal.SIGTERM, signal.SIGINT, STARTS), (signal.SIGINT, signal.SIGTERM, COUNTS)],
+    ids=["what the command has started", "the command"],
+)
+def test_a_second_signal_ends_both_unless_it_comes_at_once(
+    number: int, other: int, code: str
+) -> None:
+    with started(code) as (running, url):
+        assert running.stdout
+        for each in (signal.SIGSTOP, number, other, signal.SIGCONT):  # both come at once
+            running.send_signal(each)
+        shown = running.stdout.readline()
+        assert shown in (f"{number}\n", f"{other}\n")
+        assert_still_serves(url)
+        while running.poll() is None:
+            running.send_signal(number)
+            with suppress(subprocess.TimeoutExpired):
+                running.wait(0.1)
+        assert running.returncode == -number
+        assert running.stdout.read() == ""  # the end of the pipe: nobody is left who writes
+
+
+def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
+    ignore = (
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    with started(COUNTS, "-c", ignore) as (running, url):
+        running.send_signal(signal.SIGHUP)
+        assert_still_serves(url)
+        running.send_signal(signal.SIGTERM)
+        assert running.stdout
+        assert running.stdout.readline() == f"{int(signal.SIGTERM)}\n"
+        running.communicate("end\n", timeout=20)
+    assert running.returncode == 11
+
+
+@contextmanager
+def in_terminal(code: str) -> Iterator[tuple["subprocess.Popen[str]", BinaryIO]]:
+    """The program with a Python command in the foreground of a terminal, and its other side."""
+    take_terminal = (
+        "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    mine, its = pty.openpty()
+    settings = termios.tcgetattr(its)
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(its, termios.TCSANOW, settings)
+    words = ("-c", take_terminal, "app.py", "--quiet", "--", sys.executable, "-S", "-c", code)
+    with (
+        os.fdopen(mine, "r+b", 0) as terminal,
+        process(*words, start_new_session=True, stdin=its, stdout=its, stderr=its) as running,
+    ):
+        os.close(its)
+        yield running, terminal
+
+
+def url_in(terminal: BinaryIO) -> str:
+    """The URL that the command writes; the program has written its own line before."""
+    assert terminal.readline().startswith(b"listening on ")
+    return terminal.readline().decode().strip()
+
+
+def test_a_command_in_a_terminal_reads_from_it_and_gets_ctrl_c_once() -> None:
+    with in_terminal(COUNTS) as (running, terminal):
+        url = url_in(terminal)
+        running.send_signal(signal.SIGSTOP)  # what the terminal sends is to come first
+        terminal.write(b"\x03")
+        assert terminal.readline() == b"2\r\n"
+        running.send_signal(signal.SIGCONT)
+        assert_still_serves(url)
+        terminal.write(b"end\n")
+        assert running.wait(20) == 11
+
+
+def test_a_signal_to_a_program_in_a_terminal_reaches_the_command_once() -> None:
+    with in_terminal(COUNTS) as (running, terminal):
+        url = url_in(terminal)
+        running.terminate()
+        assert terminal.readline() == b"15\r\n"
+        assert_still_serves(url)
+        terminal.write(b"end\n")
+        assert running.wait(20) == 11

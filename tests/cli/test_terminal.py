@@ -1,0 +1,55 @@
+"""stderr that nobody reads: the program goes on, and says how many lines it dropped."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.program import program
+from tests.wire import Connection, call, get, port_of
+
+pytestmark = pytest.mark.process
+
+REQUESTS = 1200  # 1,000 lines wait; a pipe of 4,096 bytes holds few more
+LONG_PATH = "/v1/" + "x" * 1000
+
+
+@contextmanager
+def flooded() -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """A program that has written to stderr, which nobody has read, what does not fit."""
+    with program(pipesize=4096) as (process, url):
+        with Connection(port_of(url)) as client:
+            for _ in range(REQUESTS):
+                client.send(get(LONG_PATH))
+                assert client.reply().status_code == 401
+        yield process, url
+
+
+def test_unread_lines_block_neither_a_request_nor_a_rejection_nor_the_end() -> None:
+    with flooded() as (process, url):
+        with Connection(port_of(url)) as client:
+            client.send(b"nonsense\r\n\r\n")
+            assert client.reply().status_code == 400
+        assert call(url, "/_stub/health").status_code == 200
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+
+
+def test_the_number_of_dropped_lines_is_written_once_there_is_room() -> None:
+    with flooded() as (process, _):
+        assert process.stderr
+        lines, dropped = 0, 0
+        for line in process.stderr:
+            lines += line.startswith("GET /v1/x")
+            if found := re.fullmatch(r"(\d+) lines were dropped: stderr was not read\n", line):
+                dropped = int(found[1])
+            if dropped or lines == REQUESTS:
+                break
+        process.terminate()
+        rest = process.stderr.read().splitlines()
+        lines += sum(line.startswith("GET /v1/x") for line in rest)
+        assert dropped > 0
+        assert lines + dropped == REQUESTS
+        assert any(line.startswith("coverage: ") for line in rest)

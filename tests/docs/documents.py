@@ -1,0 +1,35 @@
+"""The documents, and what is in their code blocks."""
+
+import re
+
+from tests.conftest import ROOT
+
+PYTHON = ".venv/bin/python "
+PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PATHS}
+
+Block = tuple[str, str]
+
+
+def blocks_of(name: str) -> list[Block]:
+    """The language and the text of each code block."""
+    return re.findall(r"^```(\w+)\n(.*?)\n```$", TEXTS[name], re.DOTALL | re.MULTILINE)
+
+
+def files_of(name: str) -> dict[str, str]:
+    """The files that a document shows: each is a code block after its name in backticks."""
+    pattern = r"`([\w.]+)`:\n\n```\w+\n(.*?)\n```$"
+    return dict(re.findall(pattern, TEXTS[name], re.DOTALL | re.MULTILINE))
+
+
+def texts_in(language: str) -> list[str]:
+    """The code blocks that are no files."""
+    return [
+        text
+        for name in TEXTS
+        for kind, text in blocks_of(name)
+        if kind == language and text not in files_of(name).values()
+    ]
+
+
+COMMANDS = [text for text in texts_in("sh") if not text.startswith("curl ")]

@@ -1,0 +1,127 @@
+"""docs/ci.md is true: each recipe passes with the one file, and the output is as printed."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT, needs
+from tests.docs.documents import blocks_of, files_of
+from tests.program import environment
+
+NAME = "docs/ci.md"
+BLOCKS = blocks_of(NAME)
+COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith("python3 ")]
+GATED = [command for command in COMMANDS if "careless.sh" in command]
+RECIPES = [command for command in COMMANDS if command not in GATED]
+OLDEST_NODE = 18  # the first with fetch and node:test
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a client team: the program, which starts sooner so, and the recipes' files."""
+    (tmp_path / "stub.pyz").symlink_to(ROOT / "app.py")
+    for name, text in files_of(NAME).items():
+        (tmp_path / name).write_text(f"{text}\n", "utf-8")
+    return tmp_path
+
+
+def require_tools(command: str) -> None:
+    """Skip the test if a program that the command needs is missing."""
+    if " sh " in command:
+        needs("curl")
+    if " node " in command:
+        needs("node")
+        version = subprocess.check_output(["node", "--version"], text=True)
+        if int(version[1:].partition(".")[0]) < OLDEST_NODE:
+            pytest.skip(f"node {version.strip()} is older than v{OLDEST_NODE}")
+
+
+def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    require_tools(command)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=environment({"PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def following(command: str) -> list[str]:
+    """The output that is printed after a command: text, and then JSON, if any."""
+    rest = iter(BLOCKS[BLOCKS.index(("sh", command)) + 1 :])
+    printed = []
+    for kind, text in rest:
+        if kind not in ("text", "json"):
+            break
+        printed.append(text)
+    return printed
+
+
+def test_there_is_a_recipe_for_each_kind_of_team() -> None:
+    assert [re.findall(r"(?:-- |-m )(\w+)", command) for command in RECIPES] == [
+        ["sh"],
+        ["node"],
+        ["pytest"],
+    ]
+
+
+@pytest.mark.xdist_group("pyz")
+@pytest.mark.parametrize("command", RECIPES)
+def test_every_recipe_passes_with_the_one_file(command: str, folder: Path, pyz: Path) -> None:
+    (folder / "stub.pyz").unlink()
+    shutil.copy(pyz, folder)
+    done = run(command, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", RECIPES)
+def test_every_recipe_fails_for_a_client_that_uses_what_nobody_promised(
+    command: str, folder: Path
+) -> None:
+    for name in files_of(NAME):
+        text = (folder / name).read_text("utf-8")
+        (folder / name).write_text(text.replace("/v1/projects", "/v1/projects?page=1"), "utf-8")
+    done = run(command, folder)
+    assert done.returncode == 1
+    finding = "finding: unpromised: createProject: query parameter page"
+    assert finding in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", GATED)
+def test_the_gate_prints_what_is_printed(command: str, folder: Path) -> None:
+    done = run(command, folder)
+    printed, *documents = following(command)
+    assert re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", done.stderr) == f"{printed}\n"
+    assert (done.returncode, done.stdout) == (1 if "finding: " in printed else 0, "")
+    for document in documents:
+        report = (folder / "report.json").read_text("utf-8")
+        assert json.loads(document).items() <= json.loads(report).items()
+        assert list(json.loads(report))[-2:] == list(json.loads(document))
+
+
+def test_the_job_has_the_form_of_one() -> None:
+    (text,) = [text for kind, text in BLOCKS if kind == "yaml"]
+    workflow = yaml.safe_load(text)
+    assert set(workflow) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
+    (job,) = workflow["jobs"].values()
+    assert {"runs-on", "steps"} <= set(job)
+    for step in job["steps"]:
+        assert set(step) in ({"run"}, {"uses"}, {"uses", "with"}, {"uses", "if", "with"})
+        assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v4"))
+    (command,) = [step["run"] for step in job["steps"] if "run" in step]
+    assert command.startswith("python3 stub.pyz ")
+    assert command.split(" -- ")[1] in [each.partition(" -- ")[2] for each in RECIPES]

@@ -1,0 +1,75 @@
+"""The documents' links, tables and names are right."""
+
+import json
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
+
+README = TEXTS["README.md"]
+CONTRACT = json.loads((ROOT / "openapi.json").read_text("utf-8"))
+
+
+def anchors_of(text: str) -> set[str]:
+    """The anchors that GitHub gives to the headings."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    setup = "python3 -m venv .venv && .venv/bin/pip install -q -r "
+    start, test = (text for _, text in blocks_of("README.md") if text.startswith(setup))
+    assert start == f"{setup}requirements.txt && {PYTHON}app.py"
+    assert test == f"{setup}tests/requirements.txt && {PYTHON}-m pytest -n 2 --dist loadgroup"
+    assert f"\n{test}\n" in (ROOT / ".ci" / "run").read_text("utf-8")
+
+
+def test_every_other_command_names_files_that_exist() -> None:
+    for line in "\n".join(COMMANDS).splitlines():
+        for path in re.findall(r"(?<![\w/.])(?:bench|tests|tools|docs|\.ci)/[\w./]*", line):
+            assert (ROOT / path).exists(), line
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_link_leads_to_a_file_and_a_heading_that_exist(name: str) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", TEXTS[name]):
+        target, _, anchor = link.partition("#")
+        path = (ROOT / name).parent / target if target else ROOT / name
+        assert path.exists(), link
+        assert not anchor or anchor in anchors_of(path.read_text("utf-8")), link
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 170
+
+
+def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
+    rows = re.findall(r"^\| `(GET|POST) (/v1/\S+)` \|.*\| ([\d, ]+) \|$", README, re.MULTILINE)
+    assert len(rows) == 3
+    for method, path, statuses in rows:
+        declared = set(CONTRACT["paths"][path][method.lower()]["responses"])
+        assert set(statuses.split(", ")) <= declared
+        # The statuses that any request may get are in the contract only.
+        assert declared - set(statuses.split(", ")) <= {"400", "413", "431", "500", "503"}
+
+
+def test_the_table_of_errors_has_every_code_of_the_contract() -> None:
+    codes = set(re.findall(r"^\| \d{3} \| `(\w+)` \|", TEXTS["docs/choices.md"], re.MULTILINE))
+    assert codes >= set(re.findall(r'"code": "(\w+)"', json.dumps(CONTRACT)))
+
+
+def test_the_way_of_a_request_names_functions_that_exist() -> None:
+    text = (ROOT / "docs" / "development.md").read_text("utf-8")
+    table = text.partition("## The way of a request")[2].partition("\n\n- ")[0]
+    rows = [line.split("|") for line in table.splitlines() if "`" in line and line.startswith("|")]
+    assert len(rows) > 15
+    for _, _, functions, files, _ in rows:
+        sources = "".join(
+            (ROOT / name).read_text("utf-8") for name in re.findall(r"`([\w/]+\.py)`", files)
+        )
+        for name in re.findall(r"`([\w.]+)`", functions):
+            for part in name.split("."):
+                assert re.search(rf"(?:def|class) {part}\b", sources), name

@@ -1,0 +1,31 @@
+"""The settings of tests that make their cases up; import it before their `@given`.
+
+A run takes the same cases each time. `CASES=large`, which `.ci/run` sets, takes ten times as many.
+"""
+
+import os
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+
+COMMON = hypothesis.settings(
+    deadline=None,  # a busy machine is no failure
+    derandomize=True,
+    database=None,
+    phases=set(Phase) - {Phase.explain},  # it would trace each line
+    suppress_health_check=list(HealthCheck),
+)
+for name, examples, steps in (("small", 10, 20), ("large", 100, 50)):
+    hypothesis.settings.register_profile(
+        name, COMMON, max_examples=examples, stateful_step_count=steps
+    )
+hypothesis.settings.load_profile(os.environ.get("CASES", "small"))
+
+
+def is_large() -> bool:
+    return hypothesis.settings.get_current_profile_name() == "large"
+
+
+def cases(large: int) -> hypothesis.settings:
+    """Settings for so many cases in a large run, and a tenth of them in a small one."""
+    return hypothesis.settings(max_examples=large if is_large() else large // 10)

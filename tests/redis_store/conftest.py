@@ -1,0 +1,40 @@
+"""Helpers of the tests of a store on Redis."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.conftest import Clock, control_client_of
+from tests.contract import assert_problem
+from tests.redis_server import RedisServer, app_on
+
+
+@pytest.fixture
+def two(shared_redis: RedisServer, clock: Clock) -> list[FlaskClient]:
+    """Clients of two apps with one store, as two programs have."""
+    shared_redis.clear()
+    return [control_client_of(app_on(shared_redis.url, clock)) for _ in range(2)]
+
+
+@contextmanager
+def no_waiting() -> Iterator[None]:
+    """What happens inside takes a fraction of the time that it would take if it waited."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < 10
+
+
+def eventually(check: Callable[[], bool]) -> None:
+    """Check repeatedly until it is so."""
+    deadline = time.monotonic() + 10
+    while not check():
+        assert time.monotonic() < deadline
+
+
+def assert_unavailable(response: Any) -> None:
+    assert_problem(response, 503, "store_unavailable")
+    assert response.headers["Retry-After"] == "1"

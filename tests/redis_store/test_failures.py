@@ -1,0 +1,275 @@
+"""A Redis server that is away, stops, is full, or loses a reply."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from records import Project, Records
+from redis_store import connect
+from store import StoreUnavailable
+from tests.conftest import (
+    SAMPLE_NAMES,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    in_parallel,
+    names,
+)
+from tests.contract import assert_problem
+from tests.redis_server import RedisServer, app_on, running_redis
+from tests.redis_store.conftest import assert_unavailable, eventually, no_waiting
+from tests.stores import records_of
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def durable_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A server that keeps what it confirmed."""
+    folder = tmp_path_factory.mktemp("durable")
+    with running_redis(folder, "--appendonly", "yes", "--appendfsync", "always") as running:
+        yield running
+
+
+@pytest.fixture
+def server(durable_server: RedisServer) -> RedisServer:
+    """An empty one that a test may stop."""
+    durable_server.clear()
+    return durable_server
+
+
+@pytest.fixture
+def client(server: RedisServer, clock: Clock) -> FlaskClient:
+    return control_client_of(app_on(server.url, clock))
+
+
+# A server that ends
+
+
+def test_what_was_confirmed_is_there_after_the_server_was_killed(
+    server: RedisServer, client: FlaskClient
+) -> None:
+    confirmed = []
+    with no_waiting():
+        for number in range(30):
+            if number == 10:
+                server.kill()
+            if number == 20:
+                server.start()
+            response = client.post("/v1/projects", json={"name": f"n{number}"})
+            if 10 <= number < 20:
+                assert_unavailable(response)
+                assert_unavailable(client.get("/v1/projects"))
+                assert_unavailable(client.get("/v1/deployments/dpl_failed"))
+            else:
+                assert response.status_code == 201
+                confirmed.append(response.json)
+    assert client.get("/v1/projects").json["projects"][3:] == confirmed
+
+
+def test_a_killed_server_does_not_hang_requests_that_are_under_way(
+    server: RedisServer, client: FlaskClient
+) -> None:
+    created: set[str] = set()
+    progress = threading.Semaphore(0)
+
+    def create(worker: int) -> None:
+        for number in range(60):
+            name = f"{worker}-{number}"
+            response = client_of(client.application).post("/v1/projects", json={"name": name})
+            if response.status_code == 201:
+                created.add(name)
+                progress.release()
+            else:
+                assert_problem(response, 503, "store_unavailable")
+
+    def interrupt() -> None:
+        for _ in range(20):
+            assert progress.acquire(timeout=20)
+        server.kill()
+        server.start()
+
+    with no_waiting():
+        assert in_parallel([interrupt, *(partial(create, each) for each in range(4))]) == 5 * [None]
+    listed = names(client)
+    assert created <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_a_server_that_lost_everything_is_begun_anew(clock: Clock, tmp_path: Path) -> None:
+    with running_redis(tmp_path) as server:
+        client = client_of(app_on(server.url, clock))
+        client.post("/v1/projects", json={"name": "a"})
+        server.kill()
+        server.start()
+        assert names(client) == SAMPLE_NAMES
+
+
+def test_a_server_that_lost_the_newest_records_lists_what_it_has(
+    clock: Clock, tmp_path: Path
+) -> None:
+    def create_and_list(kept: str, lost: list[str], new: list[str]) -> None:
+        clients[0].post("/_stub/reset", json={"projects": [{"name": name} for name in kept]})
+        server.client.save()
+        for name in lost:
+            clients[0].post("/v1/projects", json={"name": name})
+        assert names(clients[0]) == [*kept, *lost]
+        server.kill()
+        server.start()
+        for name in new:
+            assert clients[1].post("/v1/projects", json={"name": name}).status_code == 201
+        assert [names(client) for client in clients] == 2 * [[*kept, *new]]
+
+    with running_redis(tmp_path) as server:
+        clients = [control_client_of(app_on(server.url, clock)) for _ in range(2)]
+        create_and_list("", ["b"], [])
+        create_and_list("a", ["b", "c"], [])
+        create_and_list("a", ["b"], ["c"])
+        create_and_list("a", ["b"], ["c", "d"])
+
+
+def test_a_server_that_is_started_anew_during_a_reset_has_nothing_of_it(tmp_path: Path) -> None:
+    with running_redis(tmp_path) as server:
+
+        class Interrupting(tuple[Project, ...]):
+            """Its second batch is written to another server than the first one."""
+
+            def __getitem__(self, which: Any) -> Any:
+                if which.start:
+                    server.kill()
+                    server.start()
+                return tuple(self)[which]
+
+        store = connect(server.url, threads=1)(records=records_of(1))
+        many = records_of(*range(2, 1800))
+        with pytest.raises(StoreUnavailable):
+            store.reset(Records(Interrupting(many.projects), many.deployments))
+        assert [each.id for each in store.list_projects()] == ["p1"]
+
+
+def test_each_outage_is_logged_once(
+    server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    for outage in (1, 2):
+        server.kill()
+        for _ in range(3):
+            assert_unavailable(client.get("/v1/projects"))
+        messages = [each.message for each in caplog.records]
+        assert len(messages) == outage
+        assert f"the store at 127.0.0.1:{server.port} cannot be used: " in messages[-1]
+        server.start()
+        assert client.get("/v1/projects").status_code == 200
+
+
+# A server that stops
+
+
+def test_a_server_that_stops_responding_does_not_hang_requests(
+    server: RedisServer, client: FlaskClient
+) -> None:
+    def get(path: str) -> None:
+        assert_unavailable(client_of(client.application).get(path))
+
+    paths = [*20 * ["/v1/projects", "/v1/deployments/dpl_failed"], "/_stub/ready"]
+    assert client.get("/_stub/ready").status_code == 200
+    server.pause()
+    last_resort = threading.Timer(30, server.resume)
+    last_resort.start()
+    with no_waiting():
+        assert [each for each in in_parallel([partial(get, path) for path in paths]) if each] == []
+        for path in paths:  # one after the other they do not wait, either
+            get(path)
+        assert client.get("/_stub/health").json == {"status": "ok"}
+    last_resort.cancel()
+    server.resume()
+    eventually(lambda: client.get("/_stub/ready").status_code == 200)
+    assert client.get("/v1/deployments/dpl_failed").status_code == 200
+
+
+def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: FlaskClient) -> None:
+    before = client.get("/v1/projects").data, client.get("/_stub/state").data
+    server.client.config_set("maxmemory", 1)
+    project = {"name": "a"}
+    for method, path, document in [
+        ("POST", "/v1/projects", project),
+        ("POST", "/_stub/reset", {"projects": [project]}),
+        ("PUT", "/_stub/deployments/x", {"status": "failed", "project_id": "prj_website"}),
+        ("POST", "/_stub/clock", {"advance": 5}),
+        ("POST", "/_stub/pact", {"state": "no projects exist"}),
+        ("GET", "/_stub/ready", None),
+    ]:
+        assert_unavailable(client.open(path, method=method, json=document))
+    assert (client.get("/v1/projects").data, client.get("/_stub/state").data) == before
+    server.client.config_set("maxmemory", 0)
+    assert server.client.keys("*:*:*:*") == []
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+
+
+# A server whose replies are lost
+
+
+class Proxy:
+    """Stands between a program and Redis. It may lose the replies to scripts."""
+
+    def __init__(self, port: int) -> None:
+        self.loses_replies = False
+        self.scripts_run = 0
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, socket.create_connection(("127.0.0.1", self._target)) as target:
+            while request := connection.recv(100_000):
+                self.scripts_run += request.count(b"EVALSHA")
+                target.sendall(request)
+                reply = target.recv(100_000)
+                if self.loses_replies and b"EVALSHA" in request:
+                    return
+                connection.sendall(reply)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock: Clock) -> None:
+    proxy = Proxy(server.port)
+    client = client_of(app_on(proxy.url, clock))
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    proxy.loses_replies, before = True, proxy.scripts_run
+    assert_unavailable(client.post("/v1/projects", json={"name": "b"}))
+    assert proxy.scripts_run == before + 1
+    proxy.loses_replies = False
+    assert names(client)[3:] == ["a", "b"]
+    assert_problem(client.post("/v1/projects", json={"name": "b"}), 409, "name_taken")
+    assert client.post("/v1/projects", json={"name": "c"}).status_code == 201  # with new ids
+    proxy.close()
+
+
+def test_a_create_that_the_server_did_not_get_takes_no_id(
+    server: RedisServer, clock: Clock
+) -> None:
+    store = connect(server.url, threads=1)(clock, counting_ids())
+    first = store.create_project("a", '{"name": "a"}')
+    server.kill()
+    with pytest.raises(StoreUnavailable):
+        store.create_project("b", '{"name": "b"}')
+    server.start()
+    second = store.create_project("b", '{"name": "b"}')
+    assert [first.id, first.latest_deployment_id] == ["prj_1", "dpl_2"]
+    assert [second.id, second.latest_deployment_id] == ["prj_3", "dpl_4"]

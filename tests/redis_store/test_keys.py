@@ -1,0 +1,104 @@
+"""The keys of a world: one namespace, which is in one slot of a cluster."""
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records import Project, Records, Stage
+from redis_store import connect
+from stub.worlds import WorldStore
+from tests.redis_server import RedisServer, running_redis
+from tests.stores import records_of
+from tests.wire import free_port
+
+pytestmark = pytest.mark.process
+
+
+@contextmanager
+def monitored(server: RedisServer) -> Iterator[list[str]]:
+    """The commands that the server runs meanwhile, those of scripts included."""
+    seen: list[str] = []
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        stream = connection.makefile("rb")
+        connection.sendall(b"MONITOR\r\n")
+        stream.readline()
+        yield seen
+        server.client.echo("the end")
+        for line in stream:
+            if b'"ECHO" "the end"' in line:
+                break
+            seen.append(line.decode())
+
+
+def use_all(store: WorldStore) -> None:
+    """Calls each method, the rarer ways included."""
+    store.create_project("a", '{"name": "a"}')
+    store.add(records_of(1, 2, 3))
+    store.add(records_of(1, 4))
+    store.put_deployment("d1", (Stage("failed"),), "p2")
+    store.put_deployment(None, (Stage("failed"),))
+    store.put_deployment("d9", (Stage("failed"),))
+    store.put_deployment("d9", (Stage("failed"),), "p1")
+    assert len(store.list_projects()) == 5
+    assert store.get_deployment("d9") is not None
+    assert len(store.records().projects) == 5
+    store.remove_projects()
+    store.reset(records_of(1))
+    store.reset()
+    assert store.list_projects() == ()
+
+
+def test_every_key_is_in_the_namespace_of_its_world(
+    shared_redis: RedisServer, redis_stores: Callable[..., WorldStore]
+) -> None:
+    with monitored(shared_redis) as commands:
+        use_all(redis_stores(world="w"))
+    keys = re.findall(r'"([^" ]*project-stub:[^" ]*)"', "".join(commands))
+    assert len(keys) > 100
+    assert {key for key in keys if not key.startswith("{project-stub:w}:")} == set()
+    of_scripts = [line for line in commands if " lua] " in line and '"the end"' not in line]
+    assert len(of_scripts) > 50
+    assert [line for line in of_scripts if "{project-stub:w}:" not in line] == []
+
+
+def test_records_stay_and_those_of_an_interrupted_reset_expire(
+    shared_redis: RedisServer, redis_stores: Callable[..., WorldStore]
+) -> None:
+    class Interrupting(tuple[Project, ...]):
+        """Its second batch cannot be had."""
+
+        def __getitem__(self, which: Any) -> Any:
+            if which.start:
+                raise KeyError
+            return tuple(self)[which]
+
+    def seconds_to_live() -> list[int]:
+        return [shared_redis.client.ttl(key) for key in shared_redis.client.keys("*")]
+
+    store = redis_stores(world="w", records=records_of(1))
+    store.create_project("a", '{"name": "a"}')
+    assert seconds_to_live() == 4 * [-1]
+    many = records_of(*range(2, 1800))
+    with pytest.raises(KeyError):
+        store.reset(Records(Interrupting(many.projects), many.deployments))
+    kept, expiring = sorted(seconds_to_live())[:4], sorted(seconds_to_live())[4:]
+    assert kept == 4 * [-1]
+    assert len(expiring) == 3
+    assert all(0 < each <= 60 for each in expiring)
+    assert [project.name for project in store.list_projects()] == ["n1", "a"]
+
+
+def test_a_cluster_takes_every_script(tmp_path: Path) -> None:
+    """Its nodes reject keys of two slots, and keys that a script did not declare."""
+    options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))
+    with running_redis(tmp_path, *options) as node:
+        run: Callable[..., Any] = node.client.execute_command
+        run("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        while b"cluster_state:ok" not in run("CLUSTER", "INFO"):
+            run("WAIT", 1, 50)  # the node itself waits, for no replica
+        use_all(connect(node.url, threads=4)(world="w"))

@@ -1,0 +1,152 @@
+"""Programs that share a Redis server."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from flask.testing import FlaskClient
+
+from records import Records
+from stub.worlds import WorldStore
+from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, in_parallel, names
+from tests.program import run
+from tests.redis_server import RedisServer, app_on
+from tests.stores import records_of
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+
+def test_of_two_programs_that_create_one_name_one_does(two: list[FlaskClient]) -> None:
+    for number in range(50):
+        document = {"name": f"n{number}"}
+        posts = [partial(client.post, "/v1/projects", json=document) for client in two]
+        assert sorted(each.status_code for each in in_parallel(posts)) == [201, 409]
+    first, second = (client.get("/v1/projects").data for client in two)
+    assert first == second
+    assert names(two[0]) == [*SAMPLE_NAMES, *(f"n{number}" for number in range(50))]
+
+
+def test_the_records_survive_the_program(shared_redis: RedisServer, clock: Clock) -> None:
+    shared_redis.clear()
+    client = client_of(app_on(shared_redis.url, clock))
+    text = '{"name": "shop", "n": [1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}}'
+    client.post("/v1/projects", data=text, content_type="application/json")
+    before = client.get("/v1/projects").data
+    assert b'[1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}' in before
+    assert client_of(app_on(shared_redis.url, clock)).get("/v1/projects").data == before
+
+
+def test_a_socket_of_the_file_system_is_a_server_too(
+    shared_redis: RedisServer, clock: Clock
+) -> None:
+    shared_redis.clear()
+    client = client_of(app_on(f"unix://{shared_redis.socket}", clock))
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert names(client_of(app_on(shared_redis.url, clock))) == [*SAMPLE_NAMES, "a"]
+
+
+def test_without_the_stub_the_records_are_in_the_main_world(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+
+    def create(url: str) -> None:
+        assert call(url, "/v1/projects", body=b'{"name": "a"}').status_code == 201
+
+    def look(url: str) -> None:
+        listed = call(url, "/v1/projects").json["projects"]
+        assert [each["name"] for each in listed] == [*SAMPLE_NAMES, "a"]
+
+    run("--store", shared_redis.url, "--no-stub", during=create)
+    run("--store", shared_redis.url, during=look)
+
+
+def test_a_change_by_one_program_is_seen_by_the_other(two: list[FlaskClient]) -> None:
+    one, other = two
+    for number, client in enumerate([one, other, one]):
+        client.post("/v1/projects", json={"name": f"p{number}"})
+        assert one.get("/v1/projects").data == other.get("/v1/projects").data
+    one.put("/_stub/deployments/x", json={"status": "failed", "project_id": "prj_website"})
+    assert other.get("/v1/deployments/x").json["status"] == "failed"
+    assert b'"latest_deployment_id": "x"' in other.get("/v1/projects").data
+    other.post("/_stub/reset", json={"projects": [{"name": "a"}]})
+    assert names(one) == ["a"]
+    one.post("/_stub/pact", json={"state": "no projects exist"})
+    assert names(other) == []
+    assert one.get("/_stub/state").data == other.get("/_stub/state").data
+
+
+def test_the_clock_that_one_program_turned_is_that_of_the_other(
+    two: list[FlaskClient], clock: Clock
+) -> None:
+    one, other = two
+    made = one.post("/v1/projects", json={"name": "a"}).json
+    path = f"/v1/deployments/{made['latest_deployment_id']}"
+    assert other.get(path).json["status"] == "queued"
+    one.post("/_stub/clock", json={"advance": 3, "frozen": True})
+    clock.advance(60)
+    assert other.get(path).json["status"] == "building"
+    assert other.get("/_stub/clock").json == {"now": "2026-11-21T10:00:03.000Z", "frozen": True}
+    assert other.get("/_stub/console").json["clock"]["ahead"] == 3
+    other.post("/_stub/clock", json={"advance": 1, "frozen": False})
+    clock.advance(1)
+    assert one.post("/v1/projects", json={"name": "b"}).json["created_at"][14:19] == "00:05"
+    one.post("/_stub/reset")
+    assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
+
+
+def test_a_bare_reset_removes_the_keys_of_a_world(
+    two: list[FlaskClient], shared_redis: RedisServer
+) -> None:
+    one, other = (control_client_of(client.application, "dev-token.job-42") for client in two)
+    assert one.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert names(other)[-1] == "a"
+    assert shared_redis.client.keys("{project-stub:job-42}:*")
+    other.post("/_stub/reset")
+    assert shared_redis.client.keys("{project-stub:job-42}*") == []
+    assert names(one) == SAMPLE_NAMES
+
+
+def test_a_rejected_reset_leaves_the_records_alone(two: list[FlaskClient]) -> None:
+    before = two[1].get("/v1/projects").data
+    assert two[0].post("/_stub/reset", json={"projects": [{}]}).status_code == 422
+    assert two[1].get("/v1/projects").data == before
+
+
+def test_a_large_reset_is_seen_whole_or_not_at_all(
+    redis_stores: Callable[..., WorldStore], clock: Clock
+) -> None:
+    size = 3000  # written in several steps
+    writer, reader = (redis_stores(clock) for _ in range(2))
+    done = threading.Event()
+
+    def read() -> set[int]:
+        seen = set()
+        while not done.is_set():
+            seen.add(len(reader.list_projects()))
+        return seen
+
+    def write() -> None:
+        try:
+            for _ in range(3):
+                writer.reset(records_of(*range(size)))
+                writer.reset(Records())
+        finally:
+            done.set()
+
+    seen, written = in_parallel([read, write])
+    assert seen <= {0, size}
+    assert written is None
+
+
+def test_programs_that_begin_at_once_undo_nothing(redis_stores: Callable[..., WorldStore]) -> None:
+    """Each finds no records and makes them, which takes long enough for the others' creates."""
+    stores = [redis_stores(records=records_of(*range(2000))) for _ in range(6)]
+
+    def create(number: int) -> None:
+        stores[number].create_project(f"made {number}", f'{{"name": "made {number}"}}')
+
+    assert in_parallel([partial(create, number) for number in range(6)]) == 6 * [None]
+    listed = [project.name for project in stores[0].list_projects()]
+    assert {name for name in listed if "made" in name} == {f"made {number}" for number in range(6)}
+    assert len(listed) == 2006

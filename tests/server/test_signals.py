@@ -1,0 +1,228 @@
+"""What only a process of its own shows: signals, its end, and failures of the running server."""
+
+import errno
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program import environment, run
+from tests.raw import get
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
+
+STOPS = [signal.SIGTERM, signal.SIGINT]
+BIG = 4_000_000
+
+# Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
+PROGRAM = """
+import os, signal, sys, threading
+from server import Options, serve
+
+opened = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
+
+def app(environ, start_response):
+    path = environ["PATH_INFO"]
+    if path.startswith("/gate"):
+        os.write(1, b"running\\n")
+        opened.wait()
+    body = b"x" * 4_000_000 if path == "/gate/big" else path.encode()
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+
+def listening(port, stop):
+    os.write(1, b"%d\\n" % port)
+    if "early" in sys.argv:
+        signal.raise_signal(signal.SIGTERM)
+
+grace = float(sys.argv[1])
+serve(app, "127.0.0.1", 0, Options(threads=2, grace=grace, on_listening=listening))
+os.write(1, b"returned\\n")
+"""
+
+
+class Program:
+    def __init__(self, stack: ExitStack, grace: float, *more: str) -> None:
+        self.process = stack.enter_context(
+            subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(grace), *more],
+                env=environment({"PYTHONPATH": str(ROOT)}),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
+        stack.callback(self.process.kill)
+        self.port = int(self.line())
+
+    def line(self) -> bytes:
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal, and wait until the drain has begun, which closes an idle connection."""
+        with Connection(self.port) as idle:
+            self.process.send_signal(number)
+            assert idle.closed()
+        with pytest.raises(ConnectionRefusedError):
+            Connection(self.port)
+
+    def let_go(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+
+    def outcome(self) -> tuple[int, bytes]:
+        """The exit status, and what it wrote to stderr."""
+        code = self.process.wait(timeout=30)
+        assert self.process.stderr
+        return code, self.process.stderr.read()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Program]]:
+    """Starts a program, which may take this many seconds to drain."""
+    with ExitStack() as stack:
+        yield lambda grace=600, *more: Program(stack, grace, *more)
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_every_received_request_gets_its_whole_response(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Connection(program.port)) for _ in range(8)]
+        for client in clients:
+            client.send(get("/gate/big"))
+        assert [program.line(), program.line()] == [b"running\n"] * 2
+        program.stop(number)
+        program.let_go()
+        for client in clients:
+            reply = client.reply()
+            assert (reply.status_code, len(reply.data)) == (200, BIG)
+            assert client.closed()
+    assert program.outcome() == (0, b"")
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_without_current_requests_it_stops_at_once(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Connection(program.port)) for _ in range(3)]
+        for client, sent in zip(clients, [b"", get()[:-1], get()], strict=True):
+            client.send(sent)
+        assert clients[2].reply().data == b"/"
+        program.process.send_signal(number)
+        assert all(client.closed() for client in clients)
+        assert program.line() == b"returned\n"
+        assert program.outcome() == (0, b"")
+
+
+def test_a_signal_before_the_first_turn_is_not_lost(start: Callable[..., Program]) -> None:
+    program = start(600, "early")
+    assert program.line() == b"returned\n"
+    assert program.outcome() == (0, b"")
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_second_signal_ends_it_at_once(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
+    program = start()
+    with Connection(program.port) as client:
+        client.send(get("/gate"))
+        assert program.line() == b"running\n"
+        program.stop(number)
+        program.process.send_signal(number)
+        assert program.outcome() == (-number, b"")
+
+
+def test_the_process_ends_when_the_grace_is_over(start: Callable[..., Program]) -> None:
+    program = start(0.1)
+    with Connection(program.port) as client:
+        client.send(get("/gate"))
+        assert program.line() == b"running\n"
+        started = time.monotonic()
+        program.process.send_signal(signal.SIGTERM)
+        assert client.closed()
+        assert time.monotonic() - started > 0.1
+        assert program.line() == b"returned\n"
+        assert program.outcome()[0] == 0
+
+
+def test_the_process_may_open_more_files_and_has_its_signals_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[tuple[int, int]] = []
+    before = [signal.getsignal(number) for number in STOPS]
+    with monkeypatch.context() as patched:
+        patched.setattr(resource, "getrlimit", lambda kind: (1024, 100_000))
+        patched.setattr(resource, "setrlimit", lambda kind, both: limits.append(both))
+        assert run("--quiet").status == 0
+    assert limits[0] == (4096 + 128, 100_000)  # `run` puts the first one back
+    assert [signal.getsignal(number) for number in STOPS] == before
+
+
+# An app whose view takes all file descriptors from the process: poll() fails from then on.
+FAILING = """
+import os, resource, sys
+from cli.main import main
+from flask import Flask
+
+def create_app(**options):
+    app = Flask("failing")
+
+    @app.get("/fail")
+    def fail():
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        return "soon"
+
+    return app
+
+sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+
+
+def test_a_failure_of_the_running_server_says_what_failed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FAILING, "--port", "0", "--quiet"],
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout
+            port = int(process.stdout.readline().rpartition(":")[2])
+            with Connection(port) as client:
+                client.send(get("/fail", "Host: localhost"))
+                _, stderr = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    *_, line = stderr.splitlines()
+    assert line == f"error: the server failed: [Errno {errno.EINVAL}] Invalid argument"
+    assert process.returncode == 1
+
+
+def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
+    previous = threading.stack_size(1 << 46)
+    try:
+        done = run(create_app=lambda **options: None)
+    finally:
+        threading.stack_size(previous)
+    assert (done.status, done.stdout) == (1, "")
+    assert done.stderr == "error: the server failed: can't start new thread\n"

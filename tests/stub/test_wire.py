@@ -1,0 +1,123 @@
+"""What only a server, or a process of its own, can show of the stub."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import ExitStack
+from functools import partial
+from threading import Event, Semaphore
+from typing import Any
+
+import pytest
+
+from app import create_app
+from tests.conftest import ROOT
+from tests.contract import assert_problem
+from tests.program import environment, run
+from tests.stub.greased import AXES, greased_app, path_of, session, wire
+from tests.wire import Connection, call, get, port_of
+
+pytestmark = pytest.mark.process
+
+PAGE = "http://localhost:5173"
+FIELDS = ("Host: localhost", "Authorization: Bearer dev-token")
+
+
+@pytest.mark.parametrize(
+    ("version", "method", "size", "expected"),
+    [("1.0", "GET", 5, 5), ("1.1", "GET", 9999, None), ("1.1", "HEAD", 0, 0)],
+    ids=["HTTP/1.0", "more than there is", "HEAD"],
+)
+def test_a_cut_response_ends_its_connection(
+    live_url: str, own_token: str, version: str, method: str, size: int, expected: int | None
+) -> None:
+    added = call(live_url, "/_stub/faults", body=b'{"cut": %d}' % size, token=own_token)
+    assert added.status_code == 201
+    fields = ["Host: localhost", f"Authorization: Bearer {own_token}"]
+    fields += ["Connection: keep-alive"] if version == "1.0" else []
+    with Connection(port_of(live_url)) as client:
+        client.send(get("/v1/deployments/dpl_failed", *fields, version=version, method=method))
+        head = client.until(b"\r\n\r\n")
+        while client.more():
+            pass
+    length = re.search(rb"Content-Length: ([0-9]+)", head)
+    assert length
+    assert int(length[1]) > 50
+    assert head.count(b"Connection: ") == 1
+    assert len(client.unread) == (int(length[1]) if expected is None else expected)
+
+
+def test_delayed_requests_do_not_block_the_control_routes() -> None:
+    asleep, woken = Semaphore(0), Event()
+
+    def sleep(seconds: float) -> None:
+        asleep.release()
+        woken.wait(seconds)
+
+    def sleepy_app(**options: Any) -> Any:
+        stub_options = options.pop("stub_options")._replace(sleep=sleep)
+        return create_app(**options, stub_options=stub_options)
+
+    def during(url: str) -> None:
+        with ExitStack() as stack:
+            stack.callback(woken.set)
+            fault = b'{"delay": 30, "times": 9}'
+            assert call(url, "/_stub/faults", body=fault).status_code == 201
+            for _ in range(8):
+                client = stack.enter_context(Connection(port_of(url)))
+                client.send(get("/v1/projects", *FIELDS))
+            for _ in range(2):  # every thread for /v1 sleeps
+                assert asleep.acquire(timeout=20)
+            assert call(url, "/_stub/faults").json["faults"][0]["remaining"] == 7
+            assert call(url, "/_stub/reset", body=b"{}").status_code == 204
+
+    run("--threads", "2", "--grace", "0", during=during, create_app=sleepy_app)
+
+
+def test_the_page_may_read_rejections_of_the_server() -> None:
+    def during(url: str) -> None:
+        for fields, status, code in (
+            (["Host: a.invalid"], 400, "host_not_allowed"),
+            (["Host: localhost", f"Content-Length: {10**9}"], 413, "body_too_large"),
+        ):
+            for origin in (PAGE, "http://elsewhere"):
+                with Connection(port_of(url)) as page:
+                    page.send(get("/", f"Origin: {origin}", *fields))
+                    reply = page.reply()
+                assert_problem(reply, status, code)
+                allowed = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
+                assert (allowed <= dict(reply.headers).items()) == (origin == PAGE)
+
+    run("--cors-origin", PAGE, during=during)
+
+
+def test_the_server_serves_ids_that_must_be_encoded(live_url: str, own_token: str) -> None:
+    here = partial(call, live_url, token=own_token)
+    switch = b'{"axes": ["ids", "ids-encoded"], "seed": 7}'
+    assert here("/_stub/grease", method="PUT", body=switch).status_code == 200
+    given = here("/v1/projects", body=b'{"name": "shop"}').json["latest_deployment_id"]
+    assert {"/", "%", " "} < {*given}
+    path = path_of(given)
+    found = here(path)
+    assert (found.status_code, found.json["id"]) == (200, given)
+    forced_path = path.replace("/v1/", "/_stub/")
+    forced = here(forced_path, method="PUT", body=b'{"status": "failed"}')
+    assert forced.status_code == 200
+    assert here(path).json["status"] == "failed"
+
+
+def test_another_process_varies_alike() -> None:
+    hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    done = subprocess.run(
+        [sys.executable, "-c", "from tests.stub.greased import print_session as p; p()"],
+        cwd=ROOT,
+        env=environment({"PYTHONHASHSEED": hash_seed}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    client = greased_app(AXES, 7).test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = "Bearer dev-token"
+    assert done.stdout == f"{[wire(response) for response in session(client)]}\n"

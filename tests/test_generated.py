@@ -1,0 +1,125 @@
+"""Schemathesis makes requests of both contracts up, and holds the responses against them.
+
+Its import and its cases take seconds. So the tests make them: every worker collects every test.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app import create_app
+from stub import Options
+from tests.conftest import BEARER, SAMPLE_SEED, control_client_of
+from tests.contract import STUB, V1, Contract
+
+pytestmark = pytest.mark.generated
+
+
+@pytest.fixture(scope="module")
+def v1() -> Any:
+    from schemathesis.openapi import from_wsgi
+
+    app = create_app(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
+    return from_wsgi("/openapi.json", app)
+
+
+@pytest.fixture(scope="module")
+def control() -> Any:
+    from schemathesis.openapi import from_wsgi
+
+    from tests.generated import is_large
+
+    app = create_app(stub_options=Options(sleep=lambda _: None))
+    schema = from_wsgi("/_stub/openapi.json", app)
+    # The cases at every limit take most of the time. tests/stub/test_routes.py has many by hand.
+    schema.config.phases.coverage.enabled = is_large()
+    return schema
+
+
+def hold(schema: Any, operation: str, check: Callable[..., None], large: int) -> None:
+    """Check made-up cases of an operation, as the plugin of Schemathesis does."""
+    from schemathesis.checks import load_all_checks
+    from schemathesis.generation.feedback import FeedbackSources
+    from schemathesis.pytest._test_builder import build_operation_test
+
+    from tests.generated import cases
+
+    load_all_checks()
+    build_operation_test(
+        config=schema.config,
+        operation=schema.find_operation_by_label(operation),
+        test_func=cases(large)(check),
+        given_kwargs={},
+        feedback=FeedbackSources(),
+    )()
+
+
+def operations_of(contract: Contract) -> pytest.MarkDecorator:
+    labels = [f"{method} {path}" for method, path, _ in contract.operations()]
+    return pytest.mark.parametrize("operation", labels)
+
+
+@operations_of(V1)
+def test_schemathesis_finds_no_violation(v1: Any, operation: str) -> None:
+    def check(case: Any) -> None:
+        case.call_and_validate(headers=BEARER)
+
+    hold(v1, operation, check, 150)
+
+
+# What a schema cannot say, by operation. Each description names it.
+BEYOND_A_SCHEMA = {
+    "reset": "ids and names that are unique, projects of the document, the last stage",
+    "putDeployment": "a project that exists, the last stage",
+    "turnClock": "what is left of the ten years",
+    "changeState": "params that are those of the state",
+}
+# Pact sends members of its own. Of an empty list in a query, nothing is sent.
+TAKES_MORE = ("changeState", "listRequests", "getConsole")
+
+
+def test_what_a_schema_cannot_say_is_described_and_declared() -> None:
+    described = {
+        operation["operationId"]: operation.get("description", "")
+        for _, _, operation in STUB.operations()
+        if "422" in operation["responses"]
+    }
+    named = {name for name, text in described.items() if "422" in text}
+    assert named == {*BEYOND_A_SCHEMA, "addFault"}  # the last one of 1,000 only
+
+
+@operations_of(STUB)
+def test_schemathesis_finds_no_violation_in_the_control_routes(
+    control: Any, operation: str
+) -> None:
+    from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+    exceptions = {positive_data_acceptance: BEYOND_A_SCHEMA, negative_data_rejection: TAKES_MORE}
+
+    def check(case: Any) -> None:
+        name = case.operation.definition.raw["operationId"]
+        excluded = [each for each, names in exceptions.items() if name in names]
+        case.call_and_validate(headers=BEARER, excluded_checks=excluded)
+
+    hold(control, operation, check, 60)
+
+
+def test_schemathesis_follows_links_from_a_project_to_its_deployment(v1: Any) -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+    from schemathesis.specs.openapi.checks import ignored_auth
+
+    from tests.generated import cases
+
+    class Links(v1.as_state_machine()):  # type: ignore[misc]
+        def setup(self) -> None:
+            control_client_of(v1.app).post("/_stub/reset")
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return {"headers": BEARER}
+
+        def validate_response(self, response: Any, case: Any, **kwargs: Any) -> None:
+            # It takes this token for one that it made up. The tests above check the token.
+            case.validate_response(response, excluded_checks=[ignored_auth], headers=BEARER)
+
+    run_state_machine_as_test(Links, settings=cases(20))

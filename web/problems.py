@@ -1,0 +1,114 @@
+"""Every error of the app, in one shape: `application/problem+json` (RFC 9457)."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flask import Flask, g
+from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
+from werkzeug.http import HTTP_STATUS_CODES
+
+PROBLEM_JSON = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
+
+# What Werkzeug raises by itself: status -> code, detail.
+WERKZEUG_ERRORS = {
+    400: ("malformed_request", "Send a well-formed HTTP request."),
+    404: (
+        "not_found",
+        "There is nothing at this path. /openapi.json lists the paths that exist; a trailing or "
+        "doubled slash makes another path.",
+    ),
+    405: ("method_not_allowed", "Use one of the methods in the header Allow."),
+}
+INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
+
+log = logging.getLogger(__name__)
+
+
+class FieldError(NamedTuple):
+    """What is wrong at one place of a document; `pointer` is a JSON Pointer (RFC 6901)."""
+
+    pointer: str
+    detail: str
+
+
+NOT_AN_OBJECT = FieldError("", "must be a JSON object")
+
+
+class Problem(HTTPException):
+    """An error response, raised anywhere in a request.
+
+    Werkzeug's names: `code` is the HTTP status, `description` the detail. `problem_code` is the
+    stable word for machines.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        problem_code: str,
+        detail: str,
+        *,
+        headers: dict[str, str] | None = None,
+        errors: Sequence[FieldError] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.code = status
+        self.problem_code = problem_code
+        self.headers = headers or {}
+        self.errors = errors
+
+
+class InvalidBody(Problem):
+    """422: JSON of invalid content, with all its errors."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        detail = "The body is JSON, but its content is invalid: see `errors`."
+        super().__init__(422, "invalid_body", detail, errors=errors)
+
+
+def respond(error: HTTPException) -> ResponseReturnValue:
+    """The response for an error; its code is left in `g` for the journal."""
+    status = error.code or 500
+    headers = dict(PROBLEM_JSON)
+    errors: Sequence[FieldError] = ()
+    if isinstance(error, Problem):
+        code, detail, errors = error.problem_code, error.description, error.errors
+        headers |= error.headers
+    else:
+        code, detail = WERKZEUG_ERRORS.get(status, INTERNAL_ERROR)
+        if allowed := getattr(error, "valid_methods", None):
+            headers["Allow"] = ", ".join(sorted(allowed))
+    g.problem_code = code
+    document: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTP_STATUS_CODES.get(status, "Unknown Error"),
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    if errors:
+        document["errors"] = [each._asdict() for each in errors]
+    return json.dumps(document) + "\n", status, headers
+
+
+def handle_errors(
+    app: Flask, expected: Mapping[type[Exception], Problem], redact: Callable[[str], str]
+) -> None:
+    """Respond to every exception in the one shape, to those of a store with the `expected` one.
+
+    The traceback of an unexpected one is logged without tokens. One that is raised after the
+    handlers, while the response is finished, is left to the server.
+    """
+
+    def respond_to_failure(error: Exception) -> ResponseReturnValue:
+        log.error("%s", redact("".join(traceback.format_exception(error))))
+        return respond(Problem(500, *INTERNAL_ERROR))
+
+    app.config["PROPAGATE_EXCEPTIONS"] = True
+    app.register_error_handler(HTTPException, respond)
+    app.register_error_handler(Exception, respond_to_failure)
+    for error, problem in expected.items():
+        app.register_error_handler(error, lambda _, problem=problem: respond(problem))

@@ -1,0 +1,80 @@
+"""What is masked in a log or in the journal: replaced by `***`.
+
+Masked are valid tokens wherever they stand, in any spelling, and of what is not a valid token the
+credential of the Authorization header, header fields with a secret's name, and the value of the
+query parameter `access_token` (RFC 6750 §2.3). Nothing else is searched for or changed.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import unquote, unquote_plus
+
+MASK = "***"
+SECRET_NAME = re.compile(
+    "authorization|(?:^|-)auth(?:-|$)|bearer|token|api-?key|cookie|secret|password|jwt",
+    re.IGNORECASE,
+)
+
+
+class Redactor:
+    """Masks the valid `tokens` of an app, and other secrets by their place."""
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        # Longest first, so that a token which contains another is masked as a whole.
+        self._tokens = sorted({*tokens}, key=len, reverse=True)
+        self._lower = [token.lower() for token in self._tokens]
+        self._spellings = [spellings(token) for token in self._tokens]
+
+    def _is_clean(self, text: str) -> bool:
+        """Whether it is certain that no token is in the text; quick."""
+        if "%" in text or "\\" in text or "~" in text:
+            return False
+        lower = text.lower()
+        return not any(token in lower for token in self._lower)
+
+    def text(self, text: str) -> str:
+        """The text with each valid token masked."""
+        if self._is_clean(text):
+            return text
+        for pattern in self._spellings:
+            text = pattern.sub(MASK, text)
+        # Encoded more than once, or in part. Its position is unknown: mask the whole text.
+        decoded = unquote(unquote(text)).lower() if "%" in text else ""
+        return MASK if any(token in decoded for token in self._lower) else text
+
+    @staticmethod
+    def query(query: str) -> str:
+        """A query string with the value of `access_token` masked."""
+        parts = query.split("&")
+        for index, part in enumerate(parts):
+            name, equals, value = part.partition("=")
+            if value and unquote_plus(name) == "access_token":
+                parts[index] = f"{name}{equals}{MASK}"
+        return "&".join(parts)
+
+    @staticmethod
+    def secret(name: str, value: str) -> str:
+        """The value of a header field, masked if a field of this name holds a secret."""
+        if name == "Authorization":
+            return f"Bearer {MASK}" if value[:7].lower() == "bearer " else MASK
+        return MASK if is_secret(name) else value
+
+
+@lru_cache(maxsize=256)
+def is_secret(name: str) -> bool:
+    """Whether a header field of this name holds a secret."""
+    return SECRET_NAME.search(name) is not None
+
+
+def spellings(token: str) -> re.Pattern[str]:
+    """A token in any case, percent-encoded (also twice), or escaped as in JSON or a pointer."""
+    pointer = {"~": "~0|", "/": "~1|"}
+    return re.compile(
+        "".join(
+            rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
+            rf"|\\u{ord(char):04x}|%(?:25)*{ord(char):02x})"
+            for char in token
+        ),
+        re.IGNORECASE,
+    )

@@ -1,0 +1,91 @@
+"""The rules of a project, and of the values in a JSON document."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from .problems import NOT_AN_OBJECT, FieldError, InvalidBody
+
+MAX_NAME = 100  # code points
+MAX_ERRORS = 1000  # of one document
+SERVER_MEMBERS = ("id", "created_at", "latest_deployment_id")
+
+# White space as ECMA-262 has it, which is the dialect of patterns in a JSON Schema: `\s` of Python
+# and U+FEFF.
+_BLANK = re.compile(r"[\s\ufeff]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def require_valid(errors: Iterable[FieldError]) -> None:
+    """Raise `InvalidBody` with the first `MAX_ERRORS` errors, if there are any."""
+    if found := list(islice(errors, MAX_ERRORS)):
+        raise InvalidBody(found)
+
+
+def check_project(
+    document: Any, *, strict: bool = False, reserved: Iterable[str] = SERVER_MEMBERS
+) -> Iterator[FieldError]:
+    """All errors of a project as a client sends it; `strict` rejects what the contract lacks."""
+    if not isinstance(document, dict):
+        yield NOT_AN_OBJECT
+        return
+    for member in reserved:
+        if member in document:
+            yield FieldError(pointer(member), "is set by the service: omit it")
+    yield from _check_name(document)
+    if strict:
+        for member in document:
+            if member not in ("name", *SERVER_MEMBERS):
+                yield FieldError(pointer(member), "is not in the contract (--strict)")
+
+
+def _check_name(document: dict[str, Any]) -> Iterator[FieldError]:
+    if "name" not in document:
+        yield FieldError("/name", "is required")
+        return
+    name = document["name"]
+    if not isinstance(name, str):
+        yield FieldError("/name", "must be a string")
+        return
+    if _BLANK.fullmatch(name):
+        yield FieldError("/name", "must not be blank")
+    if len(name) > MAX_NAME:
+        yield FieldError("/name", f"must have at most {MAX_NAME} characters")
+    if _CONTROL.search(name):
+        yield FieldError("/name", "must not have control characters")
+
+
+def pointer(*path: str | int) -> str:
+    """A JSON Pointer (RFC 6901 §3) of member names and indexes."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def under(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[FieldError]:
+    """The errors of a part of a document that stands at `path`."""
+    for error in errors:
+        yield FieldError(pointer(*path) + error.pointer, error.detail)
+
+
+def unknown_members(document: Iterable[str], known: Iterable[str]) -> Iterator[FieldError]:
+    """An error for each member that is not `known`."""
+    for member in document:
+        if member not in known:
+            yield FieldError(pointer(member), "is not a known member")
+
+
+def is_number(value: object, least: float, most: float) -> bool:
+    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return least <= value <= most
+
+
+def is_integer(value: object, least: int, most: int) -> bool:
+    """Whether a JSON value is an integer in this range; 2.0 is one, as for JSON Schema."""
+    return is_number(value, least, most) and value == int(value)  # type: ignore[call-overload]
+
+
+def is_string(value: object, pattern: re.Pattern[str]) -> bool:
+    """Whether a JSON value is a string that the whole pattern matches."""
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
