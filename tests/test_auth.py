@@ -168,3 +168,16 @@ def test_no_token_may_be_another_one_with_a_world() -> None:
 def test_one_string_is_no_collection_of_tokens() -> None:
     with pytest.raises(TypeError, match="collection"):
         create_app(tokens="secret")
+
+
+def test_without_the_stub_the_contract_alone_is_open() -> None:
+    anonymous = create_app(stub_options=None).test_client()
+    assert anonymous.get("/openapi.json").status_code == 200
+    assert_problem(anonymous.get("/_stub/health"), 401, MISSING)
+
+
+def test_the_name_of_a_world_has_up_to_64_characters(app: Flask) -> None:
+    longest = client_of(app, f"Bearer {TOKEN}.{64 * 'w'}")
+    assert longest.get("/v1/projects").status_code == 200
+    too_long = client_of(app, f"Bearer {TOKEN}.{65 * 'w'}")
+    assert_problem(too_long.get("/v1/projects"), 401, INVALID)

@@ -83,7 +83,7 @@ def test_an_unexpected_exception_is_500_and_logged_without_the_token(
 
 
 def test_an_encoded_slash_is_part_of_an_id(client: FlaskClient, stub: FlaskClient) -> None:
-    for path in ("dpl%2Ffailed", "%2F", "a%2fb%20c%25", "%2F..%2Fprojects"):
+    for path in ("dpl%2Ffailed", "%2F", "dpl%2ffailed", "a%2fb%20c%25", "%2F..%2Fprojects"):
         response = client.get(f"/v1/deployments/{path}")
         assert_problem(response, 404, "deployment_not_found")
         response = client.post(f"/v1/deployments/{path}")
@@ -108,3 +108,12 @@ def test_an_unknown_path_names_the_contract_that_lists_the_known_ones(stub: Flas
         assert contract in assert_problem(stub.get(path), 404, "not_found")["detail"]
     plain = control_client_of(create_app(stub_options=None))
     assert " /openapi.json " in assert_problem(plain.get("/_stub/nope"), 404, "not_found")["detail"]
+
+
+def test_an_encoded_percent_sign_is_part_of_an_id(stub: FlaskClient) -> None:
+    assert stub.put("/_stub/deployments/%2F", json={"status": "failed"}).status_code == 201
+    response = stub.get("/v1/deployments/%252F")
+    assert_problem(response, 404, "deployment_not_found")
+    response = stub.put("/_stub/deployments/%252F", json={"status": "canceled"})
+    assert (response.status_code, response.json["id"]) == (201, "%2F")
+    assert stub.get("/v1/deployments/%2f").json["status"] == "failed"

@@ -184,3 +184,14 @@ def test_pointers_and_the_words_of_the_service_are_not_masked() -> None:
         response = client.get("/v1/projects", headers={"Authorization": "Bearer x"})
         assert "`Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer" in response.json["detail"]
         assert "***" not in response.text
+
+
+def test_a_token_that_contains_another_is_masked_as_a_whole() -> None:
+    stub = control_client_of(create_app(tokens=["abc", "abcdef"]), "abc")
+    stub.get("/v1/projects?x=abcdef&y=abc")
+    assert entries(stub)[0]["query"] == "x=***&y=***"
+
+
+def test_the_name_of_a_secret_needs_no_dash(stub: FlaskClient) -> None:
+    stub.get("/v1/projects", headers={"X-ApiKey": "tr1ed", "X-Password": "tr1ed"})
+    assert "tr1ed" not in stub.get("/_stub/requests").text

@@ -337,3 +337,14 @@ def test_the_seconds_of_stages_add_up(clock: Clock, seconds: list[float], age: f
     assert deployment.status(clock()) == "running"
     clock.advance(0.000001)
     assert deployment.status(clock()) == "over"
+
+
+def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldStore) -> None:
+    store.reset(records_of(1, 2))
+    store.put_deployment("older", (Stage("failed"),), "p1")
+    store.put_deployment("newer", (Stage("failed"),), "p1")
+    before = len(store.records().deployments)
+    store.put_deployment("older", (Stage("failed"),), "p2")
+    latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
+    assert latest == {"p1": "newer", "p2": "older"}
+    assert len(store.records().deployments) == before

@@ -191,3 +191,9 @@ def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient
         assert found["project_id"] == (params.get("project_id"))
     query = "state=a+deployment+exists"
     assert stub.post(f"/_stub/pact?{query}").json["status"] == "succeeded"
+
+
+def test_the_project_that_exists_is_the_one_of_the_name(stub: FlaskClient) -> None:
+    for name in ("website", "billing", "search"):
+        made = change(stub, "a project exists", name=name)
+        assert (made["name"], made["project_id"]) == (name, f"prj_{name}")

@@ -182,3 +182,16 @@ def test_the_sample_of_two_apps_is_shared_by_none() -> None:
     one, other = (control_client_of(create_app(seed=SAMPLE_SEED)) for _ in range(2))
     one.post("/v1/projects", json={"name": "mine"})
     assert len(other.get("/v1/projects").json["projects"]) == 3
+
+
+def test_the_latest_deployment_of_a_project_stays_the_latest(
+    stub: FlaskClient, clock: Clock
+) -> None:
+    for name in ("one", "two", "one"):
+        deployment = {"status": "failed", "project_id": "prj_website"}
+        stub.put(f"/_stub/deployments/{name}", json=deployment)
+    other = restored(stub.get("/_stub/state").data, clock)
+    (website,) = (
+        each for each in other.get("/v1/projects").json["projects"] if each["id"] == "prj_website"
+    )
+    assert website["latest_deployment_id"] == "one"

@@ -117,6 +117,7 @@ def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) 
     response = stub.post("/_stub/reset")
     assert (response.status_code, response.data) == (204, b"")
     assert "Content-Type" not in response.headers
+    assert response.headers["Cache-Control"] == "no-store"
     assert stub.get("/_stub/requests").json == {"requests": [], "last": 0, "dropped": 0}
     assert stub.get("/_stub/coverage").json["met"] == 0
     assert snapshot(stub) == before
