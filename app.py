@@ -128,12 +128,12 @@ def create_app(
         auth = BearerAuth(tokens, worlds=True)
         before = [
             steps.note_time,
-            cors.respond_to_preflight,
+            *([cors.respond_to_preflight] if stub_options.cors_origins else []),
             bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}),
             steps.enter_world,
             steps.decide_outcome,
         ]
-        after = [steps.finish, cors.add_headers]
+        after = [steps.finish, *([cors.add_headers] if stub_options.cors_origins else [])]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
         before = [check_token, enter_store(stores.open())]
