@@ -5,8 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -157,16 +155,6 @@ def live_url() -> Iterator[str]:
     app = create_app(seed=SAMPLE_SEED, pace=300)
     with serving(app, control_prefix="/_stub/") as port:
         yield f"http://127.0.0.1:{port}"
-
-
-@pytest.fixture(scope="session")
-def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program as one file. Its tests are in the xdist group "pyz", as pip takes seconds."""
-    target = tmp_path_factory.mktemp("build") / "stub.pyz"
-    tool = [sys.executable, str(ROOT / "tools" / "build_pyz.py"), str(target)]
-    done = subprocess.run(tool, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
-    return target
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from stub import Options
 from tests.conftest import BEARER, SAMPLE_SEED, control_client_of
 from tests.contract import STUB, V1, Contract
 
-pytestmark = pytest.mark.generated
+# One worker imports Schemathesis.
+pytestmark = [pytest.mark.generated, pytest.mark.xdist_group("schemathesis")]
 
 
 @pytest.fixture(scope="module")

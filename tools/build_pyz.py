@@ -5,11 +5,9 @@ and modes are fixed, and nothing is compressed, since compressors differ.
 """
 
 import argparse
-import os
 import subprocess
 import sys
-import venv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from stat import S_IFDIR, S_IFREG
@@ -38,6 +36,7 @@ from cli.main import main
 
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
+PIP = (sys.executable, "-m", "pip")
 TESTS_ONLY = "pytest"
 PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css"}
 LEFT_OUT = {".so", ".pyd", ".pyc", ".c", ".h", ".pyi"}  # compiled modules have a pure form
@@ -49,17 +48,7 @@ class BuildError(Exception):
     """Why there is no new file, in one line."""
 
 
-def make_pip(folder: Path) -> list[str]:
-    """Make a new environment in the folder; return the command that runs its pip."""
-    try:
-        venv.create(folder / "environment", with_pip=True, symlinks=os.name != "nt")
-    except subprocess.CalledProcessError:
-        raise BuildError("this Python cannot make an environment: it has no ensurepip") from None
-    bin_folder = "Scripts" if os.name == "nt" else "bin"
-    return [str(folder / "environment" / bin_folder / "python"), "-m", "pip"]
-
-
-def install_packages(pip: list[str], folder: Path) -> None:
+def install_packages(pip: Sequence[str], folder: Path) -> None:
     """Install what the program needs into the folder."""
     lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
     needed = [line for line in lines if not line.startswith(TESTS_ONLY)]
@@ -120,7 +109,7 @@ def make_archive(packages: Path) -> bytes:
     return archive_of(contents)
 
 
-def build(target: Path, make_pip: Callable[[Path], list[str]]) -> None:
+def build(target: Path, pip: Sequence[str]) -> None:
     """Write the file whole or not at all. Raises `BuildError`."""
     if target.is_dir():
         raise BuildError(f"{target} is a folder: name a file")
@@ -132,9 +121,8 @@ def build(target: Path, make_pip: Callable[[Path], list[str]]) -> None:
             path = Path(unfinished.name)
         try:
             with TemporaryDirectory() as folder:
-                packages = Path(folder) / "packages"
-                install_packages(make_pip(Path(folder)), packages)
-                path.write_bytes(make_archive(packages))
+                install_packages(pip, Path(folder))
+                path.write_bytes(make_archive(Path(folder)))
             path.chmod(0o755)
             path.replace(target)
         finally:
@@ -143,9 +131,7 @@ def build(target: Path, make_pip: Callable[[Path], list[str]]) -> None:
         raise BuildError(f"{target} cannot be written: {error.strerror}") from None
 
 
-def main(
-    args: Sequence[str] | None = None, make_pip: Callable[[Path], list[str]] = make_pip
-) -> int:
+def main(args: Sequence[str] | None = None, pip: Sequence[str] = PIP) -> int:
     """Build the file, and return the exit status."""
     parser = argparse.ArgumentParser(description="Builds the program as one file.")
     parser.add_argument(
@@ -157,7 +143,7 @@ def main(
     )
     target = parser.parse_args(args).target
     try:
-        build(target, make_pip)
+        build(target, pip)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

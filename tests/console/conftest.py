@@ -143,12 +143,13 @@ def shared_page(browser: Browser) -> Page:
 @pytest.fixture
 def page(shared_page: Page, live_url: str, own_token: str) -> Iterator[Page]:
     """The console, just loaded, connected to a world that no other test uses."""
-    shared_page.goto("about:blank")
     shared_page.set_viewport_size(VIEWPORT)
     shared_page.emulate_media(color_scheme="light", reduced_motion="no-preference")
     shared_page.mouse.move(1, 1)
     with checked(shared_page.context):
-        visit(shared_page, f"{live_url}/#world={own_token.partition('.')[2]}")
+        # If the fragment alone were new, the page would not be loaded anew.
+        world = own_token.partition(".")[2]
+        visit(shared_page, f"{live_url}/?{world}#world={world}")
         yield shared_page
 
 

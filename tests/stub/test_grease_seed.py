@@ -21,7 +21,7 @@ from tests.stub.conftest import in_thread, interrupted
 from tests.stub.greased import AXES, greased_app, session, wire
 
 BUT_IDS = tuple(axis for axis in AXES if axis not in ("ids", "ids-encoded"))
-SEEDS = range(5)
+SEEDS = range(3)
 KNOWN = {"projects", "id", "name", "created_at", "latest_deployment_id", "project_id", "status"}
 KNOWN |= {"type", "title", "detail", "code", "errors", "pointer"}
 SENT = {"note", "of"}
@@ -104,7 +104,7 @@ def test_an_axis_varies_alike_alone_and_among_others(axis: str) -> None:
         assert alone != look(axis, responses_of((), seed))
         assert alone == look(axis, responses_of(AXES, seed))
         others = tuple(other for other in BUT_IDS if other != axis)
-        for half in (others[::2], others[1::2]) if seed < 2 else ():
+        for half in (others[::2], others[1::2]) if seed < 1 else ():
             assert alone == look(axis, responses_of((*half, axis), seed))
 
 
