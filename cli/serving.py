@@ -12,7 +12,7 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN
-from store import MemoryStore, Store
+from store import Store
 from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
 from web.redaction import Redactor
 
@@ -43,21 +43,22 @@ def make_app(create_app: Callable[..., Flask], settings: Settings) -> Flask:
         delay=settings.delay,
         delay_seed=settings.delay_seed,
     )
+    # Without --store it is the one of `create_app`.
+    url, threads = settings.store, settings.threads + server.OTHER_THREADS
+    new_store = {} if url is None else {"new_store": connect_store(url, threads)}
     return create_app(
         tokens=settings.tokens,
         pace=settings.pace,
         max_projects=settings.max_projects,
-        new_store=find_store(settings),
         seed=seed,
         strict=settings.strict,
         stub_options=None if settings.no_stub else stub_options,
+        **new_store,
     )
 
 
-def find_store(settings: Settings) -> Callable[..., Store]:
-    """What makes the stores. Raises `NotStarted` where the server of --store cannot be used."""
-    if settings.store is None:
-        return MemoryStore
+def connect_store(url: str, threads: int) -> Callable[..., Store]:
+    """What makes the stores of --store. Raises `NotStarted` if its server cannot be used."""
     try:
         from redis_store import connect
     except ModuleNotFoundError as error:
@@ -65,7 +66,7 @@ def find_store(settings: Settings) -> Callable[..., Store]:
         command = f"{sys.executable} -m pip install {f'-r {file}' if file.exists() else 'redis'}"
         raise NotStarted(f"--store: {error.name} is not installed: run `{command}`.") from None
     try:
-        return connect(settings.store, settings.threads + server.OTHER_THREADS)
+        return connect(url, threads)
     except ValueError as error:
         raise NotStarted(f"--store: {error}.") from None
 

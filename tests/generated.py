@@ -6,8 +6,12 @@ A run takes the same cases each time. `CASES=large`, which `.ci/run` sets, takes
 import os
 
 import hypothesis
+import hypothesis.configuration
 from hypothesis import HealthCheck, Phase
 
+from tests.conftest import ROOT
+
+hypothesis.configuration.set_hypothesis_home_dir(ROOT / ".pytest_cache" / "hypothesis")
 COMMON = hypothesis.settings(
     deadline=None,  # a busy machine is no failure
     derandomize=True,

@@ -115,10 +115,9 @@ def process(
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(
         [sys.executable, *words],
-        cwd=ROOT,
         env=environment(env),
         text=True,
-        **{**streams, **more},
+        **{"cwd": ROOT, **streams, **more},
     ) as started:
         try:
             yield started

@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -20,9 +21,18 @@ from records import (
     milliseconds,
     timeline_of,
 )
-from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
+from store import (
+    MAX_PROJECTS,
+    PACE,
+    MemoryStore,
+    NameTaken,
+    StoreFull,
+    UnknownProject,
+    unused_id,
+)
 from stub.worlds import WorldStore
 from tests.conftest import START, counting_ids
+from tests.docs.documents import files_of
 
 MakeStore = Callable[..., WorldStore]
 
@@ -198,18 +208,34 @@ class SlowText(str):
         return not self == other
 
 
-IMPLEMENTATIONS = [
+WORLD_STORES = [
     MemoryStore,
     PlainStore,
     pytest.param("RedisStore", marks=pytest.mark.process),
 ]
+"""The implementations of `WorldStore`."""
+
+STORES = [*WORLD_STORES, "SqliteStore"]
+"""The implementations of `Store`."""
 
 
 def implementation(request: pytest.FixtureRequest) -> MakeStore:
-    """The one of `IMPLEMENTATIONS` that is the parameter. Each store that it makes is new."""
-    if request.param != "RedisStore":
-        make: MakeStore = request.param
-        return make
-    make_named = request.getfixturevalue("redis_stores")
+    """The store that is the parameter. Each one that it makes is new."""
     numbers = itertools.count()
-    return lambda **options: make_named(**options, world=f"w{next(numbers)}")
+    if request.param == "RedisStore":
+        redis = request.getfixturevalue("redis_stores")
+        return lambda **options: redis(**options, world=f"w{next(numbers)}")
+    if request.param == "SqliteStore":
+        folder = request.getfixturevalue("tmp_path")
+        defaults = {"pace": PACE, "max_projects": MAX_PROJECTS, "records": EMPTY, "world": ""}
+        return lambda **options: sqlite_store()(folder / str(next(numbers)), **(defaults | options))
+    make: MakeStore = request.param
+    return make
+
+
+@cache
+def sqlite_store() -> Any:
+    """The class that docs/development.md shows."""
+    module: dict[str, Any] = {"__name__": "sqlite_store"}
+    exec(files_of("docs/development.md")["sqlite_store.py"], module)
+    return module["SqliteStore"]

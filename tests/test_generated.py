@@ -29,31 +29,22 @@ def v1() -> Any:
 def control() -> Any:
     from schemathesis.openapi import from_wsgi
 
-    from tests.generated import is_large
-
     app = create_app(stub_options=Options(sleep=lambda _: None))
-    schema = from_wsgi("/_stub/openapi.json", app)
-    # The cases at every limit take most of the time. tests/stub/test_routes.py has many by hand.
-    schema.config.phases.coverage.enabled = is_large()
-    return schema
+    return from_wsgi("/_stub/openapi.json", app)
 
 
 def hold(schema: Any, operation: str, check: Callable[..., None], large: int) -> None:
-    """Check made-up cases of an operation, as the plugin of Schemathesis does."""
-    from schemathesis.checks import load_all_checks
-    from schemathesis.generation.feedback import FeedbackSources
-    from schemathesis.pytest._test_builder import build_operation_test
+    """Check made-up cases of an operation, valid ones and invalid ones."""
+    from hypothesis import given
+    from hypothesis.strategies import one_of
+    from schemathesis import GenerationMode
 
     from tests.generated import cases
 
-    load_all_checks()
-    build_operation_test(
-        config=schema.config,
-        operation=schema.find_operation_by_label(operation),
-        test_func=cases(large)(check),
-        given_kwargs={},
-        feedback=FeedbackSources(),
-    )()
+    method, path = operation.split()
+    modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+    made_up = [schema[path][method].as_strategy(generation_mode=mode) for mode in modes]
+    cases(large)(given(one_of(made_up))(check))()
 
 
 def operations_of(contract: Contract) -> pytest.MarkDecorator:

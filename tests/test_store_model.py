@@ -13,7 +13,7 @@ from stub.worlds import WorldStore
 from tests import generated  # noqa: F401  sets Hypothesis up
 from tests.conftest import Clock
 from tests.stores import (
-    IMPLEMENTATIONS,
+    WORLD_STORES,
     MakeStore,
     PlainStore,
     ids_counted_by_prefix,
@@ -107,7 +107,7 @@ class AgainstTheModel(RuleBasedStateMachine):
             assert deployment == self.model.get_deployment(deployment.id)
 
 
-@pytest.fixture(params=[each for each in IMPLEMENTATIONS if each is not PlainStore])
+@pytest.fixture(params=[each for each in WORLD_STORES if each is not PlainStore])
 def make(request: pytest.FixtureRequest) -> MakeStore:
     return implementation(request)
 

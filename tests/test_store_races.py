@@ -13,7 +13,7 @@ from records import Deployment, Project, Records, Stage
 from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
-from tests.stores import IMPLEMENTATIONS, MakeStore, SlowId, implementation
+from tests.stores import STORES, WORLD_STORES, MakeStore, SlowId, implementation
 
 Race = Callable[[WorldStore, Flask], None]
 
@@ -140,10 +140,8 @@ def race_to_add_projects(store: WorldStore, app: Flask) -> None:
     assert len(store.list_projects()) == 1
 
 
-RACES = [
-    race_for_one_name,
-    race_for_the_last_places,
-    race_lists_with_creates,
+STORE_RACES = [race_for_one_name, race_for_the_last_places, race_lists_with_creates]
+WORLD_STORE_RACES = [
     race_resets_with_creates,
     race_resets_with_reads,
     race_removals_with_exports,
@@ -156,18 +154,32 @@ def run_race(race: Race, store: WorldStore) -> None:
     race(store, create_app(new_store=lambda *_, **__: store))
 
 
-@pytest.fixture(params=IMPLEMENTATIONS)
-def make(request: pytest.FixtureRequest) -> MakeStore:
+@pytest.fixture(params=STORES)
+def make_store(request: pytest.FixtureRequest) -> MakeStore:
     return implementation(request)
 
 
-@pytest.mark.parametrize("race", RACES)
-def test_every_method_is_atomic(race: Race, make: MakeStore) -> None:
+@pytest.fixture(params=WORLD_STORES)
+def make_world_store(request: pytest.FixtureRequest) -> MakeStore:
+    return implementation(request)
+
+
+def race_thrice(race: Race, make: MakeStore) -> None:
     for _ in range(3):
         run_race(race, make(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
 
 
-@pytest.mark.parametrize("race", RACES)
+@pytest.mark.parametrize("race", STORE_RACES)
+def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
+    race_thrice(race, make_store)
+
+
+@pytest.mark.parametrize("race", WORLD_STORE_RACES)
+def test_what_the_stub_needs_besides_is_atomic(race: Race, make_world_store: MakeStore) -> None:
+    race_thrice(race, make_world_store)
+
+
+@pytest.mark.parametrize("race", [*STORE_RACES, *WORLD_STORE_RACES])
 def test_without_the_lock_every_race_fails(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("store.Lock", nullcontext)
 

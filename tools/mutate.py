@@ -17,7 +17,7 @@ from typing import NamedTuple
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
-LEFT_OUT = (".git", ".venv", "*_cache*", ".hypothesis", "node_modules", "dist")
+LEFT_OUT = (".git", ".venv", "*_cache*", "node_modules", "dist")
 TIMEOUT = 900  # seconds; a change may make the tests wait for ever
 
 

@@ -38,7 +38,10 @@ def slowly(module: str, owner: str = "") -> Any:
         if owner and type(frame.f_locals.get("self")).__name__ != owner:
             return None
         frame.f_trace_opcodes = True
-        time.sleep(0)
+        if event == "line":
+            time.sleep(0.0001)
+        else:
+            time.sleep(0)
         return trace
 
     return trace
