@@ -55,6 +55,17 @@ def test_a_server_that_was_started_anew_leaves_no_stale_rows(context: BrowserCon
         expect(page.get_by_role("main")).not_to_contain_text("old-")
 
 
+def test_a_token_that_is_rejected_later_leaves_no_rows(stopped: Page) -> None:
+    with serving_projects("shop") as url:
+        visit(stopped, url)
+        expect(rows(stopped, "Requests")).to_have_count(1)
+    with serving(create_app(tokens=["another"]), port=port_of(url)):
+        stopped.clock.run_for(1000)
+        expect(stopped.get_by_role("status")).to_contain_text("the token is rejected")
+        expect(rows(stopped, "Requests")).to_have_count(0)
+        expect(rows(stopped, "Projects")).to_have_count(0)
+
+
 class Proxy:
     """The app behind a proxy that may hold requests back, and reject polls."""
 

@@ -18,6 +18,16 @@ def test_a_head_that_arrives_in_two_pieces_reaches_the_app(port: int, place: int
     assert (first["path"], first["query"], second["path"]) == ("/1", "a", "/2")
 
 
+def test_a_head_that_came_with_a_wrong_body_is_served_like_any_other(port: int) -> None:
+    head = post("Transfer-Encoding: chunked", "X-Token: same-head")
+    with Connection(port) as client:
+        client.send(head + b"nonsense\r\n")
+        assert client.reply().headers["Connection"] == "close"
+    with Connection(port) as client:
+        client.send(head + b"0\r\n\r\n")
+        assert "Connection" not in client.reply().headers
+
+
 @pytest.mark.parametrize(
     "raw",
     [

@@ -355,3 +355,16 @@ def test_parts_without_an_axis_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> N
     data = contract.replace('"json-text", ', "").encode()
     monkeypatch.setattr("app.get_data", lambda *_: data)
     assert session(greased(("times", "json-text"), 7)) == session(greased((), 7))
+
+
+def test_an_extra_member_replaces_none_that_was_sent() -> None:
+    def created(document: dict[str, Any]) -> dict[str, Any]:
+        response = greased(("members",), 7).post("/v1/projects", json=document)
+        members: dict[str, Any] = json.loads(response.data)
+        return members
+
+    ours = {"id", "name", "created_at", "latest_deployment_id"}
+    extra = created({"name": "shop"}).keys() - ours
+    assert extra
+    sent = dict.fromkeys(extra, "mine")
+    assert created({"name": "shop", **sent}).items() >= sent.items()

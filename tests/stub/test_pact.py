@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import Options
-from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids, seed_of
+from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids, names, seed_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -79,6 +79,13 @@ def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
     assert_invalid(stub.post("/_stub/pact", json=document), "/params")
     full = control_client_of(full_app, "dev-token.more").post("/_stub/pact", json=document)
     assert_invalid(full, "")
+
+
+def test_a_project_without_a_name_is_a_new_one() -> None:
+    stub = control_client_of(create_app())
+    stub.post("/v1/projects", json={"name": "project 2"})
+    change(stub, "a project exists")
+    assert names(stub) == ["project 2", "project 3"]
 
 
 OWN = {
