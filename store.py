@@ -6,6 +6,7 @@ Another store has the four methods of `Store` and passes the suite in tests/test
 import random
 from collections.abc import Callable, Container
 from datetime import datetime, timezone
+from functools import partial
 from threading import Lock
 from typing import Protocol
 
@@ -28,6 +29,9 @@ MAX_PROJECTS = 100_000
 
 Clock = Callable[[], datetime]
 """Returns the time, UTC."""
+
+utc_now: Clock = partial(datetime.now, timezone.utc)
+"""The default clock."""
 
 NewId = Callable[[str], str]
 """Makes an id with a prefix, `prj` or `dpl`."""
@@ -69,11 +73,6 @@ class Store(Protocol):
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         """The deployment of that id, or None."""
-
-
-def utc_now() -> datetime:
-    """The default clock."""
-    return datetime.now(timezone.utc)
 
 
 def random_id(prefix: str) -> str:

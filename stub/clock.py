@@ -105,6 +105,11 @@ class WorldClock:
     def is_frozen(self) -> bool:
         return self._setting().frozen_at is not None
 
+    def reading(self) -> tuple[datetime, bool]:
+        """The time, and whether it stands still."""
+        setting = self._setting()
+        return setting.time(self._real()), setting.frozen_at is not None
+
     @property
     def advanced(self) -> float:
         """The seconds by which it was advanced."""

@@ -95,11 +95,10 @@ class Faults:
             self._remaining[fault] = math.inf if times is None else times
         return fault.document(times)
 
-    def __bool__(self) -> bool:
-        return bool(self._remaining)
-
     def take(self, operation: str | None, method: str, path: str) -> Fault | None:
         """The first fault that matches, counted down; a used one is removed."""
+        if not self._remaining:
+            return None
         with self._lock:
             faults = list(self._remaining)
         for fault in faults:

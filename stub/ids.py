@@ -1,6 +1,7 @@
 """The ids that a world creates."""
 
 from collections.abc import Callable
+from hashlib import blake2b
 from threading import Lock
 
 from .grease.axes import ID_AXES, Switch
@@ -10,6 +11,20 @@ from .grease.ids import vary_id
 def key_of(number: int) -> str:
     """The key of the resource that was created with this number."""
     return f"#{number}"
+
+
+def plain_ids(
+    new_id: Callable[[str], str], seed: int | None, world: str
+) -> Callable[[str, int], str]:
+    """Makes an id of a prefix and a number: by `new_id`, or as a function of --ids-seed."""
+
+    def plain_id(prefix: str, number: int) -> str:
+        if seed is None:
+            return new_id(prefix)
+        key = f"{seed} {world} {number}"
+        return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
+
+    return plain_id
 
 
 class Ids:
@@ -33,6 +48,8 @@ class Ids:
         self._numbers: dict[str, int] = {}  # by id
         self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._lock = Lock()
+        self.are_varied: bool = initial.are_varied if initial else False
+        """Whether grease varied any of them."""
 
     def new(self, prefix: str) -> str:
         """The id of a new resource: the plain one, or a varied one."""
@@ -43,6 +60,7 @@ class Ids:
             if axes := ID_AXES.intersection(grease.axes):
                 created = vary_id(grease, key_of(self._count), created)
                 self._varied[created] = axes
+                self.are_varied = True
             self._latest.append(created)
             return created
 
@@ -61,10 +79,6 @@ class Ids:
                 self._numbers.setdefault(created, number)
             self._latest.clear()
             return self._numbers.get(text)
-
-    def are_varied(self) -> bool:
-        """Whether grease varied any of them."""
-        return bool(self._varied) or (self._initial is not None and self._initial.are_varied())
 
     def axes_of(self, text: str | None) -> frozenset[str]:
         """The axes that varied an id; none for any other text."""

@@ -166,8 +166,9 @@ def describe(
     body = body_text(request)
     # A request that the bearer check accepted has a world.
     unpromised, violations = findings(request, operation, body, "world_name" in context, redactor)
+    time, is_frozen = clock.reading()
     return Entry(
-        time=clock(),
+        time=time,
         method=environ["REQUEST_METHOD"],
         path=get_path_info(environ),  # request.path has lost its leading slashes
         query=environ["QUERY_STRING"],
@@ -177,7 +178,7 @@ def describe(
         code=context.get("problem_code"),
         operation=operation.id if operation else None,
         fault=fault.id if fault else None,
-        ms=0 if clock.is_frozen else ms,
+        ms=0 if is_frozen else ms,
         unpromised=unpromised,
         violations=violations,
         grease=(),

@@ -65,16 +65,17 @@ class Steps:
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
         )
-        status = response.status_code
-        axes = vary(
-            world.grease.current, world.ids, response, self.contract, outcome.operation, received
-        )
+        status, grease = response.status_code, world.grease.current
+        axes: tuple[str, ...] = ()
+        if grease.axes or world.ids.are_varied:  # an id stays when its axis is off
+            axes = vary(grease, world.ids, response, self.contract, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
         entry = describe(received, context, outcome, world.clock, ms, self.redactor)
         entry = entry._replace(status=response.status_code, grease=axes)
         shown = context.get("deployment_status") if received.method == "GET" else None
         world.record(entry, Count(entry.operation, status, shown, outcome.problem is not None))
-        carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
+        if outcome.fault or outcome.delay:
+            carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
         return response
 
 

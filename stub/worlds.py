@@ -3,7 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from threading import Lock
 from typing import Any, Protocol
 from uuid import uuid4
@@ -18,7 +17,7 @@ from .contract import Contract
 from .coverage import Count, Coverage
 from .faults import Fault, Faults
 from .grease.axes import Switch
-from .ids import Ids
+from .ids import Ids, plain_ids
 from .journal import Entry, Journal
 from .options import Options
 from .seed import Seed
@@ -139,16 +138,7 @@ class WorldFactory:
         return Switch(self._options.grease, self._options.grease_seed)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        """The ids of a world: random, or functions of --ids-seed and the number."""
-        seed = self._options.ids_seed
-
-        def plain_id(prefix: str, number: int) -> str:
-            if seed is None:
-                return self._new_id(prefix)
-            key = f"{seed} {world} {number}"
-            return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
-
-        return Ids(plain_id, grease, initial)
+        return Ids(plain_ids(self._new_id, self._options.ids_seed, world), grease, initial)
 
 
 class Worlds:

@@ -66,7 +66,7 @@ class Varied:
     def body(self, response: Response, schema: dict[str, Any], declared: Iterable[str]) -> None:
         """Vary the body. It is read only if a part of it may vary or be a greased id."""
         axes = BODY_AXES & self.axes & self.axes_within(schema).union(declared)
-        if not axes and not self.ids.are_varied():
+        if not axes and not self.ids.are_varied:
             return
         # The wire form is varied, as it is a client's view: numbers and their order as they came.
         body = json.loads(response.get_data(), parse_int=RawText, parse_float=RawText)
@@ -112,7 +112,7 @@ class Varied:
     ) -> dict[str, Any]:
         if "id" in known:
             key = (self.ids.key(value["id"]),)
-        if self.ids.are_varied() and not self.applied >= ID_AXES:
+        if self.ids.are_varied and not self.applied >= ID_AXES:
             for name, part in known.items():
                 if "ids" in part.get("x-grease", ()):
                     self.applied |= self.ids.axes_of(value.get(name))
