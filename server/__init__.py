@@ -27,12 +27,10 @@ being the reason why `requirements.txt` pins waitress:
 | `BaseWSGIServer.handle_error` | the server goes on listening after a failed accept |
 """
 
-import ctypes
 import logging
 import signal
-from contextlib import suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
 from .loop import Server
@@ -54,7 +52,6 @@ __all__ = [
 ]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-M_ARENA_MAX = -8  # <malloc.h>
 
 
 def create_server(
@@ -86,8 +83,6 @@ def serve(app: "WSGIApplication", host: str, port: int, options: Options | None 
     # waitress warns of each response that is cut short on purpose.
     logging.getLogger("waitress").setLevel(logging.ERROR)
     server = create_server(app, host, port, options)
-    if library := glibc():
-        server.on_rest = lambda: library.malloc_trim(0)
 
     def drain(number: int, frame: FrameType | None) -> None:
         for each in STOP_SIGNALS:
@@ -103,16 +98,3 @@ def serve(app: "WSGIApplication", host: str, port: int, options: Options | None 
         server.close()
         for each, handler in previous.items():
             signal.signal(each, handler)
-
-
-def glibc() -> Any:
-    """The C library where it is glibc, set to one arena; None elsewhere.
-
-    glibc has an arena for each thread, and keeps in it what is freed: after a burst of long bodies
-    the process holds 133 MiB, and 36 MiB with one arena and malloc_trim() at rest.
-    """
-    with suppress(AttributeError, OSError, TypeError):
-        library = ctypes.CDLL(None)
-        if library.malloc_trim and library.mallopt(M_ARENA_MAX, 1):
-            return library
-    return None

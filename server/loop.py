@@ -4,7 +4,6 @@ import math
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
@@ -35,8 +34,6 @@ class Server(TcpWSGIServer):
     is_stopping = False
     is_draining = False
     is_woken = False  # whether the current turn was told to end
-    was_busy = False  # since on_rest was called last
-    on_rest: Callable[[], object] | None = None  # called when the current requests are done
     latest: Connection | None = None  # the connection that data came from last
 
     def __init__(
@@ -74,20 +71,14 @@ class Server(TcpWSGIServer):
         if now < self.next_check:
             return
         self.next_check = now + TICK
-        connections = list(self.active_channels.values())
-        for connection in connections:
+        for connection in list(self.active_channels.values()):
             connection.close_if_overdue(now)
-        if self.was_busy and not any(connection.requests for connection in connections):
-            self.was_busy = False
-            if self.on_rest:
-                self.on_rest()
 
     def stop(self) -> None:
         self.is_stopping = True
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
-        self.was_busy = True
         with self.waking:
             # A closed descriptor may be that of another file. One byte ends the poll for all.
             if not (self.trigger._closed or self.is_woken):

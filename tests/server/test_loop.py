@@ -120,21 +120,6 @@ def test_the_responses_to_many_clients_wait_for_no_tick(no_tick: None, echo: Ech
             assert all(client.reply().status_code == 200 for client in clients)
 
 
-def test_a_server_says_when_its_current_requests_are_done(echo: Echo, gate: Gate) -> None:
-    rests: list[float] = []
-    with timed(echo.app, threads=2) as server, Connection(server.port) as slow:
-        server.server.on_rest = lambda: rests.append(server.now)
-        slow.send(get("/gate"))
-        assert gate.entered.acquire(timeout=10)
-        server.advance(1)
-        server.advance(1)
-        assert not rests
-        gate.open.set()
-        assert slow.reply().data == b"late"
-        server.advance(1)
-        assert rests
-
-
 def test_a_closed_server_leaves_no_thread(echo: Echo) -> None:
     before = set(threading.enumerate())
     with serving(echo.app, control_prefix="/control/") as port, Connection(port) as client:
