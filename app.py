@@ -31,7 +31,7 @@ from store import (
     random_id,
     utc_now,
 )
-from stub.seed import EMPTY, Seed
+from stub.seed import EMPTY_SEED, Seed
 from stub.stores import StoreFactory
 from web import speedups
 from web.problems import Problem, handle_errors
@@ -98,9 +98,9 @@ def create_app(
     pace: float = PACE,
     max_projects: int = MAX_PROJECTS,
     new_store: Callable[..., Store] = MemoryStore,
-    seed: Seed = EMPTY,
+    seed: Seed = EMPTY_SEED,
     strict: bool = False,
-    stub_options: stub.Options | None = stub.DEFAULTS,
+    stub_options: stub.StubOptions | None = stub.DEFAULTS,
 ) -> Flask:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 

@@ -16,7 +16,7 @@ FORM = (
     "Send the header `Authorization: Bearer <ACCESS_TOKEN>`: the word Bearer, one space, "
     "a token that this service was started with, and nothing else."
 )
-TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN_RULE = "a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with ="
@@ -36,7 +36,7 @@ class BearerAuth:
         if not tokens:
             raise ValueError("at least one token is needed")
         for token in tokens:
-            if not TOKEN.fullmatch(token):
+            if not B64TOKEN.fullmatch(token):
                 raise ValueError(TOKEN_RULE)
             prefix, _, world = token.rpartition(".")
             if worlds and prefix in tokens and WORLD.fullmatch(world):
@@ -75,7 +75,7 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
-        credentials = [*CREDENTIAL.findall(header), *TOKEN.findall(header)]
+        credentials = [*CREDENTIAL.findall(header), *B64TOKEN.findall(header)]
         worlds = map(self.world_of, credentials)
         return next((world for world in worlds if world is not None), "")
 

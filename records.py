@@ -173,4 +173,4 @@ class Records:
         return ProjectList(sorted(self.projects, key=OLDEST_FIRST))
 
 
-EMPTY = Records()
+NO_RECORDS = Records()

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Protocol
 
 from records import (
-    EMPTY,
+    NO_RECORDS,
     OLDEST_FIRST,
     Deployment,
     Project,
@@ -104,7 +104,7 @@ class MemoryStore:
         *,
         pace: float = PACE,
         max_projects: int = MAX_PROJECTS,
-        records: Records = EMPTY,
+        records: Records = NO_RECORDS,
         world: str = "",
     ) -> None:
         self.now = clock

@@ -44,9 +44,9 @@ def main() -> None:
     app = make_app(Path(file).read_bytes())
     if server == "ours":
         sys.path.insert(0, str(Path(__file__).parent.parent))
-        from server import Options, serve
+        from server import ServerOptions, serve
 
-        serve(app, "127.0.0.1", int(port), Options(control_prefix="/_stub/"))
+        serve(app, "127.0.0.1", int(port), ServerOptions(control_prefix="/_stub/"))
     else:
         import waitress
 

@@ -17,8 +17,8 @@ SIGNALS = [
 ]
 FROM_A_TERMINAL = SIGNALS[1:]
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-PAUSE = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
-GRACE = 5.0  # seconds that the command has to end when the server has failed
+REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
+COMMAND_GRACE = 5.0  # seconds that the command has to end when the server has failed
 
 
 class Command:
@@ -78,7 +78,7 @@ class Command:
         if self._process.poll() is None:
             self._send(signal.SIGTERM)
             try:
-                self._process.wait(GRACE)
+                self._process.wait(COMMAND_GRACE)
             except subprocess.TimeoutExpired:
                 self._send(KILL)
         self._note_status(self._process)
@@ -101,7 +101,7 @@ class Command:
             # A terminal has sent its Ctrl-C to the command, too.
             if not (self._owns_terminal and number in FROM_A_TERMINAL):
                 self._send(number)
-        elif now - self._signalled_at > PAUSE:
+        elif now - self._signalled_at > REPEAT_WINDOW:
             self._send(KILL)
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)

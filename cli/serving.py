@@ -13,7 +13,7 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from store import Store
-from stub.seed import EMPTY, SAMPLE, Seed, read_seed, read_states
+from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
 from web.redaction import Redactor
 
 from .command import Command
@@ -33,7 +33,7 @@ def make_app(create_app: Callable[..., Flask], settings: Settings) -> Flask:
         seed, states = read_files(settings)
     except ValueError as error:
         raise NotStarted(str(error)) from None
-    stub_options = stub.Options(
+    stub_options = stub.StubOptions(
         states=states,
         cors_origins=settings.cors_origins,
         grease=settings.grease,
@@ -76,13 +76,13 @@ def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
     room = settings.max_projects
     states = read_states(settings.states_file, max_projects=room) if settings.states_file else {}
     if settings.empty:
-        return EMPTY, states
+        return EMPTY_SEED, states
     if settings.seed_file:
         return read_seed(settings.seed_file, max_projects=room), states
     return read_seed(SAMPLE), states  # the sample may fill the store
 
 
-def server_options(app: Flask, settings: Settings, command: Command | None) -> server.Options:
+def server_options(app: Flask, settings: Settings, command: Command | None) -> server.ServerOptions:
     """How to serve: the log, the rejections that are counted, and what follows the start."""
     redactor = Redactor(settings.tokens)
 
@@ -95,7 +95,7 @@ def server_options(app: Flask, settings: Settings, command: Command | None) -> s
         if not settings.quiet:
             say(f"rejected {status} {code}\n")
 
-    return server.Options(
+    return server.ServerOptions(
         threads=settings.threads,
         deadline=settings.deadline,
         grace=settings.grace,

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import TextIO
 
 MAX_WAITING = 1000  # pieces of text
-GRACE = 1.0  # seconds to write what is waiting at the end
+WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
 
 
 class BackgroundWriter(io.TextIOBase):
@@ -38,9 +38,9 @@ class BackgroundWriter(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Write what is waiting, for up to `GRACE` seconds."""
+        """Write what is waiting, for up to `WRITE_GRACE` seconds."""
         self._waiting.put(None)
-        self._thread.join(GRACE)
+        self._thread.join(WRITE_GRACE)
 
     def _run(self) -> None:
         texts: list[str | None] = []

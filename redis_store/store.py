@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import Any
 
 from records import (
-    EMPTY,
+    NO_RECORDS,
     OLDEST_FIRST,
     Deployment,
     Project,
@@ -67,7 +67,7 @@ class RedisStore:
         *,
         pace: float = PACE,
         max_projects: int = MAX_PROJECTS,
-        records: Records = EMPTY,
+        records: Records = NO_RECORDS,
         world: str = "",
     ) -> None:
         self.now = clock

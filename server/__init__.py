@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
 from .loop import Server
-from .settings import OTHER_THREADS, Options, check_hosts, in_brackets, make_settings
+from .settings import OTHER_THREADS, ServerOptions, check_hosts, in_brackets, make_settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 __all__ = [
     "OTHER_THREADS",
     "ListenError",
-    "Options",
     "Server",
+    "ServerOptions",
     "check_hosts",
     "create_server",
     "in_brackets",
@@ -55,14 +55,14 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def create_server(
-    app: "WSGIApplication", host: str, port: int, options: Options | None = None
+    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
 ) -> Server:
     """Listen, and return the server, whose port is `effective_port`.
 
     Raises ListenError for an address that cannot be listened on, and ValueError for a port out of
     range or a trusted host that is no host name.
     """
-    options = options or Options()
+    options = options or ServerOptions()
     sock = listen(host, port)
     try:
         on_loopback = is_loopback(sock.getsockname()[0])
@@ -73,7 +73,9 @@ def create_server(
         raise
 
 
-def serve(app: "WSGIApplication", host: str, port: int, options: Options | None = None) -> None:
+def serve(
+    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT, drain, and return; in the main thread of a process of its own.
 
     A second signal ends the process at once. Raises as `create_server()` does; any other OSError

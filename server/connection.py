@@ -11,7 +11,7 @@ from waitress.channel import HTTPChannel
 
 from .parser import Parser
 from .problems import log_failure
-from .responses import AppTask, ProblemTask
+from .responses import AppTask, RejectionTask
 from .settings import IDLE, LINGER, MAX_BODY, MAX_HEAD
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Connection(HTTPChannel):
 
     parser_class = Parser
     task_class = AppTask
-    error_task_class = ProblemTask
+    error_task_class = RejectionTask
 
     server: "Server"
     socket: Any

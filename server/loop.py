@@ -12,7 +12,7 @@ from waitress.server import TcpWSGIServer
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .problems import log_failure
-from .settings import MAX_JOINED, TICK, Options, Settings
+from .settings import MAX_JOINED, TICK, ServerOptions, Settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -37,7 +37,11 @@ class Server(TcpWSGIServer):
     latest: Connection | None = None  # the connection that data came from last
 
     def __init__(
-        self, app: "WSGIApplication", sock: socket.socket, settings: Settings, options: Options
+        self,
+        app: "WSGIApplication",
+        sock: socket.socket,
+        settings: Settings,
+        options: ServerOptions,
     ) -> None:
         self.options = options
         # With these a worker leaves a short response to the loop.

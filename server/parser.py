@@ -8,7 +8,7 @@ from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.utilities import Error
 
 from .head import FIELD, STRAY, TOKEN, read_head, validate_beginning
-from .problems import Problem
+from .problems import Rejection
 from .settings import MAX_CHUNK_LINE, MAX_HEAD, Settings
 
 EMPTY_LINES = re.compile(rb"(?:\r\n)*")
@@ -40,14 +40,16 @@ class ChunkedBody(ChunkedReceiver):
             end = data.find(b"\r\n", at)
             line = data[at:] if end < 0 else data[at:end]
             if self.validate_chunk_end and line != (b"\r" if end < 0 else b""):
-                raise Problem("End each chunk's data with CRLF, where its size says that it ends.")
+                raise Rejection(
+                    "End each chunk's data with CRLF, where its size says that it ends."
+                )
             if len(line) > MAX_CHUNK_LINE:  # a line without an end would fill the memory
-                raise Problem("Keep chunk extensions and trailer fields short.")
+                raise Rejection("Keep chunk extensions and trailer fields short.")
             if end >= 0:
                 self.read_line(line)
                 at = end + 2
             elif STRAY.search(line):  # a bare LF ends no line (§2.2)
-                raise Problem("End every line of a chunked body with CRLF.")
+                raise Rejection("End every line of a chunked body with CRLF.")
             else:
                 self.control_line = line
                 at = len(data)
@@ -60,15 +62,15 @@ class ChunkedBody(ChunkedReceiver):
             # A trailer field is validated and dropped: it never becomes a header (§7.1.2).
             self.completed = not line
             if line and not TRAILER.fullmatch(line):
-                raise Problem("Send well-formed trailer fields, or none.")
+                raise Rejection("Send well-formed trailer fields, or none.")
         elif chunk := CHUNK.fullmatch(line):  # no empty line, no extension without a name (§7.1.1)
             self.chunk_remainder = int(chunk[1], 16)
             if self.chunk_remainder >= self.limit:  # before the bytes arrive
-                raise Problem(code="body_too_large")
+                raise Rejection(code="body_too_large")
             self.validate_chunk_end = self.chunk_remainder > 0
             self.all_chunks_received = self.chunk_remainder == 0
         else:
-            raise Problem("Give each chunk's size as hexadecimal digits alone.")
+            raise Rejection("Give each chunk's size as hexadecimal digits alone.")
 
 
 class Parser(HTTPRequestParser):
@@ -76,7 +78,7 @@ class Parser(HTTPRequestParser):
 
     adj: Settings
     headers: dict[str, str]
-    error: Problem | Error | None  # type: ignore[assignment]
+    error: Rejection | Error | None  # type: ignore[assignment]
     is_host_allowed: bool
     is_control = False
     command = path = raw_path = ""  # type: ignore[assignment]
@@ -85,12 +87,12 @@ class Parser(HTTPRequestParser):
         """Take what belongs to this request; return how many bytes of `data` that was."""
         try:
             used = self.receive_head(data) if self.body_rcv is None else super().received(data)
-        except Problem as problem:
+        except Rejection as problem:
             self.error = problem
             self.completed = True
             used = len(data)
         if isinstance(self.error, Error):  # one that waitress found
-            self.error = Problem(code=CODES.get(self.error.code, "malformed_request"))
+            self.error = Rejection(code=CODES.get(self.error.code, "malformed_request"))
         if self.completed:
             # waitress would send 100 Continue for a rejected request, and for one without a body.
             self.expect_continue = False
@@ -118,7 +120,7 @@ class Parser(HTTPRequestParser):
         vars(self).update(read_head(header_plus, self.adj))
         self.headers = self.headers.copy()
         if not self.is_host_allowed:
-            raise Problem(code="host_not_allowed")
+            raise Rejection(code="host_not_allowed")
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         if self.chunked:
             self.body_rcv = ChunkedBody(buffer, self.adj.max_request_body_size)

@@ -29,7 +29,7 @@ PROBLEMS = {
 }
 
 
-class Problem(Exception):
+class Rejection(Exception):
     """Raised while a request arrives: an error response."""
 
     def __init__(self, detail: str = "", code: str = "malformed_request") -> None:

@@ -20,7 +20,7 @@ LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
 CONTROL_THREADS = 2
 LONG_BODY = 64 * 1024  # bytes; control requests with more share one thread
-OTHER_THREADS = CONTROL_THREADS + 1  # that call the app, beside those of `Options.threads`
+OTHER_THREADS = CONTROL_THREADS + 1  # that call the app, beside those of `ServerOptions.threads`
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
@@ -28,7 +28,7 @@ OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
 
 
-class Options(NamedTuple):
+class ServerOptions(NamedTuple):
     """How to serve. The callbacks run in the thread of the request.
 
     Paths that begin with `control_prefix` have threads of their own and a larger body limit, so
@@ -60,7 +60,9 @@ class Settings(Adjustments):
         return settings
 
 
-def make_settings(options: Options, connection_limit: int, loopback_host: str | None) -> Settings:
+def make_settings(
+    options: ServerOptions, connection_limit: int, loopback_host: str | None
+) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
     A page whose name is made to resolve to 127.0.0.1 (DNS rebinding) is same-origin with what it

@@ -16,7 +16,7 @@ from .console import POLL_PATH
 from .contract import Contract
 from .cors import Cors, check_origins, cors_headers
 from .grease.axes import MAX_SEED, parse_axes
-from .options import DEFAULTS, Options
+from .options import DEFAULTS, StubOptions
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
@@ -33,7 +33,7 @@ __all__ = [
     "OPEN_PATHS",
     "POLL_PATH",
     "Cors",
-    "Options",
+    "StubOptions",
     "check_origins",
     "cors_headers",
     "count_rejection",
@@ -47,12 +47,12 @@ OPEN_PATHS = {
     "/_stub/health",
     "/_stub/ready",
     "/_stub/openapi.json",
-    *console.OPEN_PATHS,
+    *console.CONSOLE_PATHS,
 }
 
 
 def install(
-    app: Flask, options: Options, stores: StoreFactory, contract: bytes, redactor: Redactor
+    app: Flask, options: StubOptions, stores: StoreFactory, contract: bytes, redactor: Redactor
 ) -> Steps:
     """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 

@@ -23,7 +23,7 @@ from .outcome import Outcome
 MAX_ENTRIES = 1000
 MAX_TARGET = 2048  # bytes of the method, of the path, and of the query
 MAX_HEADERS = 8192  # bytes of all names and values
-MAX_BODY = 4096  # bytes
+MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry; the coverage counts all
 # Controls, formatting and lone surrogates; `str.isprintable` differs between versions of Python.
@@ -173,7 +173,7 @@ def describe(
         path=get_path_info(environ),  # request.path has lost its leading slashes
         query=environ["QUERY_STRING"],
         headers=header_fields(environ),
-        body=body and mask(body, MAX_BODY, redactor),
+        body=body and mask(body, MAX_BODY_TEXT, redactor),
         status=0,
         code=context.get("problem_code"),
         operation=operation.id if operation else None,

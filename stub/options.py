@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .seed import Seed
 
 
-class Options(NamedTuple):
+class StubOptions(NamedTuple):
     """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
     and the seed of grease, the seed of the ids, the time at which the clocks stand still, and the
     least and the most seconds by which each response is delayed, drawn from `delay_seed`. `sleep`
@@ -27,4 +27,4 @@ class Options(NamedTuple):
     sleep: Callable[[float], None] = time.sleep
 
 
-DEFAULTS = Options()
+DEFAULTS = StubOptions()

@@ -102,7 +102,7 @@ class Seed(NamedTuple):
         return Records(tuple(projects), tuple(deployments.values()))
 
 
-EMPTY = Seed()
+EMPTY_SEED = Seed()
 
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:

@@ -19,7 +19,7 @@ from .faults import Fault, Faults
 from .grease.axes import Switch
 from .ids import Ids, plain_ids
 from .journal import Entry, Journal
-from .options import Options
+from .options import StubOptions
 from .seed import Seed
 from .stores import StoreFactory
 
@@ -106,7 +106,7 @@ class WorldFactory:
     """Makes worlds, which share the records that they start with."""
 
     def __init__(
-        self, stores: StoreFactory, contract: Contract, options: Options, redactor: Redactor
+        self, stores: StoreFactory, contract: Contract, options: StubOptions, redactor: Redactor
     ) -> None:
         self._redactor = redactor
         self._new_id = stores.new_id

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from server import Options, Server, create_server
+from server import Server, ServerOptions, create_server
 
 
 @contextmanager
 def running(app: Any, host: str = "127.0.0.1", port: int = 0, **options: Any) -> Iterator[Server]:
     """A server that runs in a thread."""
-    server = create_server(app, host, port, Options(**options))
+    server = create_server(app, host, port, ServerOptions(**options))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

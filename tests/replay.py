@@ -10,13 +10,13 @@ from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import BEARER, SAMPLE_SEED, START, Clock
 from tests.stores import ids_counted_by_prefix
 
 ORIGIN = "http://a.example"
 
-FROZEN = Options(freeze=START, sleep=lambda seconds: None)
+FROZEN = StubOptions(freeze=START, sleep=lambda seconds: None)
 """With these the journal tells no milliseconds."""
 
 

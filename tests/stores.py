@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from records import (
-    EMPTY,
+    NO_RECORDS,
     Deployment,
     Project,
     ProjectList,
@@ -46,7 +46,7 @@ class PlainStore:
         clock: Callable[[], datetime],
         new_id: Callable[[str], str],
         max_projects: int = 100_000,
-        records: Records = EMPTY,
+        records: Records = NO_RECORDS,
     ) -> None:
         self.now = clock
         self._new_id = new_id
@@ -227,7 +227,7 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
         return lambda **options: redis(**options, world=f"w{next(numbers)}")
     if request.param == "SqliteStore":
         folder = request.getfixturevalue("tmp_path")
-        defaults = {"pace": PACE, "max_projects": MAX_PROJECTS, "records": EMPTY, "world": ""}
+        defaults = {"pace": PACE, "max_projects": MAX_PROJECTS, "records": NO_RECORDS, "world": ""}
         return lambda **options: sqlite_store()(folder / str(next(numbers)), **(defaults | options))
     make: MakeStore = request.param
     return make

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import BEARER, SAMPLE_SEED, control_client_of
 from tests.contract import STUB, V1, Contract
 
@@ -29,7 +29,7 @@ def v1() -> Any:
 def control() -> Any:
     from schemathesis.openapi import from_wsgi
 
-    app = create_app(stub_options=Options(sleep=lambda _: None))
+    app = create_app(stub_options=StubOptions(sleep=lambda _: None))
     return from_wsgi("/_stub/openapi.json", app)
 
 

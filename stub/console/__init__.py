@@ -20,15 +20,15 @@ from ..routes import NUMBER, open_world
 from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
-OPEN_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
+CONSOLE_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
 
 # The limits keep a view below 100 KB, whatever the world contains.
-MAX_PROJECTS = 50
+SHOWN_PROJECTS = 50
 MAX_PROJECTS_SIZE = 40_000  # bytes
-MAX_ENTRIES = 100
-MAX_FAULTS = 20
+SHOWN_ENTRIES = 100
+SHOWN_FAULTS = 20
 MAX_FINDINGS = 10  # of a kind
-MAX_TARGET = 120  # bytes
+SHOWN_TARGET = 120  # bytes
 MAX_METHOD = 16  # bytes
 MAX_PATTERN = 80  # bytes
 
@@ -80,7 +80,7 @@ def view(world: World, after: int) -> dict[str, Any]:
     The journal is read first, so that the list has each project whose creation is an entry. All
     statuses are those of one time, which is the time of the clock.
     """
-    entries, first, last, coverage = world.recorded(after, MAX_ENTRIES)
+    entries, first, last, coverage = world.recorded(after, SHOWN_ENTRIES)
     projects = world.store.list_projects()
     now = world.clock()
     grease = world.grease.current
@@ -107,7 +107,7 @@ def view(world: World, after: int) -> dict[str, Any]:
 def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[dict[str, Any]]:
     """The newest projects, as many as the limits allow, newest first."""
     newest, size = [], 0
-    for project in projects[: -MAX_PROJECTS - 1 : -1]:
+    for project in projects[: -SHOWN_PROJECTS - 1 : -1]:
         document = status_of(project, store, now)
         size += len(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
         if size > MAX_PROJECTS_SIZE:
@@ -135,7 +135,7 @@ def row_of(number: int, entry: Entry) -> dict[str, Any]:
         "number": number,
         "time": timestamp(entry.time),
         "method": shortened(entry.method, MAX_METHOD),
-        "target": shortened(target, MAX_TARGET),
+        "target": shortened(target, SHOWN_TARGET),
         "status": entry.status,
         "ms": round(entry.ms, 1),
         "unpromised": len(entry.unpromised),
@@ -148,7 +148,7 @@ def row_of(number: int, entry: Entry) -> dict[str, Any]:
 def faults_of(faults: Faults) -> dict[str, Any]:
     """The number of faults, and the first ones."""
     documents = faults.documents()
-    first = documents[:MAX_FAULTS]
+    first = documents[:SHOWN_FAULTS]
     for document in first:
         for name in document.keys() & {"method", "path"}:
             document[name] = shortened(document[name], MAX_PATTERN)

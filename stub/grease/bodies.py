@@ -24,7 +24,7 @@ OFFSETS |= {"+12:45": 765, "+14:00": 840, "-14:00": -840}
 ODD_OFFSETS = {"z": 0, "+23:59": 1439, "-23:59": -1439, "+14:01": 841, "-18:30": -1110}
 MINUTES = OFFSETS | ODD_OFFSETS
 ODD_FORMS = (*product(ODD_OFFSETS, "tT"), *product(OFFSETS, "t"))
-MAX_DIGITS = 9  # of the fraction of a second
+MAX_FRACTION = 9  # of the fraction of a second
 
 EXTRA_VALUES: tuple[Any, ...] = (None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1})
 
@@ -139,7 +139,7 @@ class Varied:
         digits, offset, separator = 3, "Z", "T"
         if self.varies("times", declared):
             draws = self.draws("times", *key)
-            digits, offset = draws.below(MAX_DIGITS + 1), draws.choice([*OFFSETS])
+            digits, offset = draws.below(MAX_FRACTION + 1), draws.choice([*OFFSETS])
             if respell(moment, digits, offset, separator) != moment:
                 self.applied.add("times")
         if self.apply("times-odd", declared):

@@ -33,7 +33,7 @@ def create_app(**options):
 
     return app
 
-command.GRACE = 0.2  # seconds for a command that ignores SIGTERM
+command.COMMAND_GRACE = 0.2  # seconds for a command that ignores SIGTERM
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 CALLS_IT = """

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from functools import cache
 
-from server import Options
+from server import ServerOptions
 from server.parser import Parser
-from server.problems import Problem
+from server.problems import Rejection
 from server.settings import Settings, make_settings
 from tests.raw import SECRET
 
@@ -13,7 +13,7 @@ from tests.raw import SECRET
 @cache
 def settings(host: str) -> Settings:
     """Those of a server that listens on this name of a loopback address."""
-    return make_settings(Options(), 100, host)
+    return make_settings(ServerOptions(), 100, host)
 
 
 def parse(pieces: Iterable[bytes], host: str = "127.0.0.1") -> list[Parser]:
@@ -32,7 +32,7 @@ def parse(pieces: Iterable[bytes], host: str = "127.0.0.1") -> list[Parser]:
 
 def assert_rejected(request: Parser, status: int = 400, code: str = "malformed_request") -> None:
     """The request is rejected with this error, which repeats no secret."""
-    assert isinstance(request.error, Problem), "it was not rejected"
+    assert isinstance(request.error, Rejection), "it was not rejected"
     assert (request.error.status, request.error.code) == (status, code)
     assert request.completed
     assert not request.expect_continue

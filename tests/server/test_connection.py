@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from server import Options
+from server import ServerOptions
 from tests.contract import assert_problem
 from tests.live import serving
 from tests.raw import AUTHORIZATION, SECRET, get, post
@@ -172,4 +172,4 @@ def test_a_jump_of_the_wall_clock_closes_no_idle_connection(
 
 
 def test_the_clock_of_a_server_is_not_the_wall_clock() -> None:
-    assert Options().clock is time.monotonic
+    assert ServerOptions().clock is time.monotonic

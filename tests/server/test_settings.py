@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from server import Options, create_server
+from server import ServerOptions, create_server
 from tests.live import serving
 from tests.raw import AUTHORIZATION, SECRET, get
 from tests.server.conftest import Echo
@@ -66,7 +66,7 @@ def test_a_host_like_a_trusted_one_is_rejected(trusting_port: int, host: str) ->
 @pytest.mark.parametrize("name", ["http://stub.test", "stub.test:80", "", "a b"])
 def test_a_trusted_host_has_no_scheme_and_no_port(echo: Echo, name: str) -> None:
     with pytest.raises(ValueError, match="is not a host name"):
-        create_server(echo.app, "127.0.0.1", 0, Options(trusted_hosts=[name]))
+        create_server(echo.app, "127.0.0.1", 0, ServerOptions(trusted_hosts=[name]))
 
 
 def test_any_name_is_served_beyond_loopback(serve: Callable[..., int]) -> None:

@@ -25,7 +25,7 @@ BIG = 4_000_000
 # Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
 PROGRAM = """
 import os, signal, sys, threading
-from server import Options, serve
+from server import ServerOptions, serve
 
 opened = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
@@ -45,7 +45,7 @@ def listening(port, stop):
         signal.raise_signal(signal.SIGTERM)
 
 grace = float(sys.argv[1])
-serve(app, "127.0.0.1", 0, Options(threads=2, grace=grace, on_listening=listening))
+serve(app, "127.0.0.1", 0, ServerOptions(threads=2, grace=grace, on_listening=listening))
 os.write(1, b"returned\\n")
 """
 

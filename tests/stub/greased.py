@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.test import Client, TestResponse
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 
 TIER_1 = ("members", "member-order", "json-text", "headers", "ids", "times")
 TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-type")
@@ -20,7 +20,7 @@ START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
 
 def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flask:
     """An app with random ids, as the program has, unless the options say otherwise."""
-    stub_options = Options(grease=axes, grease_seed=grease_seed)
+    stub_options = StubOptions(grease=axes, grease_seed=grease_seed)
     return create_app(**{"clock": lambda: START, "stub_options": stub_options, **options})
 
 

@@ -4,7 +4,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import BEARER
 from tests.contract import assert_problem
 
@@ -15,7 +15,7 @@ PREFLIGHT = {f"{REQUEST}-Method": "POST", f"{REQUEST}-Headers": "authorization, 
 
 @pytest.fixture
 def browser() -> FlaskClient:
-    return create_app(stub_options=Options(cors_origins=[PAGE, "app://x"])).test_client()
+    return create_app(stub_options=StubOptions(cors_origins=[PAGE, "app://x"])).test_client()
 
 
 def cors_headers(response: object) -> dict[str, str]:
@@ -84,7 +84,7 @@ def test_other_requests_are_treated_as_without_cors(
 
 
 def test_a_star_allows_every_origin() -> None:
-    browser = create_app(stub_options=Options(cors_origins=["*"])).test_client()
+    browser = create_app(stub_options=StubOptions(cors_origins=["*"])).test_client()
     response = browser.get("/_stub/health", headers={"Origin": "https://anywhere"})
     assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
 
@@ -110,4 +110,4 @@ def test_a_star_allows_every_origin() -> None:
 )
 def test_an_app_is_not_made_with_an_invalid_origin(origin: str) -> None:
     with pytest.raises(ValueError, match="origin"):
-        create_app(stub_options=Options(cors_origins=[origin]))
+        create_app(stub_options=StubOptions(cors_origins=[origin]))

@@ -3,7 +3,7 @@
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
@@ -76,7 +76,7 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
         (meanwhile,) = in_parallel([lambda: names(control_client_of(app))])
         waits.append((seconds, meanwhile))
 
-    app = create_app(clock=clock, stub_options=Options(sleep=sleep))
+    app = create_app(clock=clock, stub_options=StubOptions(sleep=sleep))
     stub = control_client_of(app)
     stub.post("/_stub/faults", json={"delay": 0.5, "method": "POST"})
     stub.post("/_stub/faults", json={"delay": 30, "method": "POST", "status": 504})

@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import SAMPLE_SEED, START, Clock, client_of, control_client_of, counting_ids
 from tests.contract import V1, assert_invalid
 from tests.stub.greased import AXES, TIER_1
@@ -25,7 +25,7 @@ def greased(axes: tuple[str, ...], grease_seed: int, **options: Any) -> FlaskCli
     """A client that checks each response, varied or not, against the contract."""
     options = {"clock": Clock(), "new_id": counting_ids(), "seed": SAMPLE_SEED, **options}
     return client_of(
-        create_app(stub_options=Options(grease=axes, grease_seed=grease_seed), **options)
+        create_app(stub_options=StubOptions(grease=axes, grease_seed=grease_seed), **options)
     )
 
 
@@ -284,7 +284,7 @@ def test_only_v1_varies() -> None:
 
 
 def test_grease_is_switched_for_one_world() -> None:
-    app = create_app(stub_options=Options(grease=TIER_1, grease_seed=7))
+    app = create_app(stub_options=StubOptions(grease=TIER_1, grease_seed=7))
     stub, other = control_client_of(app), control_client_of(app, "dev-token.w")
     assert stub.get("/_stub/grease").json == {"axes": list(TIER_1), "seed": 7}
     switched = stub.put("/_stub/grease", json={"axes": ["times", "members", "times"], "seed": 9})
@@ -312,7 +312,7 @@ def test_grease_is_switched_for_one_world() -> None:
     ],
 )
 def test_an_invalid_switch_is_422_and_changes_nothing(document: Any, pointers: list[str]) -> None:
-    stub = control_client_of(create_app(stub_options=Options(grease=("times",), grease_seed=7)))
+    stub = control_client_of(create_app(stub_options=StubOptions(grease=("times",), grease_seed=7)))
     errors = assert_invalid(stub.put("/_stub/grease", json=document), *pointers)
     for error in errors:
         if error["pointer"] == "/axes":

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import Options
+from stub import StubOptions
 from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids, names, seed_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
@@ -102,7 +102,7 @@ OWN = {
 
 def test_a_team_adds_states_of_its_own() -> None:
     states = {name: seed_of(document) for name, document in OWN.items()}
-    stub = control_client_of(create_app(stub_options=Options(states=states)))
+    stub = control_client_of(create_app(stub_options=StubOptions(states=states)))
     change(stub, "a project exists", name="website")
     (website,) = stub.get("/v1/projects").json["projects"]
     change(stub, "a deployment exists", id="dpl_failed", status="failed")
@@ -127,7 +127,7 @@ def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
     seed = seed_of({"projects": [{"name": "a", "id": "taken"}]})
     states = {"s": seed_of({"projects": [{"name": "b", "id": "taken"}]})}
     stub = control_client_of(
-        create_app(seed=seed, stub_options=Options(states=states), new_id=counting_ids())
+        create_app(seed=seed, stub_options=StubOptions(states=states), new_id=counting_ids())
     )
     values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
     assert change(stub, "s") == values
@@ -142,7 +142,7 @@ def test_projects_of_a_state_are_listed_by_age_and_need_room(clock: Clock) -> No
         "two": seed_of({"projects": [{"name": "a"}, {"name": "b"}]}),
     }
     stub = control_client_of(
-        create_app(clock=clock, stub_options=Options(states=states), max_projects=2)
+        create_app(clock=clock, stub_options=StubOptions(states=states), max_projects=2)
     )
     stub.post("/v1/projects", json={"name": "new"})
     assert_invalid(stub.post("/_stub/pact", json={"state": "two"}), "/params")
@@ -163,7 +163,7 @@ def test_a_state_leaves_no_project_with_the_deployment_of_another(app: Flask) ->
         "deployments": [{"id": "dpl_succeeded", "project_id": "prj_new", "status": "failed"}],
     }
     states = {"new has failed": seed_of(document)}
-    stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=Options(states=states)))
+    stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=StubOptions(states=states)))
     values = stub.post("/_stub/pact", json={"state": "new has failed"}).json
     for project in stub.get("/v1/projects").json["projects"]:
         path = f"/v1/deployments/{project['latest_deployment_id']}"

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import Options, judge
+from stub import StubOptions, judge
 from tests.conftest import (
     ROOT,
     SAMPLE_SEED,
@@ -142,7 +142,7 @@ def race_for_the_number_of_an_id() -> None:
     """The members that grease adds to a project depend on the number of its id."""
 
     def greased() -> Flask:
-        options = Options(grease=("members",), grease_seed=1)
+        options = StubOptions(grease=("members",), grease_seed=1)
         return create_app(clock=Clock(), new_id=counting_ids(), stub_options=options)
 
     def create_all(app: Flask) -> None:

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from store import MemoryStore
-from stub import Options
+from stub import StubOptions
 from tests.conftest import SAMPLE_SEED, control_client_of
 from tests.contract import assert_invalid
 from tests.stub.greased import AXES
@@ -38,7 +38,7 @@ SESSION: list[tuple[str, str, str]] = [
 
 
 def frozen_app(new_store: Any = MemoryStore, **options: Any) -> Flask:
-    stub_options = Options(**{"ids_seed": 5, "freeze": TIME, **options})
+    stub_options = StubOptions(**{"ids_seed": 5, "freeze": TIME, **options})
     return create_app(seed=SAMPLE_SEED, new_store=new_store, stub_options=stub_options)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from records import EMPTY, Deployment, Records, Stage
+from records import NO_RECORDS, Deployment, Records, Stage
 from store import MemoryStore, NameTaken, StoreFull, UnknownProject
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
@@ -118,7 +118,7 @@ def test_a_rejected_call_takes_no_id(store: WorldStore) -> None:
         store.put_deployment(f"x{number}", (Stage("failed"),))
     with pytest.raises(StoreFull):
         store.put_deployment(None, (Stage("failed"),))
-    store.reset(EMPTY)
+    store.reset(NO_RECORDS)
     assert store.put_deployment(None, (Stage("failed"),))[0].id == "dpl_1"
 
 
@@ -195,7 +195,7 @@ def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Cloc
 
 
 def test_the_records_are_all_there_is(store: WorldStore) -> None:
-    assert store.records() == EMPTY
+    assert store.records() == NO_RECORDS
     store.add(records_of(4, 1))
     made = store.create_project("a", '{"name": "a"}')
     records = store.records()
