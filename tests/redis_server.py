@@ -30,6 +30,8 @@ class RedisServer:
             self.port = free_port()
             if self._starts():
                 break
+        else:
+            raise RuntimeError("Redis does not start")
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:

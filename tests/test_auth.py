@@ -1,5 +1,7 @@
 """The bearer check (interface §5, RFC 6750)."""
 
+import hmac
+
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -10,6 +12,20 @@ from tests.contract import assert_problem
 
 MISSING = "token_missing"
 INVALID = "token_invalid"
+
+
+def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    compare = hmac.compare_digest
+
+    def note(known: bytes, given: bytes) -> bool:
+        compared.append((known, given))
+        return compare(known, given)
+
+    monkeypatch.setattr("hmac.compare_digest", note)
+    app = create_app(tokens=["first", "second"])
+    assert client_of(app, "Bearer first").get("/v1/projects").status_code == 200
+    assert compared[:2] == [(b"first", b"first"), (b"second", b"first")]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,8 @@
 """Importing the app does nothing."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.conftest import ROOT
+from tests.program import process
 
 pytestmark = pytest.mark.process
 
@@ -18,7 +15,5 @@ def test_importing_does_nothing() -> None:
         "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL\n"
         "assert not [name for name, value in vars(app).items() if isinstance(value, app.Flask)]\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with process("-c", code) as started:
+        assert (*started.communicate(), started.returncode) == ("", "", 0)

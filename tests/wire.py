@@ -1,6 +1,7 @@
 """Raw requests on sockets, and the responses that come back."""
 
 import json
+import secrets
 import select
 import socket
 from contextlib import suppress
@@ -16,9 +17,11 @@ from tests.raw import post as post
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """A port to listen on again and again: systems give clients no port below 32768."""
+    while True:
+        port = secrets.choice(range(20_000, 32_768))
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ TOOLS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 ENVIRONMENT = environment(
     {
         "PATH": TOOLS,
+        "JAVA_TOOL_OPTIONS": "-XX:-UsePerfData",  # it would leave a file in the temporary folder
         "PYTHONWARNINGS": "default",
         "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
         "REDOCLY_TELEMETRY": "off",

@@ -40,10 +40,11 @@ def go_client(folder: Path) -> list[str]:
 
 
 CLIENTS: dict[str, Callable[[Path], list[str]]] = {
-    "python": python_client,
     "typescript": typescript_client,
     "go": go_client,
 }
+if sys.version_info >= (3, 11):  # which its generator needs
+    CLIENTS["python"] = python_client
 
 
 @pytest.fixture(scope="module", params=CLIENTS)

@@ -39,7 +39,7 @@ Send = Callable[..., Reply]
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    needs("chromium", "curl")
+    needs("chromium")
     expect.set_options(timeout=PATIENCE)
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.conftest import needs
 from tests.console.conftest import Send, look, press, region, rows, visit
 from tests.wire import call
 
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 def run_in_shell(commands: str, folder: Path) -> bytes:
     """What the commands print, where $STUB_TOKEN is the token."""
+    needs("curl")
     environment = {"STUB_TOKEN": "dev-token", "PATH": "/usr/bin:/bin"}
     return subprocess.run(
         ["sh", "-ec", commands], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True

@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from app import create_app
 from tests.console.conftest import POLL, Send, look, poll_now, press, region, rows, visit
 from tests.live import serving
-from tests.wire import call, port_of
+from tests.wire import call, free_port, port_of
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
@@ -38,7 +38,7 @@ def serving_projects(*names: str, port: int = 0) -> Iterator[str]:
 def test_a_server_that_was_started_anew_leaves_no_stale_rows(context: BrowserContext) -> None:
     page = context.new_page()
     page.clock.install()
-    with serving_projects("old-1", "old-2", "old-3") as url:
+    with serving_projects("old-1", "old-2", "old-3", port=free_port()) as url:
         visit(page, url)
         expect(rows(page, "Requests")).to_have_count(3)
     poll_now(page)
@@ -56,7 +56,7 @@ def test_a_server_that_was_started_anew_leaves_no_stale_rows(context: BrowserCon
 
 
 def test_a_token_that_is_rejected_later_leaves_no_rows(stopped: Page) -> None:
-    with serving_projects("shop") as url:
+    with serving_projects("shop", port=free_port()) as url:
         visit(stopped, url)
         expect(rows(stopped, "Requests")).to_have_count(1)
     with serving(create_app(tokens=["another"]), port=port_of(url)):

@@ -2,7 +2,7 @@
 
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -30,6 +30,12 @@ def test_it_listens_on_loopback_by_any_name(serve: Callable[..., int], host: str
     with Connection(serve(host=host), host) as client:
         client.send(get())
         assert client.reply().json["path"] == "/"
+
+
+def test_many_clients_may_connect_before_the_first_is_accepted(echo: Echo) -> None:
+    with closing(create_server(echo.app, "127.0.0.1", 0)) as server, ExitStack() as stack:
+        for _ in range(200):
+            stack.enter_context(Connection(server.effective_port))
 
 
 def test_a_name_with_addresses_of_both_kinds_is_its_ipv4_one(

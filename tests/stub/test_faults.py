@@ -1,9 +1,10 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
+import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import StubOptions
+from stub import StubOptions, judge
 from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
@@ -54,6 +55,18 @@ def test_there_are_at_most_1000_faults(stub: FlaskClient) -> None:
         assert stub.post("/_stub/faults", json={"status": 503}).status_code == 201
     assert_invalid(stub.post("/_stub/faults", json={"status": 503}), "")
     assert len(stub.get("/_stub/faults").json["faults"]) == 1000
+    stub.delete("/_stub/faults")
+
+
+@pytest.mark.parametrize("forget", ["/_stub/faults", "/_stub/reset"])
+def test_at_most_1000_unused_faults_are_remembered(stub: FlaskClient, forget: str) -> None:
+    for count in (1000, 1):
+        for _ in range(count):
+            stub.post("/_stub/faults", json={"status": 502})
+        stub.open(forget, method="DELETE" if forget == "/_stub/faults" else "POST")
+    verdict = judge(stub.application)
+    assert verdict
+    assert [each["count"] for each in verdict.document(0)["unused_faults"]] == [1000]
 
 
 def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:

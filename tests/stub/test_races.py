@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import StubOptions, judge
+from stub import StubOptions, count_rejection, judge
 from tests.conftest import (
     ROOT,
     SAMPLE_SEED,
@@ -67,6 +67,23 @@ def race_for_the_last_faults() -> None:
     responses = race(8 * [lambda: control_client_of(app).get("/v1/projects")], "faults")
     statuses = [response.status_code for response in responses]
     assert sorted(statuses) == 3 * [200] + 5 * [503]
+
+
+def race_to_add_the_last_faults() -> None:
+    app = create_app()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("stub.faults.MAX_FAULTS", 3)
+        add = partial(post_json, app, "/_stub/faults", {"status": 503})
+        statuses = [response.status_code for response in race(8 * [add], "faults")]
+    assert sorted(statuses) == 3 * [201] + 5 * [422]
+
+
+def race_to_count_rejections() -> None:
+    app = create_app()
+    race(8 * [partial(count_rejection, app, 400, "malformed_request")], "worlds")
+    verdict = judge(app)
+    assert verdict
+    assert [each["count"] for each in verdict.document(0)["rejected_by_the_server"]] == [8]
 
 
 def race_to_be_counted() -> None:
@@ -168,6 +185,8 @@ def post_json(app: Flask, path: str, document: Any, token: str = "dev-token") ->
 
 RACES = [
     ("faults", race_for_the_last_faults),
+    ("faults", race_to_add_the_last_faults),
+    ("worlds", race_to_count_rejections),
     ("coverage", race_to_be_counted),
     ("coverage", race_to_be_counted_by_the_run),
     ("journal", race_for_a_number),
