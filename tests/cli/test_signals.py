@@ -112,6 +112,7 @@ def test_handlers_and_streams_are_put_back() -> None:
     assert ([signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr) == before
 
 
+@pytest.mark.xdist_group("time")
 @pytest.mark.parametrize(
     ("number", "other", "code"),
     [(signal.SIGTERM, signal.SIGINT, STARTS), (signal.SIGINT, signal.SIGTERM, COUNTS)],

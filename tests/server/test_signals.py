@@ -148,6 +148,7 @@ def test_a_second_signal_ends_it_at_once(
         assert program.outcome() == (-number, b"")
 
 
+@pytest.mark.xdist_group("time")
 def test_the_process_ends_when_the_grace_is_over(start: Callable[..., Program]) -> None:
     program = start(0.1)
     with Connection(program.port) as client:

@@ -18,6 +18,7 @@ from tests.conftest import (
     control_client_of,
     counting_ids,
     names,
+    seed_of,
 )
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
@@ -327,3 +328,13 @@ def test_a_created_project_stands_before_one_whose_time_lies_ahead(stub: FlaskCl
     for name in ("one", "two"):
         stub.post("/v1/projects", json={"name": name})
     assert names(stub) == ["one", "two", "ahead"]
+
+
+def test_a_deployment_that_a_seed_queues_has_the_pace_of_a_created_one(clock: Clock) -> None:
+    seed = seed_of({"projects": [{"name": "a"}]})
+    stub = control_client_of(create_app(clock=clock, seed=seed, pace=10))
+    (project,) = stub.get("/v1/projects").json["projects"]
+    clock.advance(9)
+    assert status_of(stub, project["latest_deployment_id"]) == "queued"
+    clock.advance(1)
+    assert status_of(stub, project["latest_deployment_id"]) == "building"
