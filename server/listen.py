@@ -40,7 +40,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Listen on the one address that `resolve()` gives; ListenError if it is not ours or taken."""
     family, address = resolve(host, port)
     try:
-        return socket.create_server(address, family=family, backlog=1024)
+        return socket.create_server(address, family=family)
     except OSError as error:
         reason, _, _ = str(error.strerror).partition(" (while")
         raise ListenError(f"cannot listen on {host}, port {port}: {reason}") from error

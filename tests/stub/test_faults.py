@@ -1,6 +1,6 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
-import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -50,23 +50,22 @@ def test_a_pattern_matches_the_whole_path_and_its_case(stub: FlaskClient) -> Non
     assert stub.get("/v1/projects").status_code == 200
 
 
-def test_there_are_at_most_1000_faults(stub: FlaskClient) -> None:
+def unused_faults(app: Flask) -> list[int]:
+    verdict = judge(app)
+    assert verdict
+    return [each["count"] for each in verdict.document(0)["unused_faults"]]
+
+
+def test_there_are_at_most_1000_faults_and_as_many_unused_ones(stub: FlaskClient) -> None:
     for _ in range(1000):
         assert stub.post("/_stub/faults", json={"status": 503}).status_code == 201
     assert_invalid(stub.post("/_stub/faults", json={"status": 503}), "")
     assert len(stub.get("/_stub/faults").json["faults"]) == 1000
-    stub.delete("/_stub/faults")
-
-
-@pytest.mark.parametrize("forget", ["/_stub/faults", "/_stub/reset"])
-def test_at_most_1000_unused_faults_are_remembered(stub: FlaskClient, forget: str) -> None:
-    for count in (1000, 1):
-        for _ in range(count):
-            stub.post("/_stub/faults", json={"status": 502})
-        stub.open(forget, method="DELETE" if forget == "/_stub/faults" else "POST")
-    verdict = judge(stub.application)
-    assert verdict
-    assert [each["count"] for each in verdict.document(0)["unused_faults"]] == [1000]
+    for method, path in (("DELETE", "/_stub/faults"), ("POST", "/_stub/reset")):
+        stub.open(path, method=method)
+        stub.post("/_stub/faults", json={"status": 503})
+        stub.open(path, method=method)
+        assert unused_faults(stub.application) == [1000]
 
 
 def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:
