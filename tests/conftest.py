@@ -1,5 +1,6 @@
 """The fixtures and helpers that tests of every folder share."""
 
+import gc
 import itertools
 import json
 import os
@@ -45,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for each in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         if signal.getsignal(each) is signal.SIG_IGN:
             signal.signal(each, lambda number, frame: None)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage less often: with all tests in memory it takes a sixth of the time."""
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
