@@ -228,7 +228,13 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
     if request.param == "SqliteStore":
         folder = request.getfixturevalue("tmp_path")
         defaults = {"pace": PACE, "max_projects": MAX_PROJECTS, "records": NO_RECORDS, "world": ""}
-        return lambda **options: sqlite_store()(folder / str(next(numbers)), **(defaults | options))
+
+        def make_sqlite_store(**options: Any) -> Any:
+            store = sqlite_store()(folder / str(next(numbers)), **(defaults | options))
+            request.addfinalizer(store.connection.close)
+            return store
+
+        return make_sqlite_store
     make: MakeStore = request.param
     return make
 
