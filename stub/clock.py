@@ -101,10 +101,6 @@ class WorldClock:
     def __call__(self) -> datetime:
         return self._setting().time(self._real())
 
-    @property
-    def is_frozen(self) -> bool:
-        return self._setting().frozen_at is not None
-
     def reading(self) -> tuple[datetime, bool]:
         """The time, and whether it stands still."""
         setting = self._setting()

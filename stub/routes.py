@@ -151,7 +151,8 @@ def check_put(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldErr
 def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
     clock.refresh()
-    return json_response({"now": timestamp(clock()), "frozen": clock.is_frozen})
+    now, is_frozen = clock.reading()
+    return json_response({"now": timestamp(now), "frozen": is_frozen})
 
 
 @routes.post("/clock")

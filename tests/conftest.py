@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage less often: with all tests in memory it takes a sixth of the time."""
+    """Look for garbage less often: with all tests in memory the search takes a sixth of a run."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
 

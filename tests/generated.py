@@ -26,10 +26,7 @@ for name, examples, steps in (("small", 10, 20), ("large", 100, 50)):
 hypothesis.settings.load_profile(os.environ.get("CASES", "small"))
 
 
-def is_large() -> bool:
-    return hypothesis.settings.get_current_profile_name() == "large"
-
-
 def cases(large: int) -> hypothesis.settings:
     """Settings for so many cases in a large run, and a tenth of them in a small one."""
-    return hypothesis.settings(max_examples=large if is_large() else large // 10)
+    is_large = hypothesis.settings.get_current_profile_name() == "large"
+    return hypothesis.settings(max_examples=large if is_large else large // 10)

@@ -18,6 +18,28 @@ from tests.conftest import ROOT
 
 READY = "listening on "
 
+# A program whose view takes all file descriptors from the process: poll() fails from then on.
+FAILING = """
+import os, resource, sys
+from cli import command
+from cli.main import main
+from flask import Flask
+
+def create_app(**options):
+    app = Flask("failing")
+
+    @app.get("/fail")
+    def fail():
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        return "soon"
+
+    return app
+
+command.COMMAND_GRACE = 0.2  # seconds for a command that ignores SIGTERM
+sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+
 
 class Outcome(NamedTuple):
     """What a run of the program left."""

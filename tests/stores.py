@@ -220,7 +220,7 @@ STORES = [*WORLD_STORES, "SqliteStore"]
 
 
 def implementation(request: pytest.FixtureRequest) -> MakeStore:
-    """The store that is the parameter. Each one that it makes is new."""
+    """Makes stores of the implementation that is the parameter; each store is new."""
     numbers = itertools.count()
     if request.param == "RedisStore":
         redis = request.getfixturevalue("redis_stores")

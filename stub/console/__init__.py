@@ -82,7 +82,7 @@ def view(world: World, after: int) -> dict[str, Any]:
     """
     entries, first, last, coverage = world.recorded(after, SHOWN_ENTRIES)
     projects = world.store.list_projects()
-    now = world.clock()
+    now, is_frozen = world.clock.reading()
     grease = world.grease.current
     return {
         "world": world.name,
@@ -90,7 +90,7 @@ def view(world: World, after: int) -> dict[str, Any]:
         "clock": {
             "now": timestamp(now),
             "ahead": world.clock.advanced,
-            "frozen": world.clock.is_frozen,
+            "frozen": is_frozen,
         },
         "projects": {"count": len(projects), "newest": newest_of(projects, world.store, now)},
         "requests": {

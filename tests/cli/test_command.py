@@ -9,33 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import process, run
+from tests.program import FAILING, process, run
 
 pytestmark = pytest.mark.process
 
 Capture = pytest.CaptureFixture[str]
 
-# An app that makes its server fail, by taking its file descriptors away.
-FAILING = """
-import os, resource, sys
-from cli import command
-from cli.main import main
-from flask import Flask
-
-def create_app(**options):
-    app = Flask("failing")
-
-    @app.get("/fail")
-    def fail():
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-        return "soon"
-
-    return app
-
-command.COMMAND_GRACE = 0.2  # seconds for a command that ignores SIGTERM
-sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
-"""
 CALLS_IT = """
 import os, signal, sys, urllib.request
 if "ignore" in sys.argv:

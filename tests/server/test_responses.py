@@ -99,7 +99,7 @@ def test_head_and_body_arrive_together(length: int) -> None:
             while len(client.unread) < length:
                 client.more()
             client.unread = b""
-    # Of two sends about half arrive together; one may arrive in two pieces, which is rare.
+    # A single send arrives in two pieces rarely; two sends arrive together half of the time.
     assert together > 40
 
 

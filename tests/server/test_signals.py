@@ -13,9 +13,9 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import environment, run
+from tests.program import FAILING, environment, process, ready_url, run
 from tests.raw import get
-from tests.wire import Connection
+from tests.wire import Connection, port_of
 
 pytestmark = pytest.mark.process
 
@@ -175,48 +175,14 @@ def test_the_process_may_open_more_files_and_has_its_signals_again(
     assert [signal.getsignal(number) for number in STOPS] == before
 
 
-# An app whose view takes all file descriptors from the process: poll() fails from then on.
-FAILING = """
-import os, resource, sys
-from cli.main import main
-from flask import Flask
-
-def create_app(**options):
-    app = Flask("failing")
-
-    @app.get("/fail")
-    def fail():
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
-        return "soon"
-
-    return app
-
-sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
-"""
-
-
 def test_a_failure_of_the_running_server_says_what_failed() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", FAILING, "--port", "0", "--quiet"],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout
-            port = int(process.stdout.readline().rpartition(":")[2])
-            with Connection(port) as client:
-                client.send(get("/fail", "Host: localhost"))
-                _, stderr = process.communicate(timeout=30)
-        finally:
-            process.kill()
+    words = ("-c", FAILING, "--port", "0", "--quiet")
+    with process(*words) as failing, Connection(port_of(ready_url(failing))) as client:
+        client.send(get("/fail", "Host: localhost"))
+        _, stderr = failing.communicate(timeout=30)
     *_, line = stderr.splitlines()
     assert line == f"error: the server failed: [Errno {errno.EINVAL}] Invalid argument"
-    assert process.returncode == 1
+    assert failing.returncode == 1
 
 
 def test_threads_that_cannot_be_started_are_a_failure_of_the_server() -> None:
