@@ -30,8 +30,9 @@ CONSTANTS: dict[str, dict[str, float]] = {
     "stub.cors": {"MAX_AGE": 7200},
     "stub.coverage": {"MAX_KINDS": 1000, "MAX_PRINTED": 20},
     "stub.faults": {"MAX_FAULTS": 1000, "MAX_PATH": 1024},
-    "stub.journal": {"MARGIN": 16_384, "MAX_SENTENCES": 100},
+    "stub.journal": {"MARGIN": 16_384, "MAX_ENTRIES": 1000, "MAX_SENTENCES": 100},
     "stub.routes": {"MAX_SEED_BYTES": 67_108_864},
+    "stub.worlds": {"MAX_WORLDS": 1000},
     "web.validation": {"MAX_ERRORS": 1000, "MAX_NAME": 100},
 }
 CACHES = {

@@ -150,7 +150,8 @@ WORLD_STORE_RACES = [
 ]
 
 
-def run_race(race: Race, store: WorldStore) -> None:
+def run_race(race: Race, make: MakeStore) -> None:
+    store = make(clock=TickingClock(), new_id=slow_ids(), max_projects=8)
     race(store, create_app(new_store=lambda *_, **__: store))
 
 
@@ -164,19 +165,14 @@ def make_world_store(request: pytest.FixtureRequest) -> MakeStore:
     return implementation(request)
 
 
-def race_thrice(race: Race, make: MakeStore) -> None:
-    for _ in range(3):
-        run_race(race, make(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
-
-
 @pytest.mark.parametrize("race", STORE_RACES)
 def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
-    race_thrice(race, make_store)
+    run_race(race, make_store)
 
 
 @pytest.mark.parametrize("race", WORLD_STORE_RACES)
 def test_what_the_stub_needs_besides_is_atomic(race: Race, make_world_store: MakeStore) -> None:
-    race_thrice(race, make_world_store)
+    run_race(race, make_world_store)
 
 
 @pytest.mark.parametrize("race", [*STORE_RACES, *WORLD_STORE_RACES])
@@ -185,7 +181,7 @@ def test_without_the_lock_every_race_fails(race: Race, monkeypatch: pytest.Monke
 
     def race_often() -> None:
         for _ in range(60):
-            run_race(race, MemoryStore(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
+            run_race(race, MemoryStore)
 
     with pytest.raises(Exception, match=r".*"):
         race_often()

@@ -11,7 +11,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from tests.conftest import ROOT, control_client_of
 
 
@@ -20,11 +19,11 @@ def world(app: Flask) -> Callable[[str], FlaskClient]:
     return lambda name: control_client_of(app, f"dev-token.{name}")
 
 
-@pytest.fixture(scope="session")
-def full_app() -> Flask:
-    """An app with as many worlds as there can be; a test resets the main one first."""
-    app = create_app()
-    for number in range(1000):
+@pytest.fixture
+def full_app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
+    """An app with as many worlds as there can be, here five: 0 to 4."""
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 5)
+    for number in range(5):
         assert control_client_of(app, f"dev-token.{number}").get("/v1/projects").status_code == 200
     return app
 

@@ -1,5 +1,6 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -56,16 +57,21 @@ def unused_faults(app: Flask) -> list[int]:
     return [each["count"] for each in verdict.document(0)["unused_faults"]]
 
 
-def test_there_are_at_most_1000_faults_and_as_many_unused_ones(stub: FlaskClient) -> None:
-    for _ in range(1000):
+def test_faults_have_a_bound_and_unused_ones_have_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stub.faults.MAX_FAULTS", 10)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 10)  # as many unused faults are kept
+    stub = control_client_of(create_app())
+    for _ in range(10):
         assert stub.post("/_stub/faults", json={"status": 503}).status_code == 201
     assert_invalid(stub.post("/_stub/faults", json={"status": 503}), "")
-    assert len(stub.get("/_stub/faults").json["faults"]) == 1000
+    assert len(stub.get("/_stub/faults").json["faults"]) == 10
     for method, path in (("DELETE", "/_stub/faults"), ("POST", "/_stub/reset")):
         stub.open(path, method=method)
         stub.post("/_stub/faults", json={"status": 503})
         stub.open(path, method=method)
-        assert unused_faults(stub.application) == [1000]
+        assert unused_faults(stub.application) == [10]
 
 
 def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:

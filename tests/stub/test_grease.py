@@ -136,15 +136,16 @@ def test_a_brittle_client_fails_under_its_own_axis_and_no_other(
 ) -> None:
     broken = []
     others = tuple(each for each in AXES if each != axis)
-    for seed in range(10):
-        client_code(greased(others if client_code is not text_as_it_was else (), seed))
+    # It looks at a text which the other axes vary, too: so one by one.
+    sets = [(each,) for each in others] if client_code is text_as_it_was else [others]
+    for seed in range(6):
+        for each in sets:
+            client_code(greased(each, seed))
         try:
             client_code(greased((axis,), seed))
         except (AssertionError, ValueError):
             broken.append(seed)
     assert broken
-    for other in others:
-        client_code(greased((other,), 3))
 
 
 def moment_of(text: str) -> datetime:
@@ -188,7 +189,7 @@ def tolerant_session(client: FlaskClient, clock: Clock) -> None:
     assert parsed(client.get("/v1/deployments/dpl_failed"))["status"] == "failed"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     clock = Clock()
     tolerant_session(greased(AXES, seed, clock=clock), clock)

@@ -39,7 +39,7 @@ def times(axes: tuple[str, ...], milliseconds: int = 120) -> list[tuple[str, str
     client = greased((), 0, seed=seed)
     control = control_client_of(client.application)
     found = []
-    for number in range(150):
+    for number in range(100):
         control.put("/_stub/grease", json={"axes": list(axes), "seed": number})
         text = client.get("/v1/deployments/d").json["created_at"]
         assert moment_of(text) == at

@@ -21,7 +21,7 @@ from tests.stub.conftest import in_thread, interrupted
 from tests.stub.greased import AXES, greased_app, session, wire
 
 BUT_IDS = tuple(axis for axis in AXES if axis not in ("ids", "ids-encoded"))
-SEEDS = range(3)
+SEEDS = range(2)
 KNOWN = {"projects", "id", "name", "created_at", "latest_deployment_id", "project_id", "status"}
 KNOWN |= {"type", "title", "detail", "code", "errors", "pointer"}
 SENT = {"note", "of"}
@@ -226,7 +226,7 @@ def plain() -> list[Any]:
 
 @pytest.mark.parametrize("axis", AXES)
 def test_stub_grease_stands_on_what_varies_and_on_nothing_else(axis: str, plain: list[Any]) -> None:
-    for seed in SEEDS[:3]:
+    for seed in SEEDS:
         for response, expected in zip(lists_and_session((axis,), seed), plain, strict=True):
             header = response.headers.pop("Stub-Grease", None)
             if response.request.method != "HEAD":  # its header fields are those of a GET
@@ -266,7 +266,7 @@ def test_a_switch_without_a_seed_undoes_no_other_switch() -> None:
         def switch_too(current: int) -> None:
             if current == line:
                 other = {"axes": ["members"], "seed": 9}
-                others.append(in_thread(lambda: control.put("/_stub/grease", json=other), 0.1)[0])
+                others.append(in_thread(lambda: control.put("/_stub/grease", json=other), 0.02)[0])
 
         with interrupted(switch_too):
             control.put("/_stub/grease", json={"axes": ["times"]})

@@ -5,7 +5,8 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import Clock
+from app import create_app
+from tests.conftest import Clock, control_client_of
 from tests.contract import assert_problem
 from tests.stub.conftest import coverage, entries
 
@@ -35,18 +36,22 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
     }
 
 
-def test_the_newest_1000_entries_are_kept_and_the_numbers_continue(stub: FlaskClient) -> None:
-    for number in range(1005):
+def test_the_newest_entries_are_kept_and_the_numbers_continue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
+    stub = control_client_of(create_app())
+    for number in range(15):
         stub.get(f"/v1/deployments/d{number}")
     found = stub.get("/_stub/requests").json
     assert found["dropped"] == 5
-    assert [entry["number"] for entry in found["requests"]] == list(range(6, 1006))
+    assert [entry["number"] for entry in found["requests"]] == list(range(6, 16))
     assert found["requests"][0]["path"] == "/v1/deployments/d5"
     assert stub.delete("/_stub/requests").status_code == 204
-    assert stub.get("/_stub/requests").json == {"requests": [], "last": 1005, "dropped": 0}
+    assert stub.get("/_stub/requests").json == {"requests": [], "last": 15, "dropped": 0}
     stub.get("/v1/projects")
-    assert [entry["number"] for entry in entries(stub)] == [1006]
-    assert coverage(stub)["operations"]["getDeployment"]["404"] == 1005
+    assert [entry["number"] for entry in entries(stub)] == [16]
+    assert coverage(stub)["operations"]["getDeployment"]["404"] == 15
 
 
 def test_entries_are_filtered_by_operation_and_status(stub: FlaskClient) -> None:
