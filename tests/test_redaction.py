@@ -166,7 +166,11 @@ def test_a_token_in_another_encoding_is_masked(stub: FlaskClient) -> None:
     assert [entry["body"] for entry in entries(stub)] == 3 * ["name=***"]
 
 
-@pytest.mark.parametrize("stray", [40_000 * '"', 40_000 * "=", 8000 * "bearer ", 40_000 * "%"])
+@pytest.mark.parametrize(
+    "stray",
+    [40_000 * '"', 40_000 * "=", 8000 * "bearer ", 40_000 * "%"],
+    ids=lambda stray: stray[:7],
+)
 def test_masking_takes_linear_time(stub: FlaskClient, stray: str) -> None:
     # Quadratic in the length it would run into the time limit of a test.
     words = " ".join(60 * "x" + str(number) for number in range(8))

@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 LOOKS: list[tuple[Literal["light", "dark"], int]] = [
     ("light", 360),
     ("light", 1280),
-    ("light", 2560),
     ("dark", 2560),
 ]
 
