@@ -15,12 +15,12 @@ being the reason why `requirements.txt` pins waitress:
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `WSGITask.build_response_header` | the last response before the end closes; the access log |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `HTTPChannel.received` | a deadline for requests; fewer changes of thread |
-| `HTTPChannel.last_activity` | a jump of the wall clock closes no connection |
+| `HTTPChannel.received` | a deadline for requests |
+| `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the wall clock |
 | `HTTPChannel.service` | no token in the log of a thread that fails |
-| `HTTPChannel.write_soon`, `handle_write`, `_flush_…` | clients that do not read hold no thread |
+| `HTTPChannel._flush_outbufs_below_high_watermark` | clients that do not read hold no thread |
+| `HTTPChannel.handle_write` | the same; no byte is sent twice; the end of a connection loses none |
 | `HTTPChannel.readable`, `writable` | a client that sends too much can read why |
-| `HTTPChannel.handle_write`, with two `_flush_…` methods | no byte is sent twice |
 | `HTTPChannel.handle_expt`, `handle_error` | urgent data is no busy loop; no token in the log |
 | `BaseWSGIServer.run`, `close`, `_map` | the drain; more than 1,024 connections |
 | `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file; fewer wake-ups |
@@ -67,7 +67,7 @@ def create_server(
     try:
         on_loopback = is_loopback(sock.getsockname()[0])
         settings = make_settings(options, connection_limit(), host if on_loopback else None)
-        return Server(app, sock, settings, options)
+        return Server(app, sock, settings)
     except BaseException:
         sock.close()
         raise

@@ -5,17 +5,14 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from waitress.channel import HTTPChannel
 
 from .parser import Parser
 from .problems import log_failure
 from .responses import AppTask, RejectionTask
-from .settings import IDLE, LINGER, MAX_BODY, MAX_HEAD
-
-if TYPE_CHECKING:
-    from .loop import Server
+from .settings import IDLE, LINGER, MAX_BODY, MAX_HEAD, Settings
 
 
 class Connection(HTTPChannel):
@@ -25,14 +22,14 @@ class Connection(HTTPChannel):
     task_class = AppTask
     error_task_class = RejectionTask
 
-    server: "Server"
+    adj: Settings
     socket: Any
     requests: list[Parser]
     requests_lock: threading.Lock
     _flush_exception: Callable[..., object]
     _flush_some_if_lockable: Callable[..., object]
     is_waiting = False  # whether a request waits for the client to read; under requests_lock
-    active_at: float  # by the server's clock, as the times below
+    active_at: float  # by the clock of the options, as the times below
     arriving_since: float | None = None  # when the first byte of a request came
     linger_until: float | None = None
 
@@ -43,20 +40,15 @@ class Connection(HTTPChannel):
     @last_activity.setter
     def last_activity(self, _: float) -> None:
         # waitress sets the wall clock, by which a suspended computer makes every client idle.
-        self.active_at = self.server.options.clock()
+        self.active_at = self.adj.options.clock()
 
     def received(self, data: bytes) -> bool:
-        server = self.server
-        # A client alone gets its response from the worker at once. With several, the thread of the
-        # loop sends, for many in one turn: with 8 it saves 20 % of the processor time of a request.
-        self.adj = server.adj if server.latest is self else server.batching
-        server.latest = self
         previous = self.request
         accepted = super().received(data)
         if self.request is None:
             self.arriving_since = None
         elif self.request is not previous:
-            self.arriving_since = server.options.clock()
+            self.arriving_since = self.adj.options.clock()
         return accepted
 
     def readable(self) -> bool:
@@ -65,25 +57,32 @@ class Connection(HTTPChannel):
     def writable(self) -> bool:
         return self.linger_until is None and bool(super().writable())
 
+    def write_soon(self, data: bytes) -> int:
+        self.active_at = self.adj.options.clock()  # the app may have taken its time
+        return super().write_soon(data)
+
+    def _flush_outbufs_below_high_watermark(self) -> None:
+        """Wait for no client, as waitress does: what is unread is kept, without a thread.
+
+        The next request of the connection waits instead, from `must_wait()` to `handle_write()`.
+        """
+
+    def must_wait(self) -> bool:
+        """Whether the next request waits, as too much is unread; its `requests_lock` is held."""
+        self.is_waiting = self.total_outbufs_len > self.adj.outbuf_high_watermark
+        return self.is_waiting
+
     def handle_write(self) -> None:
         # Always under the lock: waitress flushes without it when no request is running, while a
         # worker may be sending a deferred 100 Continue.
         self._flush_exception(self._flush_some_if_lockable)
-        # The dispatcher checks under this lock: either it saw what is flushed, or it is seen here.
-        with self.requests_lock:
+        with self.requests_lock:  # either must_wait() saw what is flushed, or it is seen here
             if self.is_waiting:
                 self.server.add_task(self)  # type: ignore[arg-type]
         if self.will_close:
             self.handle_close()
         elif self.close_when_flushed and self.connected and not self.total_outbufs_len:
             self.linger()
-
-    def write_soon(self, data: bytes) -> int:
-        super()._flush_outbufs_below_high_watermark()  # type: ignore[misc]
-        return super().write_soon(data)
-
-    def _flush_outbufs_below_high_watermark(self) -> None:
-        """Wait in `write_soon()` only: between two requests waitress waits with a thread."""
 
     def service(self) -> None:
         try:
@@ -103,7 +102,7 @@ class Connection(HTTPChannel):
         except OSError:
             self.handle_close()
         else:
-            self.linger_until = self.server.options.clock() + LINGER
+            self.linger_until = self.adj.options.clock() + LINGER
 
     def close_if_overdue(self, now: float) -> None:
         """Close a connection that has taken too long.
@@ -119,16 +118,24 @@ class Connection(HTTPChannel):
             if self.arriving_since is not None:
                 self.arriving_since = now  # nothing is read meanwhile: the client waits for us
         elif self.arriving_since is not None:
-            overdue = now - self.arriving_since > self.server.options.deadline
+            overdue = now - self.arriving_since > self.adj.options.deadline
         else:
             overdue = idle
         if overdue:
             self.handle_close()
 
-    def read_waiting(self) -> None:
-        """Read what the kernel has received, also behind a request that is running."""
+    def read_last(self) -> None:
+        """Read what the kernel has received, also behind a request that is running.
+
+        The last request ends the connection; without any it is closed, unless it has output.
+        """
         with suppress(OSError):  # nothing there, or a broken connection, which the next poll finds
             self.received(self.socket.recv(MAX_HEAD + MAX_BODY))
+        with self.requests_lock:
+            if self.requests:
+                self.requests[-1].close_connection()
+        if not (self.requests or self.total_outbufs_len or self.linger_until):
+            self.handle_close()
 
     def handle_expt(self) -> None:
         # Urgent data, which HTTP does not have: waitress logs it again and again, at full speed.

@@ -18,20 +18,17 @@ class Dispatcher:
     """Three thread pools: a control request waits for no request of the app and no long body."""
 
     def __init__(self, settings: Settings) -> None:
-        has_control = settings.control_prefix is not None
+        has_control = settings.options.control_prefix is not None
         self.main = thread_pool(settings.threads)
         self.control = thread_pool(CONTROL_THREADS if has_control else 0)
         self.long = thread_pool(1 if has_control else 0)
+        self.added = 0  # in the current turn of the loop
 
     def add_task(self, connection: Connection) -> None:
-        """Serve the next request of a connection, whose `requests_lock` is held.
-
-        A connection with too much unread output waits, without a thread, for `handle_write()`.
-        """
-        unread = connection.total_outbufs_len
-        connection.is_waiting = unread > connection.adj.outbuf_high_watermark
-        if connection.is_waiting:
+        """Serve the next request of a connection, whose `requests_lock` is held."""
+        if connection.must_wait():
             return
+        self.added += 1
         request = connection.requests[0]
         if not request.is_control:
             self.main.add_task(connection)

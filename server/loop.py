@@ -12,7 +12,7 @@ from waitress.server import TcpWSGIServer
 from .connection import Connection
 from .dispatcher import Dispatcher
 from .problems import log_failure
-from .settings import MAX_JOINED, TICK, ServerOptions, Settings
+from .settings import MAX_JOINED, TICK, Settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -32,20 +32,15 @@ class Server(TcpWSGIServer):
     _map: dict[int, object]
 
     is_stopping = False
-    is_draining = False
     is_woken = False  # whether the current turn was told to end
-    latest: Connection | None = None  # the connection that data came from last
 
     def __init__(
         self,
         app: "WSGIApplication",
         sock: socket.socket,
         settings: Settings,
-        options: ServerOptions,
     ) -> None:
-        self.options = options
-        # With these a worker leaves a short response to the loop.
-        self.batching = settings.changed(send_bytes=MAX_JOINED)
+        self.options = settings.options
         self.running = threading.RLock()
         self.waking = threading.RLock()
         self.next_check = 0.0
@@ -68,9 +63,13 @@ class Server(TcpWSGIServer):
             self.drain()
 
     def turn(self, timeout: float) -> None:
+        self.task_dispatcher.added = 0
         # poll: waitress' select() fails on a descriptor above 1023.
         self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
         self.is_woken = False
+        # A worker sends the response to a client alone. If several sent requests in this turn, it
+        # leaves short ones to the loop: with 8 that saves 20 % of the processor time of a request.
+        self.adj.send_bytes = MAX_JOINED if self.task_dispatcher.added > 1 else 1
         now = self.options.clock()
         if now < self.next_check:
             return
@@ -101,11 +100,7 @@ class Server(TcpWSGIServer):
             self.handle_accept()
         wasyncore.dispatcher.close(self)
         for connection in list(self.active_channels.values()):
-            connection.read_waiting()
-        self.is_draining = True
-        for connection in list(self.active_channels.values()):
-            if not (connection.requests or connection.total_outbufs_len or connection.linger_until):
-                connection.handle_close()
+            connection.read_last()
         while self.active_channels and self.options.clock() < end:
             for connection in list(self.active_channels.values()):
                 if not connection.requests:

@@ -82,6 +82,7 @@ class Parser(HTTPRequestParser):
     is_host_allowed: bool
     is_control = False
     command = path = raw_path = ""  # type: ignore[assignment]
+    url_scheme = "http"
 
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""
@@ -117,10 +118,12 @@ class Parser(HTTPRequestParser):
         return used + blank - pending
 
     def parse_header(self, header_plus: bytes) -> None:
-        vars(self).update(read_head(header_plus, self.adj))
+        vars(self).update(read_head(header_plus, self.adj)._asdict())
         self.headers = self.headers.copy()
         if not self.is_host_allowed:
             raise Rejection(code="host_not_allowed")
+        if self.is_control:
+            self.adj = self.adj.for_control
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         if self.chunked:
             self.body_rcv = ChunkedBody(buffer, self.adj.max_request_body_size)

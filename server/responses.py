@@ -12,19 +12,17 @@ from .settings import MAX_JOINED
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-    from .connection import Connection
-
 
 class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
-    channel: "Connection"
     request: Parser  # type: ignore[assignment]
 
     def service(self) -> None:
         # waitress logs the path, which may hold a token, and closes without a response or a log
         # line where the exception that escapes the app is an OSError.
-        self.started = self.channel.server.options.clock()
+        self.options = self.request.adj.options
+        self.started = self.options.clock()
         try:
             self.start()
             self.execute()  # type: ignore[attr-defined]
@@ -44,8 +42,6 @@ class ResponseTask(Task):
         Saves 10 % of the processor time of a request.
         """
         if self.complete and not self.wrote_header:
-            # The app may have taken its time.
-            self.channel.active_at = self.channel.server.options.clock()
             head = self.build_response_header()
             self.wrote_header = True
             if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
@@ -69,13 +65,10 @@ class AppTask(ResponseTask, WSGITask):
         return environ
 
     def build_response_header(self) -> bytes:
-        server = self.channel.server
-        if server.is_draining and len(self.channel.requests) == 1:
-            self.request.close_connection()
-        if server.options.on_response:
+        if self.options.on_response:
             status = int(self.status.partition(" ")[0])
-            ms = (server.options.clock() - self.started) * 1000
-            server.options.on_response(self.request.command, self.request.raw_path, status, ms)
+            ms = (self.options.clock() - self.started) * 1000
+            self.options.on_response(self.request.command, self.request.raw_path, status, ms)
         return super().build_response_header()
 
 
@@ -83,7 +76,7 @@ class RejectionTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        problem, options = self.request.error, self.channel.server.options
+        problem, options = self.request.error, self.options
         assert isinstance(problem, Rejection)
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
         if options.headers_for:

@@ -1,6 +1,7 @@
 """The limits of the server, and the options that `serve()` takes."""
 
 import re
+import sys
 import time
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
@@ -48,16 +49,11 @@ class ServerOptions(NamedTuple):
 
 
 class Settings(Adjustments):
-    """waitress' settings, which reach every parser, and two more."""
+    """waitress' settings, which reach every connection, parser and task, and ours."""
 
+    options: ServerOptions
     allowed_hosts = re.compile(".*")
-    control_prefix: str | None = None
-
-    def changed(self, **changes: int) -> "Settings":
-        """A copy with other values."""
-        settings = copy(self)
-        vars(settings).update(changes)
-        return settings
+    for_control: "Settings"  # of the requests to control routes
 
 
 def make_settings(
@@ -74,17 +70,19 @@ def make_settings(
         connection_limit=connection_limit,
         max_request_header_size=MAX_HEAD + 1,  # waitress rejects this size, too
         max_request_body_size=MAX_BODY + 1,
-        inbuf_overflow=2 * MAX_BODY,  # neither a request nor a response goes to the disk
-        outbuf_overflow=64 * 1024 * 1024,
+        inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
+        outbuf_overflow=sys.maxsize,
         log_socket_errors=False,
     )
-    settings.control_prefix = options.control_prefix
+    settings.options = options
     if loopback_host is not None:
         # getaddrinfo() encodes a name by IDNA, as clients do.
         names = [loopback_host.encode("idna").decode(), *options.trusted_hosts]
         names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
         trusted = "".join(rf"|{name}\.?" for name in names)
         settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
+    settings.for_control = copy(settings)
+    settings.for_control.max_request_body_size = MAX_CONTROL_BODY + 1
     return settings
 
 

@@ -3,7 +3,7 @@
 import socket
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -100,8 +100,9 @@ def read_each(client: Connection, letters: str) -> list[bytes]:
         return [read_big(stream, letter) for letter in letters]
 
 
-def test_clients_that_do_not_read_hold_no_thread() -> None:
-    app = BigApp()
+@pytest.mark.parametrize("pieces", [1, 32])
+def test_clients_that_do_not_read_hold_no_thread(pieces: int) -> None:
+    app = BigApp(pieces)
     with serving(app, threads=2) as port, ExitStack() as stack:
         clients = [stack.enter_context(reader(port)) for _ in range(3)]
         for client in clients:
@@ -167,35 +168,6 @@ def test_responses_in_pieces_go_on_when_their_client_reads() -> None:
         client.send(get_each("abcd"))
         assert app.served.acquire(timeout=10)
         read_each(client, "abcd")
-
-
-def test_an_app_that_responds_in_pieces_waits_for_its_client() -> None:
-    pieces = 64
-    made: list[int] = []
-
-    def app(environ: Any, start_response: Any) -> Iterator[bytes]:
-        if environ["PATH_INFO"] == "/small":
-            start_response("200 OK", [("Content-Length", "0")])
-            return
-        start_response("200 OK", [("Content-Length", str(pieces * MIB))])
-        for number in range(pieces):
-            made.append(number)
-            yield b"x" * MIB
-
-    with serving(app, threads=2) as port, Connection(port) as client, Connection(port) as other:
-        client.send(get())
-        client.until(b"\r\n\r\n")
-        before = -1
-        while before != len(made):
-            before = len(made)
-            for _ in range(50):
-                other.send(get("/small"))
-                assert other.reply().status_code == 200
-        assert len(made) < pieces
-        with client.sock.makefile("rb") as stream:
-            rest = pieces * MIB - len(client.unread)
-            assert len(stream.read(rest)) == rest
-        assert len(made) == pieces
 
 
 def test_a_client_that_never_reads_is_closed_with_its_waiting_requests() -> None:
