@@ -33,10 +33,10 @@ from store import (
 )
 from stub.seed import EMPTY_SEED, Seed
 from stub.stores import StoreFactory
-from web import speedups
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
 from web.routing import route_raw_path
+from web.speedups import CompleteResponse
 from web.strict_json import JSON, read_json
 from web.validation import check_project, require_valid
 
@@ -113,6 +113,7 @@ def create_app(
     route_raw_path(app)
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
+    app.response_class = CompleteResponse
     redactor = Redactor(tokens)
     stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
     contract = read_contract()
@@ -145,7 +146,6 @@ def create_app(
     for last_step in reversed(after):  # Flask calls these in reverse
         app.after_request(last_step)
     handle_errors(app, STORE_PROBLEMS, redactor.text)
-    speedups.install(app)
     return app
 
 

@@ -16,7 +16,7 @@ being the reason why `requirements.txt` pins waitress:
 | `WSGITask.build_response_header` | the last response before the end closes; the access log |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `HTTPChannel.received` | a deadline for requests |
-| `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the wall clock |
+| `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the time |
 | `HTTPChannel.service` | no token in the log of a thread that fails |
 | `HTTPChannel._flush_outbufs_below_high_watermark` | clients that do not read hold no thread |
 | `HTTPChannel.handle_write` | the same; no byte is sent twice; the end of a connection loses none |

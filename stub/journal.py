@@ -9,7 +9,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
-from flask import Request
+from flask import Request, g
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wsgi import get_path_info
 
@@ -36,8 +36,8 @@ MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 class Entry(NamedTuple):
     """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds.
 
-    The journal stores the method, the path, the query and the headers as they were received, and
-    masks them when it is read. The body may be long, and is masked before it is stored.
+    The journal stores what was received, and masks it when it is read; of a long body no more than
+    is searched for tokens.
     """
 
     time: datetime
@@ -71,6 +71,7 @@ class Entry(NamedTuple):
             path=mask(self.path, MAX_TARGET, redactor),
             query=mask(redactor.query(self.query), MAX_TARGET, redactor),
             headers=headers,
+            body=mask(self.body, MAX_BODY_TEXT, redactor),
         )
 
     def document(self, number: int) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def describe(
         path=get_path_info(environ),  # request.path has lost its leading slashes
         query=environ["QUERY_STRING"],
         headers=header_fields(environ),
-        body=body and mask(body, MAX_BODY_TEXT, redactor),
+        body=body[: MAX_BODY_TEXT + MARGIN + 1],  # one more: there may be a token beyond the end
         status=0,
         code=context.get("problem_code"),
         operation=operation.id if operation else None,
@@ -203,7 +204,7 @@ def findings(
     environ = request.environ
     unpromised: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
-    if operation and is_accepted and (body or environ["QUERY_STRING"]):
+    if operation and is_accepted and sends_more(environ, operation, body):
         unpromised = sentences(find_unpromised(operation, request, body, mask_name))
     if operation is None or not is_accepted:
         header = None if is_accepted else request.headers.get("Authorization", "")
@@ -211,6 +212,13 @@ def findings(
         target = f"{mask_name(method)} {mask_name(path)}"
         violations = sentences(find_violations(operation, header, target))
     return unpromised, violations
+
+
+def sends_more(environ: dict[str, str], operation: Operation, body: str) -> bool:
+    """Whether a request may have more than the contract promises: few have."""
+    document = g.get("document")
+    known = document is not None and document.keys() <= operation.members
+    return bool(environ["QUERY_STRING"] or (body and not known))
 
 
 def header_fields(environ: dict[str, str]) -> dict[str, str]:
