@@ -153,13 +153,31 @@ def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
         read_big(stream, "b")
 
 
-def test_a_response_that_waits_for_its_client_is_not_on_the_disk(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def _no_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+
+
+@pytest.mark.usefixtures("_no_disk")
+def test_a_response_that_waits_for_its_client_is_not_on_the_disk() -> None:
     with serving(BigApp(), threads=1) as port, reader(port) as client:
         client.send(get_each("a"))
         read_each(client, "a")
+
+
+@pytest.mark.usefixtures("_no_disk")
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_long_body_is_not_on_the_disk(chunked: bool) -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        body = environ["wsgi.input"].read()
+        start_response("200 OK", [("Content-Length", "7")])
+        return [b"%07d" % len(body)]
+
+    framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {BIG}"
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (BIG, BIG * b"x") if chunked else BIG * b"x"
+    with serving(app, control_prefix="/control/") as port, Connection(port) as client:
+        client.send(get("/control/reset", "Host: localhost", framing, method="POST") + body)
+        assert client.reply().data == b"%07d" % BIG
 
 
 def test_responses_in_pieces_go_on_when_their_client_reads() -> None:
