@@ -157,11 +157,13 @@ def describe(
     request: Request,
     context: Mapping[str, Any],
     outcome: Outcome,
+    status: int,
+    axes: tuple[str, ...],
     clock: WorldClock,
     ms: float,
     redactor: Redactor,
 ) -> Entry:
-    """The entry of a request, whose `flask.g` is `context`, but for what its response tells."""
+    """The entry of a request, whose `flask.g` is `context`, and of its response."""
     environ = request.environ
     operation, fault = outcome.operation, outcome.fault
     body = body_text(request)
@@ -175,14 +177,14 @@ def describe(
         query=environ["QUERY_STRING"],
         headers=header_fields(environ),
         body=body[: MAX_BODY_TEXT + MARGIN + 1],  # one more: there may be a token beyond the end
-        status=0,
+        status=status,
         code=context.get("problem_code"),
         operation=operation.id if operation else None,
         fault=fault.id if fault else None,
         ms=0 if is_frozen else ms,
         unpromised=unpromised,
         violations=violations,
-        grease=(),
+        grease=axes,
     )
 
 

@@ -70,8 +70,9 @@ class Steps:
         if grease.axes or world.ids.are_varied:  # an id stays when its axis is off
             axes = vary(grease, world.ids, response, self.contract, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
-        entry = describe(received, context, outcome, world.clock, ms, self.redactor)
-        entry = entry._replace(status=response.status_code, grease=axes)
+        entry = describe(
+            received, context, outcome, response.status_code, axes, world.clock, ms, self.redactor
+        )
         shown = context.get("deployment_status") if received.method == "GET" else None
         world.record(entry, Count(entry.operation, status, shown, outcome.problem is not None))
         if outcome.fault or outcome.delay:
