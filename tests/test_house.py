@@ -179,8 +179,8 @@ def test_a_file_is_marked_if_it_needs_a_process() -> None:
     trees = {str(path.relative_to(ROOT)): tree_of(path) for path in TEST_FILES}
     marked = {name for name, tree in trees.items() if "process" in marks(tree)}
     need_one = {name for name, tree in trees.items() if uses(tree, PROCESSES, PROCESS_FIXTURES)}
-    assert need_one - marked == set()
-    assert marked - need_one == set()
+    assert need_one - marked == set(), "add pytestmark = pytest.mark.process to these"
+    assert marked - need_one == set(), "these need no process: take the mark away"
 
 
 def test_no_test_sleeps() -> None:

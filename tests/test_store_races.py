@@ -150,6 +150,11 @@ WORLD_STORE_RACES = [
 ]
 
 
+def test_every_race_is_run() -> None:
+    races = {value for name, value in globals().items() if name.startswith("race_")}
+    assert races == {*STORE_RACES, *WORLD_STORE_RACES}
+
+
 def run_race(race: Race, make: MakeStore) -> None:
     store = make(clock=TickingClock(), new_id=slow_ids(), max_projects=8)
     race(store, create_app(new_store=lambda *_, **__: store))

@@ -69,8 +69,12 @@ def accepted(client: FlaskClient, name: str) -> bool:
     return status == 201
 
 
-def test_the_pattern_of_the_contract_is_the_rule(client: FlaskClient) -> None:
-    pattern = V1.components["schemas"]["ProjectInput"]["properties"]["name"]["pattern"]
+def test_the_schema_of_the_contract_is_the_rule(client: FlaskClient) -> None:
+    schema = V1.components["schemas"]["ProjectInput"]["properties"]["name"]
+    for length in (0, 1, 100, 101):
+        is_allowed = schema["minLength"] <= length <= schema["maxLength"]
+        assert accepted(client, length * "é") == is_allowed
+    pattern = schema["pattern"]
     assert len(pattern) == 69
     blanks = [chr(code) for code in range(0x11000) if chr(code).isspace() or code < 0xA1]
     for character in [*blanks, "\u180e", "\u200b", "\u2060", "\ufeffa", "\U0001f680"]:
