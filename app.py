@@ -137,7 +137,7 @@ def create_app(
         after = [steps.finish, *([cors.add_headers] if stub_options.cors_origins else [])]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
-        before = [check_token, enter_store(stores.open())]
+        before = [check_token, enter_store(stores.open(stores.records(seed, clock(), new_id)))]
         after = []
     if strict:
         before.append(check_query)

@@ -26,8 +26,8 @@ WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 class BearerAuth:
     """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`.
 
-    With `worlds`, a token followed by a dot and the name of a world is valid, too; then no token
-    may be another one with a world.
+    With `worlds`, a token followed by a dot and the name of a world is valid, too. Then no token
+    may be another token with a world (`a` and `a.b`).
     """
 
     def __init__(self, tokens: Collection[str], *, worlds: bool = False) -> None:
@@ -106,10 +106,10 @@ def unauthorized(code: str, detail: str, challenge: str) -> Problem:
 
 
 def bearer_check(auth: BearerAuth, open_paths: Container[str]) -> Callable[[], None]:
-    """The step that rejects a request without a token, but GET and HEAD of the open paths.
+    """The step that rejects a request without a token, except GET and HEAD of `open_paths`.
 
-    It runs before the result of routing is looked at, so an unknown path or a wrong method without
-    a token is 401, too.
+    It runs before Flask raises a routing error. So an unknown path or a wrong method without a
+    token is 401, too.
     """
 
     def check_token() -> None:

@@ -56,8 +56,8 @@ class Project(NamedTuple):
     def representation(self) -> bytes:
         """The wire form, which ends in a newline: the service's members, then what was sent.
 
-        What was sent is a JSON object with a `name` and none of the service's members, so that
-        putting these behind its brace is JSON again, and no digit or escape of it is touched.
+        `sent` has a `name` and none of the service's members. So these members can follow its
+        opening brace, and the rest of the text does not change.
         """
         text = (
             f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
@@ -70,8 +70,8 @@ class Project(NamedTuple):
 class Deployment(NamedTuple):
     """A deployment of a project, or of none.
 
-    `created_at` is UTC. None is for the records that a store starts from: such a deployment is as
-    old as the state of the store.
+    `created_at` is UTC. In the records that a store starts from it may be None: the store then
+    sets the time of its start or reset.
     """
 
     id: str
@@ -120,13 +120,13 @@ class ProjectList(tuple[Project, ...]):
     """An immutable snapshot of the projects, oldest first."""
 
     previous: "ProjectList | None" = None
-    """A list with its wire form, of which this one may be a continuation; dropped after use."""
+    """An earlier list, with a wire form that this list may continue; dropped after use."""
 
     @cached_property
     def representation(self) -> bytes:
         """The wire form, which ends in a newline; cached until a project is added or changed."""
         text = self._continue(self.previous or ())
-        self.previous = None  # not earlier: meanwhile a newer list may continue it, too
+        self.previous = None  # only now: replaced_by() may need it while this runs
         return text
 
     def _continue(self, previous: "ProjectList | tuple[()]") -> bytes:

@@ -161,7 +161,7 @@ class MemoryStore:
             self._is_shared = True
 
     def _prepare_change(self) -> None:
-        """Copy records that other stores may share; the list is to be made anew."""
+        """Copy the records if they are shared, and mark the list as old."""
         if self._is_shared:
             self._projects = dict(self._projects)
             self._deployments = dict(self._deployments)

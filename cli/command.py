@@ -44,7 +44,7 @@ class Command:
                 self._previous[each] = signal.signal(each, self._forward)
 
     def return_signals(self) -> None:
-        """Undo `forward_signals()`, but for those that are no longer for the command."""
+        """Undo `forward_signals()`, except where the handler has changed since."""
         for each, handler in self._previous.items():
             if signal.getsignal(each) == self._forward:
                 signal.signal(each, handler)

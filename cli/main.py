@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -26,8 +27,8 @@ VERSION = "1.0.0"
 def run_program(start: Start, /, **values: Any) -> int:
     """A local stub of the Project and Deployment Service, for development and tests.
 
-    With a COMMAND it serves until the command ends, whose environment has STUB_URL and STUB_TOKEN,
-    and exits with its status.
+    With a COMMAND it serves until the command ends, and exits with the command's status. The
+    command's environment has STUB_URL and STUB_TOKEN.
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
@@ -40,6 +41,8 @@ def run_program(start: Start, /, **values: Any) -> int:
         if source is click.core.ParameterSource.DEFAULT:
             settings = settings._replace(port=0)
     check_combinations(settings)
+    if settings.report_file:
+        prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
     app = make_app(start.create_app, settings)
     if not gc.isenabled():  # startup.py disabled it
@@ -103,11 +106,14 @@ def check_combinations(settings: Settings) -> None:
             "--no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
             "--ids-seed, --freeze and --delay: drop it or them."
         )
-    if path := settings.report_file:
-        try:
-            remove_old_report(path)
-        except OSError as error:
-            raise NotStarted(f"--report: {path}: {error.strerror}.") from None
+
+
+def prepare_report(path: Path) -> None:
+    """Remove the report of a previous run. Raises `NotStarted` if none can be written."""
+    try:
+        remove_old_report(path)
+    except OSError as error:
+        raise NotStarted(f"--report: {path}: {error.strerror}.") from None
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from redis import RedisError
 
 from .clock import RedisSetting
-from .server import Server, check_url, keys_of
+from .server import RedisConnection, check_url, keys_of
 from .store import RedisStore
 
 WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_"
@@ -19,7 +19,7 @@ WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE; its only optio
 class RedisStores:
     """Makes the stores of worlds, and what keeps the settings of their clocks, on one server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: RedisConnection) -> None:
         self._server = server
         self.setting = partial(RedisSetting, server)
 
@@ -30,11 +30,11 @@ class RedisStores:
 def connect(url: str, threads: int) -> RedisStores:
     """The stores on the server of this URL, for so many requests at once.
 
-    Raises `ValueError` for an invalid URL, and if it is away or does not let us run scripts.
+    Raises `ValueError` for an invalid URL, and if the server is away or rejects scripts.
     """
     try:
         check_url(url)
-        server = Server(url, threads)
+        server = RedisConnection(url, threads)
         server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
     except (RedisError, OSError) as error:
         raise ValueError(server.error_message(error)) from None

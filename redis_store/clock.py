@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from store import Clock
 
 from . import scripts
-from .server import Server, keys_of
+from .server import RedisConnection, keys_of
 
 
 @runtime_checkable
@@ -39,7 +39,7 @@ class OwnClock:
 class RedisSetting:
     """Keeps the setting of the clock of a world. Raises `StoreUnavailable`."""
 
-    def __init__(self, server: Server, world: str = "") -> None:
+    def __init__(self, server: RedisConnection, world: str = "") -> None:
         self._server = server
         self._state = keys_of(world)[:1]
 
@@ -55,6 +55,6 @@ class RedisSetting:
             return bool(run(self._state, [old, new]))
 
     def ping(self) -> None:
-        """Write the setting that there is, which a full server rejects."""
+        """Write the current setting again: a full server rejects that."""
         while not self.swap(text := self.read(), text):
             pass

@@ -36,7 +36,7 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in scripts.KEYS]
 
 
-class Server:
+class RedisConnection:
     """A Redis server, which all stores of a process share."""
 
     def __init__(self, url: str, threads: int) -> None:

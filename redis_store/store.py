@@ -42,7 +42,7 @@ from .rows import (
     write_deployment,
     write_project,
 )
-from .server import Server, keys_of
+from .server import RedisConnection, keys_of
 
 BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
@@ -61,7 +61,7 @@ class RedisStore:
 
     def __init__(
         self,
-        server: Server,
+        server: RedisConnection,
         clock: Clock = utc_now,
         new_id: NewId = random_id,
         *,

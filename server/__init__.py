@@ -2,8 +2,8 @@
 
 It knows nothing of the app. It uses waitress' public seams where there are any: the settings, the
 class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, the
-dispatcher as an argument, and `parse_header()`. These are overridden, the private names among them
-being the reason why `requirements.txt` pins waitress:
+dispatcher as an argument, and `parse_header()`. It overrides the names below. Some of them are
+private, so `requirements.txt` pins waitress:
 
 | overridden | what a user sees of it |
 |---|---|

@@ -39,7 +39,7 @@ class Connection(HTTPChannel):
 
     @last_activity.setter
     def last_activity(self, _: float) -> None:
-        # waitress sets the wall clock, by which a suspended computer makes every client idle.
+        # waitress uses the wall clock. When it jumps, every client would be idle.
         self.active_at = self.adj.options.clock()
 
     def received(self, data: bytes) -> bool:
@@ -62,7 +62,7 @@ class Connection(HTTPChannel):
         return super().write_soon(data)
 
     def _flush_outbufs_below_high_watermark(self) -> None:
-        """Wait for no client, as waitress does: what is unread is kept, without a thread.
+        """Do not block the thread, as waitress would: unread output stays in memory.
 
         The next request of the connection waits instead, from `must_wait()` to `handle_write()`.
         """
@@ -76,7 +76,7 @@ class Connection(HTTPChannel):
         # Always under the lock: waitress flushes without it when no request is running, while a
         # worker may be sending a deferred 100 Continue.
         self._flush_exception(self._flush_some_if_lockable)
-        with self.requests_lock:  # either must_wait() saw what is flushed, or it is seen here
+        with self.requests_lock:  # must_wait() holds it, too, so no request is missed
             if self.is_waiting:
                 self.server.add_task(self)  # type: ignore[arg-type]
         if self.will_close:
@@ -125,9 +125,9 @@ class Connection(HTTPChannel):
             self.handle_close()
 
     def read_last(self) -> None:
-        """Read what the kernel has received, also behind a request that is running.
+        """Read what the kernel has received, even while a request is running.
 
-        The last request ends the connection; without any it is closed, unless it has output.
+        The last request then closes the connection. Without requests and output it closes now.
         """
         with suppress(OSError):  # nothing there, or a broken connection, which the next poll finds
             self.received(self.socket.recv(MAX_HEAD + MAX_BODY))

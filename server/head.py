@@ -36,7 +36,7 @@ WRONG_TARGET = (
 
 
 class Head(NamedTuple):
-    """What a request is served by; the first names are those of waitress' parser."""
+    """A parsed head. The first names, to `connection_close`, are waitress' own."""
 
     command: str
     version: str
@@ -78,15 +78,12 @@ def read_head(head: bytes, settings: Settings) -> Head:
     reader.raw_path = target if target[0] == "/" else urlsplit(target).path or target
     prefix = settings.options.control_prefix
     reader.is_control = prefix is not None and path.startswith(prefix)
-    reader.is_host_allowed = settle_headers(reader)
+    settle_headers(reader)
     return Head(*(getattr(reader, name) for name in Head._fields))
 
 
-def settle_headers(reader: Any) -> bool:
-    """Settle what waitress leaves open: Host (§3.2), Connection and Upgrade.
-
-    Returns whether the host is one that is served.
-    """
+def settle_headers(reader: Any) -> None:
+    """Settle what waitress leaves open: Host (§3.2), Connection and Upgrade."""
     headers: dict[str, str] = reader.headers
     host: str = headers.get("HOST", "localhost" if reader.version == "1.0" else "")
     if not HOST_PORT.fullmatch(host):
@@ -94,6 +91,7 @@ def settle_headers(reader: Any) -> bool:
     if reader.proxy_netloc:  # it overrides the field (§3.2.2)
         headers["HOST"] = reader.proxy_netloc
     hosts = (host, reader.proxy_netloc or host)
+    reader.is_host_allowed = all(map(reader.adj.allowed_hosts.fullmatch, hosts))
     # waitress knows these two words alone, not a list with one of them (RFC 9110 §7.6.1).
     words = [word.strip(" \t") for word in headers.get("CONNECTION", "").lower().split(",")]
     for word in ("keep-alive", "close"):
@@ -101,7 +99,6 @@ def settle_headers(reader: Any) -> bool:
             headers["CONNECTION"] = word
     # No other protocol is served, so the field is ignored (RFC 9110 §7.8): Werkzeug would not.
     headers.pop("UPGRADE", None)
-    return all(map(reader.adj.allowed_hosts.fullmatch, hosts))
 
 
 def validate_beginning(head: bytes) -> None:

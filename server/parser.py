@@ -43,7 +43,7 @@ class ChunkedBody(ChunkedReceiver):
                 raise Rejection(
                     "End each chunk's data with CRLF, where its size says that it ends."
                 )
-            if len(line) > MAX_CHUNK_LINE:  # a line without an end would fill the memory
+            if len(line) > MAX_CHUNK_LINE:  # a line without an end would be searched each time
                 raise Rejection("Keep chunk extensions and trailer fields short.")
             if end >= 0:
                 self.read_line(line)

@@ -19,8 +19,8 @@ class ResponseTask(Task):
     request: Parser  # type: ignore[assignment]
 
     def service(self) -> None:
-        # waitress logs the path, which may hold a token, and closes without a response or a log
-        # line where the exception that escapes the app is an OSError.
+        # waitress would log the path, which may hold a token. For an OSError of the app it would
+        # close the connection without a response or a log line.
         self.options = self.request.adj.options
         self.started = self.options.clock()
         try:

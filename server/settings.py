@@ -61,8 +61,8 @@ def make_settings(
 ) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
-    A page whose name is made to resolve to 127.0.0.1 (DNS rebinding) is same-origin with what it
-    reads there: on loopback only loopback names are served, and the name that is listened on.
+    On loopback, only loopback names and the name that is listened on are served. Otherwise a page
+    could make its own name resolve to 127.0.0.1 and read the responses (DNS rebinding).
     """
     check_hosts(options.trusted_hosts)
     settings = Settings(

@@ -83,17 +83,17 @@ class MemorySetting:
 
 
 class WorldClock:
-    """The clock of a world, which begins with the setting of the `start`.
+    """The clock of a world; its first setting is `start`.
 
-    It tells the time without waiting, by the text of the setting that was seen last. A store that
-    other processes share compares `text` with its own, and corrects it by `remember()`.
+    It reads no store to tell the time: `text` is the last known setting. A store that processes
+    share compares `text` with its own, and corrects it by `remember()`.
     """
 
     def __init__(
-        self, kept: SettingStore, real: Callable[[], datetime], start: ClockSetting
+        self, settings: SettingStore, real: Callable[[], datetime], start: ClockSetting
     ) -> None:
         self.text = ""
-        self._kept = kept
+        self._settings = settings
         self._real = real
         self._start = start
         self._lock = Lock()
@@ -120,11 +120,11 @@ class WorldClock:
     def refresh(self) -> None:
         """Learn how another process changed it."""
         known = self.text
-        self.remember(known, self._kept.read())
+        self.remember(known, self._settings.read())
 
     def ping(self) -> None:
         """Raise `StoreUnavailable` if it cannot be changed now."""
-        self._kept.ping()
+        self._settings.ping()
 
     def change(self, seconds: float, *, freeze: bool | None) -> bool:
         """Advance it, and freeze it or let it run; None does neither.
@@ -138,7 +138,7 @@ class WorldClock:
             if not setting.has_room(seconds):
                 return False
             text = setting.changed(self._real(), seconds, freeze=freeze).text()
-            if self._kept.swap(known, text):
+            if self._settings.swap(known, text):
                 self.remember(known, text)
                 return True
 

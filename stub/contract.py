@@ -1,4 +1,4 @@
-"""Reads openapi.json; finds what a request sends that it does not promise or forbids."""
+"""Reads openapi.json; finds what a request sends without a promise or against a rule."""
 
 import json
 import re
@@ -54,8 +54,8 @@ class Contract:
         """The declared response of that status, of the operation or of none; or None."""
         if operation and str(status) in operation.responses:
             return operation.responses[str(status)]
-        name = {405: "MethodNotAllowed"} if operation else ELSEWHERE
-        found: dict[str, Any] | None = self._components["responses"].get(name.get(status))
+        names = {405: "MethodNotAllowed"} if operation else ELSEWHERE
+        found: dict[str, Any] | None = self._components["responses"].get(names.get(status))
         return found
 
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
 
 
 class Cors:
-    """Lets pages of these origins call the app; `*` is any. Without origins it does nothing."""
+    """Lets pages of these origins call the app; `*` is any."""
 
     def __init__(self, origins: Collection[str]) -> None:
         check_origins(origins)

@@ -96,7 +96,7 @@ class Faults:
         return fault.document(times)
 
     def take(self, operation: str | None, method: str, path: str) -> Fault | None:
-        """The first fault that matches, counted down; a used one is removed."""
+        """The first fault that matches, counted down; at zero it is removed."""
         if not self._remaining:
             return None
         with self._lock:
@@ -114,7 +114,7 @@ class Faults:
         return None
 
     def unused(self) -> list[Fault]:
-        """The faults that no request has met, those that were removed first."""
+        """The faults that no request has met; removed faults come first."""
         with self._lock:
             waiting = [fault for fault in self._remaining if fault not in self._used]
             return [*self._removed_unused, *waiting]

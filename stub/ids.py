@@ -30,9 +30,9 @@ def plain_ids(
 class Ids:
     """The source of the ids of a world.
 
-    Created ids may be random. So each is numbered, also without grease, which may be switched on
-    later, and the number is the key of the resource. Any other id is its own key. All worlds
-    share the keys of the ids that they begin with.
+    Created ids may be random, so each is numbered, and its number is the key of the resource.
+    Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
+    worlds share the keys of the ids that they begin with.
 
     `plain_id` makes an id of a prefix and the number; `grease` may vary it.
     """

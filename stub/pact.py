@@ -19,7 +19,7 @@ NO_SUCH_PROJECT = FieldError("/project_id", "must be the id of a project that ex
 
 Values = dict[str, str]
 OpenStore = Callable[[], WorldStore]
-"""Opens the store of the request's world, which an invalid request does not do."""
+"""Opens the store of the request's world. Call it after validation."""
 
 MakeRecords = Callable[[Seed, datetime], Records]
 
@@ -80,7 +80,7 @@ def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
 
 
 def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """Perhaps `name`; the project of that name, if there is one. Without it, a new project."""
+    """`name` is optional. Create the project of that name unless it exists."""
     name = params.get("name")
     if name is None:
         name = unused_name(open_store())
@@ -104,7 +104,7 @@ def unused_name(store: WorldStore) -> str:
 
 
 def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """Perhaps `id`, `status` and `project_id`; it replaces one of that id."""
+    """`id`, `status`, `project_id` are optional. Create or replace a deployment."""
     given = {name: value for name, value in params.items() if value is not None}
     require_valid(under(("params",), check_deployment_params(given)))
     store = open_store()
@@ -125,7 +125,7 @@ def check_deployment_params(params: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def check_project_id(document: dict[str, Any]) -> Iterator[FieldError]:
-    """An error if the member is no id at all; whether the project exists, the store knows."""
+    """An error unless `project_id` is a string or null. The store checks that it exists."""
     if not isinstance(document.get("project_id", ""), str | None):
         yield NO_SUCH_PROJECT
 

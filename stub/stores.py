@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from records import Records, timeline_of
@@ -14,7 +13,7 @@ from .seed import Seed
 
 @dataclass(frozen=True)
 class StoreFactory:
-    """Makes the stores of worlds, which start with the records of a seed and share them."""
+    """Makes stores, and the records of a seed that they start with."""
 
     new_store: Callable[..., Store]  # called as in `open`
     clock: Clock
@@ -25,6 +24,7 @@ class StoreFactory:
 
     def open(
         self,
+        records: Records,
         world: str = "",
         clock: Clock | None = None,
         new_id: NewId | None = None,
@@ -35,13 +35,9 @@ class StoreFactory:
             new_id or self.new_id,
             pace=self.pace,
             max_projects=self.max_projects,
-            records=self.initial_records,
+            records=records,
             world=world,
         )
-
-    @cached_property
-    def initial_records(self) -> Records:
-        return self.records(self.seed, self.clock(), self.new_id)
 
     def records(self, seed: Seed, now: datetime, new_id: NewId) -> Records:
         """The records of a seed, in which created deployments have the factory's pace."""

@@ -44,8 +44,8 @@ class Finding:
 class Verdict:
     """The verdict of a run.
 
-    `rejections` are the server's own, as status and code. `fail_on` are the kinds of findings;
-    `allowed` are the texts, or shell patterns of them, that are not.
+    `rejections` are the server's own, by status and code. `fail_on` are the kinds of findings.
+    `allowed` are texts, or shell patterns, of findings to ignore.
     """
 
     def __init__(
@@ -62,7 +62,11 @@ class Verdict:
         self._unforced = coverage.unforced()
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        found = [finding for finding in self._find() if finding.kind in fail_on]
+        found = [
+            Finding(kind, what, count, KINDS[kind])
+            for kind, what, count in self._seen()
+            if kind in fail_on
+        ]
         matches = {
             pattern: [
                 each for each in found if pattern == each.text or fnmatchcase(each.text, pattern)
@@ -87,10 +91,6 @@ class Verdict:
             "findings": [asdict(finding) for finding in self.findings],
             "exit_status": exit_status,
         }
-
-    def _find(self) -> Iterator[Finding]:
-        for kind, what, count in self._seen():
-            yield Finding(kind, what, count, KINDS[kind])
 
     def _seen(self) -> Iterator[tuple[str, str, int]]:
         for kind in ("violations", "unpromised"):

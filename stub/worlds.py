@@ -2,7 +2,8 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Lock
 from typing import Any, Protocol
 from uuid import uuid4
@@ -110,29 +111,31 @@ class WorldFactory:
     ) -> None:
         self._redactor = redactor
         self._new_id = stores.new_id
-        # Stores that processes share come with what keeps the settings of their clocks.
+        # The factory of a shared store has `setting`, which makes a `SettingStore`.
         self._new_setting = getattr(stores.new_store, "setting", MemorySetting)
         self._contract = contract
         self._options = options
         self._initial = self._ids("", self._switch())
         self._start = ClockSetting(options.freeze)
         self._real = stores.clock
-        # The seed gets the ids that it lacks from the same source as a world.
-        self._stores = replace(
-            stores, clock=lambda: self._start.time(self._real()), new_id=self._initial.new
-        )
-        self._stores.initial_records  # noqa: B018 numbers these ids before any world's
+        self._stores = stores
+        # The seed gets its missing ids first, from the same source as a world.
+        self._records = stores.records(stores.seed, self._time(), self._initial.new)
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = self._switch()
         ids = self._ids(name, grease, self._initial if seed is None else None)
         clock = WorldClock(self._new_setting(name), self._real, self._start)
-        store: WorldStore = self._stores.open(name, clock, ids.new)
+        store: WorldStore = self._stores.open(self._records, name, clock, ids.new)
         if seed is not None:
-            store.reset(self._stores.records(seed, self._stores.clock(), ids.new))
+            store.reset(self._stores.records(seed, self._time(), ids.new))
         coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
         return World(name, clock, store, coverage, grease, ids, journal)
+
+    def _time(self) -> datetime:
+        """The time of a world that begins now."""
+        return self._start.time(self._real())
 
     def _switch(self) -> Switch:
         return Switch(self._options.grease, self._options.grease_seed)

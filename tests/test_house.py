@@ -48,7 +48,6 @@ SERVER_ORDER = [
     "parser",
     "responses",
     "connection",
-    "dispatcher",
     "listen",
     "loop",
     "__init__",

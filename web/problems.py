@@ -97,10 +97,10 @@ def respond(error: HTTPException) -> ResponseReturnValue:
 def handle_errors(
     app: Flask, expected: Mapping[type[Exception], Problem], redact: Callable[[str], str]
 ) -> None:
-    """Respond to every exception in the one shape, to those of a store with the `expected` one.
+    """Respond to every exception in the one shape; `expected` maps types to problems.
 
-    The traceback of an unexpected one is logged without tokens. One that is raised after the
-    handlers, while the response is finished, is left to the server.
+    The traceback of an unexpected exception is logged without tokens. The server handles an
+    exception that is raised after the handlers, while the response is finished.
     """
 
     def respond_to_failure(error: Exception) -> ResponseReturnValue:

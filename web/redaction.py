@@ -1,8 +1,8 @@
 """What is masked in a log or in the journal: replaced by `***`.
 
-Masked are valid tokens wherever they stand, in any spelling, and of what is not a valid token the
-credential of the Authorization header, header fields with a secret's name, and the value of the
-query parameter `access_token` (RFC 6750 §2.3). Nothing else is searched for or changed.
+A valid token is masked wherever it stands, in any spelling. Also masked are the credential of the
+Authorization header, header fields with a secret's name, and the value of the query parameter
+`access_token` (RFC 6750 §2.3). Nothing else is searched for or changed.
 """
 
 import re

@@ -86,7 +86,7 @@ def place(error: json.JSONDecodeError) -> str:
 def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     """The value of a JSON text. Raises `json.JSONDecodeError`, which has the place.
 
-    Beyond Python's own reader it rejects all that could not be returned as it came to every client:
+    Unlike Python's own reader, it rejects what some clients could not read as it was sent:
     a repeated member name, NaN, Infinity or a number that would become one, an integer of more than
     `MAX_DIGITS`, a lone surrogate, a BOM, more levels than `max_depth`.
     """
@@ -100,7 +100,7 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
 
 
 def _is_deeper(text: str, levels: int) -> bool:
-    """Whether a JSON text without escapes has more levels; for other texts the result is open."""
+    """Whether a JSON text without escapes has more levels; meaningless for other texts."""
     if text.count("{") + text.count("[") <= levels:
         return False
     depth = 0
