@@ -6,15 +6,17 @@ script is one that a full server rejects.
 A world has four keys with one hash tag, so that they are in one slot of a cluster:
 
 state        hash: `clock`, the setting of the clock, empty at first; `epoch`, which is there with
-             the records, and changes with the list except where projects are added at its end
+             the records, and changes with the list except where projects are added at its end;
+             `last`, the time of the last change
 projects     list: each project as text, which begins with the lines LATEST_DEPLOYMENT and ID
 index        hash: the place in `projects` by `id ID`, and the same by `name NAME`
 deployments  hash by id: each deployment as text, which begins with the lines PROJECT and ID
 
-ARGV[1] is the clock setting by which the caller told the time. A reply starts with a word:
-`ok`, what prevents it (`taken`, `full`, `unknown`), or why it must be repeated, when nothing was
-written: `absent` (the world has no records), `clock` (the setting is another one), `ids` (more
-candidates for new ids are needed).
+ARGV[1] has the caller's time, the last change that it knows of, and the clock setting by which it
+told the time. A reply starts with a word: `ok`, what prevents it (`taken`, `full`, `unknown`), or
+why it must be repeated, when nothing was written: `absent` (the world has no records), `clock` (the
+setting is another one), `late` (a change of a later time came first), `ids` (more candidates for
+new ids are needed). So times are given in the order of the changes, unless the clock steps back.
 """
 
 KEYS = ("state", "projects", "index", "deployments")
@@ -22,9 +24,12 @@ KEYS = ("state", "projects", "index", "deployments")
 START = r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
-local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
+local now, known, setting = string.match(ARGV[1], '^(%S+) (%S+) (.*)$')
+local clock, epoch, last = unpack(call('HMGET', state, 'clock', 'epoch', 'last'))
 if not epoch then return {'absent'} end
-if (clock or '') ~= ARGV[1] then return {'clock', clock or ''} end
+if (clock or '') ~= setting then return {'clock', clock or ''} end
+local is_late = now < last and known ~= last
+local function note_time() call('HSET', state, 'last', now) end
 local function place(project) return call('HGET', index, 'id ' .. project) end
 local function first_line(text) return string.match(text, '^[^\n]*') end
 local function add_project(id, name, latest, rest)
@@ -40,6 +45,7 @@ end
 # ARGV: maximum, name, rest of the project, rest of the deployment, candidates: projects' first
 CREATE = r"""
 local max, name, project, queued = tonumber(ARGV[2]), unpack(ARGV, 3, 5)
+if is_late then return {'late', last} end
 if call('HEXISTS', index, 'name ' .. name) == 1 then return {'taken'} end
 if call('LLEN', projects) >= max then return {'full'} end
 local half, id, latest = (#ARGV - 5) / 2, nil, nil
@@ -48,6 +54,7 @@ for at = 5 + half, 6, -1 do
   if call('HEXISTS', deployments, ARGV[at + half]) == 0 then latest = ARGV[at + half] end
 end
 if not id or not latest then return {'ids'} end
+note_time()
 set_deployment(latest, id, queued)
 add_project(id, name, latest, project)
 return {'ok', {id, latest}}
@@ -75,6 +82,7 @@ return {'ok', call('LRANGE', projects, 0, -1), call('HVALS', deployments)}
 # project id, name, latest deployment, rest; for each deployment id, project, rest; candidates
 ADD = r"""
 local max, queued, added, at = tonumber(ARGV[2]), ARGV[3], {}, 5
+if is_late then return {'late', last} end
 local first_deployment = at + 4 * ARGV[4]
 local first_candidate = first_deployment + 3 * ARGV[5]
 local used, candidate = {}, first_candidate
@@ -95,6 +103,7 @@ while at < first_deployment do
   end
 end
 if #added > 0 and call('LLEN', projects) + #added > max then return {'full'} end
+note_time()
 for _, project in ipairs(added) do
   local id, name, latest, rest, taken = unpack(project)
   if taken then set_deployment(latest, id, queued) end
@@ -124,6 +133,7 @@ return {'ok'}
 # is queued, candidates
 PUT = r"""
 local max, new_epoch, id, project, rest, queued = tonumber(ARGV[2]), unpack(ARGV, 3, 7)
+if is_late then return {'late', last} end
 if project ~= '' and not place(project) then return {'unknown'} end
 local used, candidate = {}, 7
 local function new_id()
@@ -150,6 +160,7 @@ local room = max + call('LLEN', projects) - call('HLEN', deployments)
 if (not old or loses) and room <= 0 then return {'full'} end
 local next_latest = loses and new_id()
 if loses and not next_latest then return {'ids'} end
+note_time()
 set_deployment(id, owner, rest)
 if project ~= '' then set_latest(project, id) end
 if loses then
@@ -168,7 +179,7 @@ return 1
 
 # KEYS: the four, then those of new records in place of all but the first. ARGV: `new` (only if the
 # world is absent, and its clock has the setting) or `replace`, a new epoch, the numbers of projects
-# and of deployments, the setting
+# and of deployments, the setting, the time
 SWAP = r"""
 local call = redis.call
 local count, deployments = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -181,7 +192,7 @@ elseif epoch or (clock or '') ~= ARGV[5] then
   call('UNLINK', unpack(KEYS, 5))
   return epoch and {'exists'} or {'clock', clock}
 end
-call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[2])
+call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[2], 'last', ARGV[6])
 for at = 2, 4 do
   call('UNLINK', KEYS[at])
   if call('EXISTS', KEYS[at + 3]) == 1 then

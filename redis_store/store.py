@@ -56,6 +56,11 @@ CONFLICTS: dict[bytes, type[Exception]] = {
 }
 
 
+def time_text(time: datetime) -> str:
+    """A time as the scripts compare it: in milliseconds, as many characters each time."""
+    return time.isoformat(timespec="milliseconds")
+
+
 class RedisStore:
     """The store of a world, in keys of its own."""
 
@@ -159,15 +164,18 @@ class RedisStore:
         """The time, and the reply of a script to the arguments for it.
 
         A script that wrote nothing is repeated: with the records of a world that is absent, with
-        the current clock setting, or with more than the `wanted` number of new ids.
+        the current clock setting, with the time after a later change, or with more than the
+        `wanted` number of new ids.
         """
         drawn = {prefix: [self._draw_id(prefix) for _ in range(n)] for prefix, n in wanted.items()}
         used: list[bytes] = []
+        last = "-"
         try:
             for _ in range(MAX_REPEATS):
                 known = self._clock.text  # read before the time: an older text is corrected
                 now = milliseconds(self._clock())
-                values = [known, *arguments(now), *chain.from_iterable(drawn.values())]
+                values = [f"{time_text(now)} {last} {known}", *arguments(now)]
+                values += chain.from_iterable(drawn.values())
                 with self._server.available() as client:
                     run = client.register_script(scripts.START + script)
                     status, *reply = run(self._keys, values)
@@ -175,6 +183,8 @@ class RedisStore:
                     self._replace(self._initial, "new")
                 elif status == b"clock":
                     self._clock.remember(known, reply[0].decode())
+                elif status == b"late":
+                    last = reply[0].decode()
                 elif status == b"ids":
                     for prefix, ids in drawn.items():
                         ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
@@ -222,7 +232,8 @@ class RedisStore:
                 pipe.execute()
         with self._server.available() as client:
             swap = client.register_script(scripts.SWAP)
-            status, *reply = swap([*self._keys, *new_keys], [mode, epoch, *counts, known])
+            values: list[Any] = [mode, epoch, *counts, known, time_text(now)]
+            status, *reply = swap([*self._keys, *new_keys], values)
         if status == b"clock":
             self._clock.remember(known, reply[0].decode())
         if status == b"lost":  # Redis was started anew meanwhile

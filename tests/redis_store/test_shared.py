@@ -2,12 +2,14 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from records import Records
+from records import Deployment, Records, Stage
 from stub.worlds import WorldStore
 from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, in_parallel, names
 from tests.program import run
@@ -93,6 +95,69 @@ def test_the_clock_that_one_program_turned_is_that_of_the_other(
     assert one.post("/v1/projects", json={"name": "b"}).json["created_at"][14:19] == "00:05"
     one.post("/_stub/reset")
     assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
+
+
+class HeldClock(Clock):
+    """Tells the time, and before its caller uses it, something else happens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], object] | None = None
+
+    def __call__(self) -> datetime:
+        told, meanwhile, self.meanwhile = self.now, self.meanwhile, None
+        if meanwhile:
+            self.advance(1)
+            meanwhile()
+        return told
+
+
+CHANGES: dict[str, tuple[str, str, Any]] = {
+    "create": ("POST", "/v1/projects", {"name": "late"}),
+    "put": ("PUT", "/_stub/deployments/late", {"status": "failed"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_time_that_was_told_before_another_change_is_told_anew(
+    shared_redis: RedisServer, change: str, reset: bool
+) -> None:
+    shared_redis.clear()
+    clock, (method, path, document) = HeldClock(), CHANGES[change]
+    one = control_client_of(app_on(shared_redis.url, clock))
+    other = control_client_of(app_on(shared_redis.url, clock))
+    one.get("/v1/projects")
+
+    def change_sooner() -> None:
+        project = {"name": "sooner"}
+        if reset:
+            other.post("/_stub/reset", json={"projects": [project]})
+        else:
+            other.post("/v1/projects", json=project)
+
+    clock.meanwhile = change_sooner
+    made = one.open(path, method=method, json=document)
+    assert made.status_code < 300
+    if change == "put":
+        assert made.json["created_at"] == "2026-11-21T10:00:01.000Z"
+    else:
+        listed = one.get("/v1/projects").json["projects"]
+        assert [project["name"] for project in listed[-2:]] == ["sooner", "late"]
+        assert listed[-1]["created_at"] == "2026-11-21T10:00:01.000Z"
+
+
+def test_added_deployments_are_dated_after_another_change(
+    redis_stores: Callable[..., WorldStore],
+) -> None:
+    clock = HeldClock()
+    one, other = (redis_stores(clock) for _ in range(2))
+    one.list_projects()
+    clock.meanwhile = lambda: other.create_project("sooner", '{"name": "sooner"}')
+    one.add(Records((), (Deployment("late", None, None, (Stage("failed"),)),)))
+    added = one.get_deployment("late")
+    assert added
+    assert added.created_at == clock.now
 
 
 def test_a_bare_reset_removes_the_keys_of_a_world(
