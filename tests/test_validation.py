@@ -63,6 +63,13 @@ def test_strict_rejects_unknown_members() -> None:
         assert_invalid(response, "/id", "/name", "/a~1b", "/c~0d")
 
 
+def test_the_first_thousand_errors_are_reported() -> None:
+    client = client_of(create_app(strict=True))
+    names = [f"m{number:04}" for number in range(2000)]
+    response = client.post(PATH, json={"name": "n", **dict.fromkeys(names)})
+    assert_invalid(response, *(f"/{name}" for name in names[:1000]))
+
+
 def accepted(client: FlaskClient, name: str) -> bool:
     status = client.post(PATH, json={"name": name}).status_code
     assert status in (201, 422)

@@ -243,6 +243,11 @@ def test_a_seed_has_at_most_the_maximum_of_projects() -> None:
     assert error["detail"] == "must have at most 2 items"
 
 
+def test_the_first_thousand_errors_of_a_seed_are_reported(stub: FlaskClient) -> None:
+    response = stub.post("/_stub/reset", json={"projects": 2000 * [{}]})
+    assert_invalid(response, *(f"/projects/{index}/name" for index in range(1000)))
+
+
 def test_a_seed_that_is_too_large_is_reported_with_its_other_errors() -> None:
     projects = [{"name": ""}, {"name": "b", "id": "p"}]
     deployments = [{"id": "d", "project_id": "p", "status": "failed"}, {"id": "e", "status": 1}]
