@@ -121,6 +121,21 @@ def test_a_trusted_host_is_served_on_loopback() -> None:
     assert_problem(run(during=ask).result, 400, "host_not_allowed")
 
 
+def test_the_help_shows_the_defaults() -> None:
+    entry = r"\n  --([a-z-]+)(?:(?!\n  --).)*?\[default:\s+([^];]+)"
+    defaults = dict(re.findall(entry, run("--help").stdout, re.DOTALL))
+    assert defaults == {
+        "port": "8080",
+        "pace": "2.0",
+        "delay": "0",
+        "host": "127.0.0.1",
+        "max-projects": "100000",
+        "threads": "16",
+        "deadline": "30.0",
+        "grace": "10.0",
+    }
+
+
 def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
     def ask(url: str) -> bool:
         with Connection(port_of(url)) as client:  # which waits ten seconds
