@@ -172,9 +172,10 @@ def in_terminal(code: str) -> Iterator[tuple["subprocess.Popen[str]", BinaryIO]]
 
 
 def url_in(terminal: BinaryIO) -> str:
-    """The URL that the command writes; the program has written its own line before."""
-    assert terminal.readline().startswith(b"listening on ")
-    return terminal.readline().decode().strip()
+    """The URL that the command writes; the program writes a line of its own, in a thread."""
+    url, listening = sorted(terminal.readline().decode().strip() for _ in range(2))
+    assert listening == f"listening on {url}"
+    return url
 
 
 def test_a_command_in_a_terminal_reads_from_it_and_gets_ctrl_c_once() -> None:

@@ -1,12 +1,15 @@
 """stderr that nobody reads: the program goes on, and says how many lines it dropped."""
 
+import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from cli.stderr import background_stderr, say
 from tests.program import program
 from tests.wire import Connection, call, get, port_of
 
@@ -53,3 +56,19 @@ def test_the_number_of_dropped_lines_is_written_once_there_is_room() -> None:
         assert dropped > 0
         assert lines + dropped == REQUESTS
         assert any(line.startswith("coverage: ") for line in rest)
+
+
+def test_a_stderr_that_does_not_block_gets_every_line() -> None:
+    """What shares a terminal with the program may make it non-blocking."""
+    lines = [f"{number} {1000 * 'x'}\n" for number in range(500)]  # a pipe takes 64 KiB
+    receiving, sending = os.pipe()
+    os.set_blocking(sending, False)
+    received: list[str] = []
+    with os.fdopen(receiving, encoding="utf-8") as reader:
+        thread = threading.Thread(target=lambda: received.extend(reader))
+        with os.fdopen(sending, "w", encoding="utf-8") as stderr, background_stderr(stderr):
+            for line in lines:
+                say(line)
+            thread.start()
+        thread.join()
+    assert received == lines

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from records import Project, Records
+from records import Records
 from redis_store import connect
 from store import StoreUnavailable
 from tests.conftest import (
@@ -136,10 +136,13 @@ def test_a_server_that_lost_the_newest_records_lists_what_it_has(
         create_and_list("a", ["b"], ["c", "d"])
 
 
-def test_a_server_that_is_started_anew_during_a_reset_has_nothing_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", ["projects", "deployments"])
+def test_a_server_that_is_started_anew_during_a_reset_has_nothing_of_it(
+    lost: str, tmp_path: Path
+) -> None:
     with running_redis(tmp_path) as server:
 
-        class Interrupting(tuple[Project, ...]):
+        class Interrupting(tuple[Any, ...]):
             """Its second batch is written to another server than the first one."""
 
             def __getitem__(self, which: Any) -> Any:
@@ -151,7 +154,7 @@ def test_a_server_that_is_started_anew_during_a_reset_has_nothing_of_it(tmp_path
         store = connect(server.url, threads=1)(records=records_of(1))
         many = records_of(*range(2, 1800))
         with pytest.raises(StoreUnavailable):
-            store.reset(Records(Interrupting(many.projects), many.deployments))
+            store.reset(Records(**{lost: Interrupting(getattr(many, lost))}))
         assert [each.id for each in store.list_projects()] == ["p1"]
 
 
