@@ -7,16 +7,17 @@ A world has four keys with one hash tag, so that they are in one slot of a clust
 
 state        hash: `clock`, the setting of the clock, empty at first; `epoch`, which is there with
              the records, and changes with the list except where projects are added at its end;
-             `last`, the time of the last change
+             `last`, the time of the last change, which older records lack
 projects     list: each project as text, which begins with the lines LATEST_DEPLOYMENT and ID
 index        hash: the place in `projects` by `id ID`, and the same by `name NAME`
 deployments  hash by id: each deployment as text, which begins with the lines PROJECT and ID
 
-ARGV[1] has the caller's time, the last change that it knows of, and the clock setting by which it
-told the time. A reply starts with a word: `ok`, what prevents it (`taken`, `full`, `unknown`), or
-why it must be repeated, when nothing was written: `absent` (the world has no records), `clock` (the
-setting is another one), `late` (a change of a later time came first), `ids` (more candidates for
-new ids are needed). So times are given in the order of the changes, unless the clock steps back.
+ARGV[1] has the caller's time (RFC 3339, always of one length), the time of the last change that the
+caller knows of, and the clock setting by which it told the time. A reply starts with a word: `ok`,
+what prevents it (`taken`, `full`, `unknown`), or why it must be repeated, when nothing was written:
+`absent` (the world has no records), `clock` (the setting is another one), `late` (a change of a
+later time came first), `ids` (more candidates for new ids are needed). So times are given in the
+order of the changes, unless the clock steps back.
 """
 
 KEYS = ("state", "projects", "index", "deployments")
@@ -28,7 +29,7 @@ local now, known, setting = string.match(ARGV[1], '^(%S+) (%S+) (.*)$')
 local clock, epoch, last = unpack(call('HMGET', state, 'clock', 'epoch', 'last'))
 if not epoch then return {'absent'} end
 if (clock or '') ~= setting then return {'clock', clock or ''} end
-local is_late = now < last and known ~= last
+local is_late = last and now < last and known ~= last
 local function note_time() call('HSET', state, 'last', now) end
 local function place(project) return call('HGET', index, 'id ' .. project) end
 local function first_line(text) return string.match(text, '^[^\n]*') end

@@ -17,6 +17,7 @@ from records import (
     Timeline,
     milliseconds,
     timeline_of,
+    timestamp,
 )
 from store import (
     MAX_PROJECTS,
@@ -54,11 +55,6 @@ CONFLICTS: dict[bytes, type[Exception]] = {
     b"full": StoreFull,
     b"unknown": UnknownProject,
 }
-
-
-def time_text(time: datetime) -> str:
-    """A time as the scripts compare it: in milliseconds, as many characters each time."""
-    return time.isoformat(timespec="milliseconds")
 
 
 class RedisStore:
@@ -174,7 +170,7 @@ class RedisStore:
             for _ in range(MAX_REPEATS):
                 known = self._clock.text  # read before the time: an older text is corrected
                 now = milliseconds(self._clock())
-                values = [f"{time_text(now)} {last} {known}", *arguments(now)]
+                values = [f"{timestamp(now)} {last} {known}", *arguments(now)]
                 values += chain.from_iterable(drawn.values())
                 with self._server.available() as client:
                     run = client.register_script(scripts.START + script)
@@ -232,7 +228,7 @@ class RedisStore:
                 pipe.execute()
         with self._server.available() as client:
             swap = client.register_script(scripts.SWAP)
-            values: list[Any] = [mode, epoch, *counts, known, time_text(now)]
+            values: list[Any] = [mode, epoch, *counts, known, timestamp(now)]
             status, *reply = swap([*self._keys, *new_keys], values)
         if status == b"clock":
             self._clock.remember(known, reply[0].decode())

@@ -176,7 +176,7 @@ def describe(
         path=get_path_info(environ),  # request.path has lost its leading slashes
         query=environ["QUERY_STRING"],
         headers=header_fields(environ),
-        body=body[: MAX_BODY_TEXT + MARGIN + 1],  # one more: there may be a token beyond the end
+        body=body[: MAX_BODY_TEXT + MARGIN + 1],  # one more shows mask() that it is cut
         status=status,
         code=context.get("problem_code"),
         operation=operation.id if operation else None,

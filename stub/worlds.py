@@ -110,15 +110,13 @@ class WorldFactory:
         self, stores: StoreFactory, contract: Contract, options: StubOptions, redactor: Redactor
     ) -> None:
         self._redactor = redactor
-        self._new_id = stores.new_id
+        self._stores = stores
         # The factory of a shared store has `setting`, which makes a `SettingStore`.
         self._new_setting = getattr(stores.new_store, "setting", MemorySetting)
         self._contract = contract
         self._options = options
         self._initial = self._ids("", self._switch())
         self._start = ClockSetting(options.freeze)
-        self._real = stores.clock
-        self._stores = stores
         # The seed gets its missing ids first, from the same source as a world.
         self._records = stores.records(stores.seed, self._time(), self._initial.new)
 
@@ -126,7 +124,7 @@ class WorldFactory:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = self._switch()
         ids = self._ids(name, grease, self._initial if seed is None else None)
-        clock = WorldClock(self._new_setting(name), self._real, self._start)
+        clock = WorldClock(self._new_setting(name), self._stores.clock, self._start)
         store: WorldStore = self._stores.open(self._records, name, clock, ids.new)
         if seed is not None:
             store.reset(self._stores.records(seed, self._time(), ids.new))
@@ -135,13 +133,13 @@ class WorldFactory:
 
     def _time(self) -> datetime:
         """The time of a world that begins now."""
-        return self._start.time(self._real())
+        return self._start.time(self._stores.clock())
 
     def _switch(self) -> Switch:
         return Switch(self._options.grease, self._options.grease_seed)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        return Ids(plain_ids(self._new_id, self._options.ids_seed, world), grease, initial)
+        return Ids(plain_ids(self._stores.new_id, self._options.ids_seed, world), grease, initial)
 
 
 class Worlds:

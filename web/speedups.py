@@ -7,7 +7,7 @@ from flask import Response
 
 
 class CompleteResponse(Response):
-    """A response in one piece is sent as it is: Werkzeug looks for what to correct in it.
+    """Sends a response in one piece as it is; Werkzeug would first look for headers to correct.
 
     Saves 12 % of the processor time of a GET within the app.
     """

@@ -81,6 +81,9 @@ def test_a_token_is_taken_from_the_fragment_or_typed(
         expect(page.get_by_role("status")).to_have_text("Connected")
         expect(rows(page, "Requests")).to_have_count(1)
     assert not [each for each in seen if SECRET in each.partition("#")[0]]
+    other = context.new_page()
+    other.goto(secret_url)
+    expect(other.get_by_role("status")).to_contain_text("the token is rejected")
 
 
 def test_worlds_are_shown_apart(stopped: Page, own_url: str) -> None:

@@ -147,6 +147,14 @@ def test_a_time_that_was_told_before_another_change_is_told_anew(
         assert listed[-1]["created_at"] == "2026-11-21T10:00:01.000Z"
 
 
+def test_records_that_lack_the_time_of_the_last_change_can_be_changed(
+    shared_redis: RedisServer, two: list[FlaskClient]
+) -> None:
+    two[0].get("/v1/projects")
+    assert shared_redis.client.hdel("{project-stub:}:state", "last") == 1
+    assert two[1].post("/v1/projects", json={"name": "a"}).status_code == 201
+
+
 def test_added_deployments_are_dated_after_another_change(
     redis_stores: Callable[..., WorldStore],
 ) -> None:
