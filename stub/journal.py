@@ -9,7 +9,7 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
-from flask import Request, g
+from flask import Request
 from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wsgi import get_path_info
 
@@ -167,8 +167,7 @@ def describe(
     environ = request.environ
     operation, fault = outcome.operation, outcome.fault
     body = body_text(request)
-    # A request that the bearer check accepted has a world.
-    unpromised, violations = findings(request, operation, body, "world_name" in context, redactor)
+    unpromised, violations = findings(request, context, operation, body, redactor)
     time, is_frozen = clock.reading()
     return Entry(
         time=time,
@@ -190,23 +189,21 @@ def describe(
 
 def findings(
     request: Request,
+    context: Mapping[str, Any],
     operation: Operation | None,
     body: str,
-    is_accepted: bool,
     redactor: Redactor,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a request depends on without a promise, and what it violates.
-
-    `is_accepted` is whether the bearer check accepted the request.
-    """
+    """What a request depends on without a promise, and what it violates."""
 
     def mask_name(name: str) -> str:
         return cut(redactor.text(name), MAX_SENTENCE)
 
     environ = request.environ
+    is_accepted = "world_name" in context  # by the bearer check
     unpromised: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
-    if operation and is_accepted and sends_more(environ, operation, body):
+    if operation and is_accepted and sends_more(environ, context, operation, body):
         unpromised = sentences(find_unpromised(operation, request, body, mask_name))
     if operation is None or not is_accepted:
         header = None if is_accepted else request.headers.get("Authorization", "")
@@ -216,9 +213,11 @@ def findings(
     return unpromised, violations
 
 
-def sends_more(environ: dict[str, str], operation: Operation, body: str) -> bool:
+def sends_more(
+    environ: dict[str, str], context: Mapping[str, Any], operation: Operation, body: str
+) -> bool:
     """Whether a request may have more than the contract promises: few have."""
-    document = g.get("document")
+    document = context.get("document")
     known = document is not None and document.keys() <= operation.members
     return bool(environ["QUERY_STRING"] or (body and not known))
 

@@ -36,11 +36,12 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
 
     Raises a `Problem`: 415, 413, 400 or 422, checked in this order.
     """
-    if not is_json(request.content_type or ""):
+    environ = request.environ
+    if not is_json(environ.get("CONTENT_TYPE", "")):
         raise Problem(
             415, "unsupported_media_type", "Send `Content-Type: application/json`, in UTF-8."
         )
-    if request.headers.get("Content-Encoding", "").strip().lower() not in ("", "identity"):
+    if environ.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
         raise Problem(
             415, "unsupported_media_type", "Send the body as it is, without a Content-Encoding."
         )
