@@ -36,7 +36,7 @@ from stub.stores import StoreFactory
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
 from web.routing import route_raw_path
-from web.speedups import CompleteResponse
+from web.speedups import QuickFlask
 from web.strict_json import JSON, read_json
 from web.validation import check_project, require_valid
 
@@ -109,11 +109,10 @@ def create_app(
     `new_store` makes a store of these. `strict` rejects query parameters and unknown
     members. Without `stub_options` there are only `/v1` and the contract.
     """
-    app = Flask(__name__, static_folder=None)
+    app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
-    app.response_class = CompleteResponse
     redactor = Redactor(tokens)
     stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
     contract = read_contract()

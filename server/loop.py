@@ -32,13 +32,11 @@ class Dispatcher:
         self.main = thread_pool(settings.threads)
         self.control = thread_pool(CONTROL_THREADS if has_control else 0)
         self.long = thread_pool(1 if has_control else 0)
-        self.added = 0  # in the current turn of the loop
 
     def add_task(self, connection: Connection) -> None:
         """Serve the next request of a connection, whose `requests_lock` is held."""
         if connection.must_wait():
             return
-        self.added += 1
         request = connection.requests[0]
         if not request.is_control:
             self.main.add_task(connection)
@@ -98,18 +96,19 @@ class Server(TcpWSGIServer):
             self.drain()
 
     def turn(self, timeout: float) -> None:
-        self.task_dispatcher.added = 0
         # poll: waitress' select() fails on a descriptor above 1023.
         self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
         self.is_woken = False
-        # After one request in a turn, its worker sends the response. After several, the workers
-        # leave short responses to the loop: saves 20 % of the processor time with 8 clients.
-        self.adj.send_bytes = MAX_JOINED if self.task_dispatcher.added > 1 else 1
         now = self.options.clock()
         if now < self.next_check:
             return
+        connections = list(self.active_channels.values())
+        # The responses of one busy client are sent by the workers. Those of several are left to
+        # the loop if they are short: saves 15 % of the processor time with 8 clients.
+        busy = sum(connection.active_at > now - TICK for connection in connections)
+        self.adj.send_bytes = MAX_JOINED if busy > 1 else 1
         self.next_check = now + TICK
-        for connection in list(self.active_channels.values()):
+        for connection in connections:
             connection.close_if_overdue(now)
 
     def stop(self) -> None:

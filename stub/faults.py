@@ -66,7 +66,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._remaining: dict[Fault, float] = {}
+        self.waiting: dict[Fault, float] = {}  # with how often each is still to come
         self._used: set[Fault] = set()  # of the remaining ones
         self._removed_unused: deque[Fault] = deque(maxlen=MAX_FAULTS)
         self._numbers = itertools.count(1)
@@ -80,7 +80,7 @@ class Faults:
         if "times" not in document:
             times = 1
         with self._lock:
-            if len(self._remaining) >= MAX_FAULTS:
+            if len(self.waiting) >= MAX_FAULTS:
                 return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
@@ -92,23 +92,21 @@ class Faults:
                 pattern=re.compile(translate(document.get("path", "*"))),
                 **numbers,
             )
-            self._remaining[fault] = math.inf if times is None else times
+            self.waiting[fault] = math.inf if times is None else times
         return fault.document(times)
 
     def take(self, operation: str | None, method: str, path: str) -> Fault | None:
         """The first fault that matches, counted down; at zero it is removed."""
-        if not self._remaining:
-            return None
         with self._lock:
-            faults = list(self._remaining)
+            faults = list(self.waiting)
         for fault in faults:
             if not fault.matches(operation, method, path):  # takes long; outside the lock
                 continue
             with self._lock:
-                if fault in self._remaining:
+                if fault in self.waiting:
                     self._used.add(fault)
-                    self._remaining[fault] -= 1
-                    if not self._remaining[fault]:
+                    self.waiting[fault] -= 1
+                    if not self.waiting[fault]:
                         self._remove(fault)
                     return fault
         return None
@@ -116,18 +114,18 @@ class Faults:
     def unused(self) -> list[Fault]:
         """The faults that no request has met; removed faults come first."""
         with self._lock:
-            waiting = [fault for fault in self._remaining if fault not in self._used]
+            waiting = [fault for fault in self.waiting if fault not in self._used]
             return [*self._removed_unused, *waiting]
 
     def _remove(self, fault: Fault) -> None:
-        del self._remaining[fault]
+        del self.waiting[fault]
         if fault not in self._used:
             self._removed_unused.append(fault)
         self._used.discard(fault)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
-            waiting = list(self._remaining.items())
+            waiting = list(self.waiting.items())
         return [
             fault.document(None if remaining == math.inf else int(remaining))
             for fault, remaining in waiting
@@ -136,7 +134,7 @@ class Faults:
     def remove(self, fault_id: str | None = None) -> None:
         """Remove one fault, or all."""
         with self._lock:
-            for fault in list(self._remaining):
+            for fault in list(self.waiting):
                 if fault_id in (None, fault.id):
                     self._remove(fault)
 

