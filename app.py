@@ -33,6 +33,7 @@ from store import (
 )
 from stub.seed import EMPTY_SEED, Seed
 from stub.stores import StoreFactory
+from web.access_log import Line, log_to, note_time
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
 from web.routing import route_raw_path
@@ -101,13 +102,15 @@ def create_app(
     seed: Seed = EMPTY_SEED,
     strict: bool = False,
     stub_options: stub.StubOptions | None = stub.DEFAULTS,
+    log: Callable[[Line], None] | None = None,
 ) -> Flask:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
     returns the time in UTC, `new_id` makes an id with a prefix, `pace` is in seconds, and
     `new_store` makes a store of these. `strict` rejects query parameters and unknown
-    members. Without `stub_options` there are only `/v1` and the contract.
+    members. Without `stub_options` there are only `/v1` and the contract. `log` gets a line for
+    each response.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
@@ -127,19 +130,22 @@ def create_app(
         cors = stub.Cors(stub_options.cors_origins)
         auth = BearerAuth(tokens, worlds=True)
         before = [
-            steps.note_time,
+            note_time,
             *([cors.respond_to_preflight] if stub_options.cors_origins else []),
-            bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}),
+            bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}, stub.explain_preflight),
             steps.enter_world,
             steps.decide_outcome,
         ]
         after = [steps.finish, *([cors.add_headers] if stub_options.cors_origins else [])]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
-        before = [check_token, enter_store(stores.open(stores.records(seed, clock(), new_id)))]
+        store = stores.open(stores.records(seed, clock(), new_id))
+        before = [note_time, check_token, enter_store(store)]
         after = []
     if strict:
         before.append(check_query)
+    if log:
+        after.append(log_to(log))
     for step in before:
         app.before_request(step)
     for last_step in reversed(after):  # Flask calls these in reverse

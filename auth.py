@@ -105,8 +105,12 @@ def unauthorized(code: str, detail: str, challenge: str) -> Problem:
     return Problem(401, code, detail, headers={"WWW-Authenticate": challenge})
 
 
-def bearer_check(auth: BearerAuth, open_paths: Container[str]) -> Callable[[], None]:
+def bearer_check(
+    auth: BearerAuth, open_paths: Container[str], explain: Callable[[], str] = str
+) -> Callable[[], None]:
     """The step that rejects a request without a token, except GET and HEAD of `open_paths`.
+
+    `explain` returns what else the detail of a rejection says.
 
     It runs before Flask raises a routing error. So an unknown path or a wrong method without a
     token is 401, too.
@@ -119,8 +123,9 @@ def bearer_check(auth: BearerAuth, open_paths: Container[str]) -> Callable[[], N
         header = environ.get("HTTP_AUTHORIZATION", "")
         try:
             g.world_name = auth.check(header)
-        except Problem:
+        except Problem as problem:
             g.intended_world_name = auth.intended_world(header)
+            problem.description = f"{problem.description}{explain()}"
             raise
 
     return check_token

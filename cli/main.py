@@ -14,9 +14,10 @@ import server
 from auth import DEFAULT_TOKEN, BearerAuth
 
 from .command import Command
-from .options import OPTIONS, GroupedCommand, Start, variable
+from .documents import show_document
+from .options import OPTIONS, Program, Start, variable
 from .report import remove_old_report, report
-from .serving import NotStarted, make_app, server_options
+from .serving import NotStarted, make_app, open_log, server_options
 from .settings import Settings, complete
 from .stderr import background_stderr, say
 
@@ -24,7 +25,7 @@ VERSION = "1.0.0"
 
 
 @click.pass_obj
-def run_program(start: Start, /, **values: Any) -> int:
+def run_program(start: Start, /, **values: Any) -> int | None:
     """A local stub of the Project and Deployment Service, for development and tests.
 
     With a COMMAND it serves until the command ends, and exits with the command's status. The
@@ -32,6 +33,8 @@ def run_program(start: Start, /, **values: Any) -> int:
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
+    if click.get_current_context().invoked_subcommand:
+        return None
     settings, command = complete(values), None
     if start.words is not None:
         if not start.words or not start.words[0]:
@@ -44,16 +47,17 @@ def run_program(start: Start, /, **values: Any) -> int:
     if settings.report_file:
         prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
-    app = make_app(start.create_app, settings)
+    log = open_log(settings)
+    app = make_app(start.create_app, settings, log)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
     try:
-        options = server_options(app, settings, command)
+        options = server_options(app, settings, log, command)
         server.serve(app, settings.host, settings.port, options)
         if command:
             command.end()  # if a signal ended the server before there was a command
-        return report(app, settings, command.status if command else 0)
+        return report(app, settings, log, command.status if command else None)
     except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
@@ -64,12 +68,15 @@ def run_program(start: Start, /, **values: Any) -> int:
             command.return_signals()
 
 
-program = GroupedCommand(
+program = Program(
     "app.py",
     params=[option for options in OPTIONS.values() for option in options],
     callback=run_program,
     help=run_program.__doc__,
-    options_metavar="[OPTIONS] [-- COMMAND [ARG]...]",
+    options_metavar="[OPTIONS]",
+    subcommand_metavar="[-- COMMAND [ARG]...]",
+    invoke_without_command=True,
+    commands=[show_document],
     context_settings={"max_content_width": 100},
 )
 program = click.version_option(VERSION, message="%(version)s")(program)

@@ -1,6 +1,7 @@
 """The options of the program, grouped by who uses them: `--help` is their reference."""
 
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -116,14 +117,6 @@ def check_store(url: str | None) -> str | None:
     return url
 
 
-def parse_kinds(values: tuple[str, ...]) -> list[str]:
-    kinds = [kind.strip() for value in values for kind in value.split(",")]
-    for kind in kinds:
-        if kind not in stub.KINDS:
-            raise ValueError(f"{kind!r} is unknown: there are {', '.join(stub.KINDS)}")
-    return kinds
-
-
 OPTIONS: dict[str, list[click.Parameter]] = {
     "Every day": [
         option(
@@ -154,7 +147,8 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             parse=parse_delay,
             text="Seconds by which each response is late, or LEAST-MOST for random ones.",
         ),
-        flag("--quiet", "Write no line per request."),
+        flag("--quiet", "Print no line per request, unless the run ends with a finding."),
+        file("--log", "log_file", text="File for a line per request, made anew at the start."),
     ],
     "In a client team's tests": [
         flag("--strict", "Reject query parameters and members that are not in the contract."),
@@ -191,7 +185,7 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             "--fail-on",
             multiple=True,
             metavar="KINDS",
-            parse=parse_kinds,
+            parse=stub.parse_kinds,
             text=f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}; repeatable.",
         ),
         option(
@@ -255,7 +249,7 @@ OPTIONS: dict[str, list[click.Parameter]] = {
 }
 
 
-class GroupedCommand(click.Command):
+class Program(click.Group):
     """Lists its options under the titles of `OPTIONS`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -266,3 +260,11 @@ class GroupedCommand(click.Command):
                 formatter.write_dl(
                     [option.get_help_record(context) or ("", "") for option in options]
                 )
+        self.format_commands(context, formatter)
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands:
+            raise click.UsageError(f"put -- before the command: -- {shlex.join(args)}", context)
+        return super().resolve_command(context, args)

@@ -8,18 +8,27 @@ from flask import Flask
 
 import stub
 
+from .log import Log
 from .settings import Settings
 from .stderr import say
 
 
-def report(app: Flask, settings: Settings, status: int) -> int:
-    """Write the coverage and the findings; return the exit status, which is `status` if not 0."""
+def report(app: Flask, settings: Settings, log: Log, command_status: int | None) -> int:
+    """Write the coverage and the findings; return the exit status: that of the command if not 0.
+
+    With --quiet, a failure is preceded by the latest lines of the log.
+    """
+    status = command_status or 0
     verdict = stub.judge(app, settings.fail_on, settings.allowed)
+    if status or (verdict and verdict.findings):
+        say(log.latest())
     if verdict is None:
         return status
     say(verdict.table + "".join(finding.line() for finding in verdict.findings))
     for pattern in verdict.unused_patterns:
         say(f"warning: --allow {pattern!r} matches no finding\n")
+    if command_status is not None and not verdict.is_called:
+        say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict.findings:
         status = status or 1
     if settings.report_file:

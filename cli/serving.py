@@ -14,9 +14,9 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
-from web.redaction import Redactor
 
 from .command import Command
+from .log import Log
 from .settings import Settings
 from .stderr import say
 
@@ -27,7 +27,7 @@ class NotStarted(click.ClickException):
     exit_code = 2
 
 
-def make_app(create_app: Callable[..., Flask], settings: Settings) -> Flask:
+def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> Flask:
     """The app for these settings. Raises `NotStarted` for an invalid file."""
     try:
         seed, states = read_files(settings)
@@ -53,6 +53,7 @@ def make_app(create_app: Callable[..., Flask], settings: Settings) -> Flask:
         seed=seed,
         strict=settings.strict,
         stub_options=None if settings.no_stub else stub_options,
+        log=log.add,
         **new_store,
     )
 
@@ -82,18 +83,29 @@ def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
     return read_seed(SAMPLE), states  # the sample may fill the store
 
 
-def server_options(app: Flask, settings: Settings, command: Command | None) -> server.ServerOptions:
-    """How to serve: the log, the rejections that are counted, and what follows the start."""
-    redactor = Redactor(settings.tokens)
+def open_log(settings: Settings) -> Log:
+    """The log. Raises `NotStarted` if the file of --log cannot be written."""
+    try:
+        return Log(settings.tokens, quiet=settings.quiet, file=settings.log_file)
+    except OSError as error:
+        raise NotStarted(f"--log: {settings.log_file}: {error.strerror}.") from None
 
-    def log_response(method: str, path: str, status: int, ms: float) -> None:
-        if path != stub.POLL_PATH:  # to which an open page sends a request a second
-            say(f"{redactor.text(f'{method} {path}')} {status} {ms:.1f} ms\n")
 
-    def count_rejection(status: int, code: str) -> None:
-        stub.count_rejection(app, status, code)
-        if not settings.quiet:
-            say(f"rejected {status} {code}\n")
+def server_options(
+    app: Flask, settings: Settings, log: Log, command: Command | None
+) -> server.ServerOptions:
+    """How to serve: the rejections that are logged and counted, and what follows the start."""
+
+    def note_rejected(rejected: server.RejectedRequest) -> None:
+        log.add_rejected(rejected)
+        stub.count_rejection(
+            app,
+            rejected.status,
+            rejected.code,
+            method=rejected.method,
+            target=rejected.target,
+            reason=rejected.detail,
+        )
 
     return server.ServerOptions(
         threads=settings.threads,
@@ -104,8 +116,7 @@ def server_options(app: Flask, settings: Settings, command: Command | None) -> s
         on_listening=partial(start_command, settings, command)
         if command
         else partial(announce, settings),
-        on_response=None if settings.quiet else log_response,
-        on_rejected=count_rejection,
+        on_rejected=note_rejected,
         headers_for=partial(stub.cors_headers, settings.cors_origins),
     )
 

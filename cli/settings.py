@@ -23,6 +23,7 @@ class Settings(NamedTuple):
     cors_origins: tuple[str, ...]
     delay: tuple[float, float]
     quiet: bool
+    log_file: Path | None
     strict: bool
     grease: tuple[str, ...]
     grease_seed: int

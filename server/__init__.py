@@ -13,7 +13,6 @@ private, so `requirements.txt` pins waitress:
 | `Task.service` | a 500 in JSON for an exception that escapes the app; no token in the log |
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
-| `WSGITask.build_response_header` | the last response before the end closes; the access log |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `HTTPChannel.received` | a deadline for requests |
 | `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the time |
@@ -32,16 +31,27 @@ import signal
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from .head import LOOKS_LIKE_TLS
 from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
 from .loop import Server
-from .settings import OTHER_THREADS, ServerOptions, check_hosts, in_brackets, make_settings
+from .settings import (
+    OTHER_THREADS,
+    RejectedRequest,
+    ServerOptions,
+    check_hosts,
+    in_brackets,
+    make_settings,
+    without_port,
+)
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 __all__ = [
+    "LOOKS_LIKE_TLS",
     "OTHER_THREADS",
     "ListenError",
+    "RejectedRequest",
     "Server",
     "ServerOptions",
     "check_hosts",
@@ -49,6 +59,7 @@ __all__ = [
     "in_brackets",
     "is_loopback",
     "serve",
+    "without_port",
 ]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)

@@ -6,7 +6,6 @@ Beside each rule stands why it is there; a bare § is one of RFC 9112, HTTP/1.1.
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from waitress.parser import HTTPRequestParser, split_uri
 
@@ -30,6 +29,8 @@ FRAMING = re.compile(rb"\r\n(transfer-encoding|content-length):[ \t]*(.*?)[ \t]*
 ENCODED_SLASH = re.compile(rb"%2[Ff]")
 LENGTH = re.compile(rb"[0-9]{1,19}")  # int() may reject more digits
 HOST_PORT = re.compile(HOST + PORT)
+TLS_HANDSHAKE = b"\x16"  # the type of its first record (RFC 8446 §5.1)
+LOOKS_LIKE_TLS = "This looks like TLS: use http://."
 WRONG_TARGET = (
     "Send a target that starts with a slash, or an absolute http URL; with CONNECT host:port."
 )
@@ -48,7 +49,6 @@ class Head(NamedTuple):
     content_length: int
     expect_continue: bool
     connection_close: bool
-    raw_path: str  # as it was sent
     is_control: bool
     is_host_allowed: bool
 
@@ -74,8 +74,6 @@ def read_head(head: bytes, settings: Settings) -> Head:
         reader.path, reader.proxy_netloc = reader.request_uri, ""
     # An encoded slash ends no segment (RFC 3986 §2.2): it stays encoded here.
     path: Any = split_uri(ENCODED_SLASH.sub(b"%252F", reader.request_uri.encode()))[2]
-    target = reader.request_uri.partition("?")[0]
-    reader.raw_path = target if target[0] == "/" else urlsplit(target).path or target
     prefix = settings.options.control_prefix
     reader.is_control = prefix is not None and path.startswith(prefix)
     settle_headers(reader)
@@ -106,6 +104,8 @@ def validate_beginning(head: bytes) -> None:
 
     HTTP/0.9 has no fields, for which waitress would wait.
     """
+    if head.startswith(TLS_HANDSHAKE):
+        raise Rejection(LOOKS_LIKE_TLS)
     if STRAY.search(head):
         raise Rejection("End every line with CRLF and send no control characters.")
     if b"\r\n" in head:

@@ -81,7 +81,7 @@ class Parser(HTTPRequestParser):
     error: Rejection | Error | None  # type: ignore[assignment]
     is_host_allowed: bool
     is_control = False
-    command = path = raw_path = ""  # type: ignore[assignment]
+    command = path = request_uri = ""  # type: ignore[assignment]
     url_scheme = "http"
 
     def received(self, data: bytes) -> int:

@@ -35,7 +35,8 @@ class Rejection(Exception):
     def __init__(self, detail: str = "", code: str = "malformed_request") -> None:
         self.status, self.title, default = PROBLEMS[code]
         self.code = code
-        members = {"title": self.title, "status": self.status, "detail": detail or default}
+        self.detail = detail or default
+        members = {"title": self.title, "status": self.status, "detail": self.detail}
         self.body = json.dumps({"type": "about:blank", **members, "code": code}).encode()
 
 

@@ -7,7 +7,7 @@ from waitress.task import ErrorTask, Task, WSGITask
 
 from .parser import Parser
 from .problems import Rejection, log_failure
-from .settings import MAX_JOINED
+from .settings import MAX_JOINED, RejectedRequest
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -21,8 +21,6 @@ class ResponseTask(Task):
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
         # close the connection without a response or a log line.
-        self.options = self.request.adj.options
-        self.started = self.options.clock()
         try:
             self.start()
             self.execute()  # type: ignore[attr-defined]
@@ -64,25 +62,23 @@ class AppTask(ResponseTask, WSGITask):
         environ["server.close"] = self.request.close_connection
         return environ
 
-    def build_response_header(self) -> bytes:
-        if self.options.on_response:
-            status = int(self.status.partition(" ")[0])
-            ms = (self.options.clock() - self.started) * 1000
-            self.options.on_response(self.request.command, self.request.raw_path, status, ms)
-        return super().build_response_header()
-
 
 class RejectionTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        problem, options = self.request.error, self.options
+        problem, options = self.request.error, self.request.adj.options
         assert isinstance(problem, Rejection)
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
         if options.headers_for:
             headers.update(options.headers_for(self.request.headers.get("ORIGIN")))
         if options.on_rejected:
-            options.on_rejected(problem.status, problem.code)
+            request = self.request
+            host = request.headers.get("HOST", "")
+            response = (problem.status, problem.code, problem.detail)
+            options.on_rejected(
+                RejectedRequest(request.command, request.request_uri, host, *response)
+            )
         self.version = "1.1"
         self.status = f"{problem.status} {problem.title}"
         self.response_headers = list(headers.items())

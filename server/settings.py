@@ -29,6 +29,17 @@ OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
 
 
+class RejectedRequest(NamedTuple):
+    """A request that the server rejected, with what was read of it, and its response."""
+
+    method: str  # these three are empty if the head is malformed
+    target: str  # as it was sent
+    host: str  # the field Host
+    status: int
+    code: str
+    detail: str
+
+
 class ServerOptions(NamedTuple):
     """How to serve. The callbacks run in the thread of the request.
 
@@ -42,8 +53,7 @@ class ServerOptions(NamedTuple):
     trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     control_prefix: str | None = None
     on_listening: Callable[[int, Callable[[], None]], None] | None = None  # port, stop
-    on_response: Callable[[str, str, int, float], None] | None = None  # method, path, status, ms
-    on_rejected: Callable[[int, str], None] | None = None  # status, code
+    on_rejected: Callable[[RejectedRequest], None] | None = None
     headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin
     clock: Callable[[], float] = time.monotonic  # seconds
 
@@ -91,6 +101,11 @@ def check_hosts(names: Collection[str]) -> None:
     for name in names:
         if not re.fullmatch(HOST, in_brackets(name)):
             raise ValueError(f"{name} is not a host name: give it without scheme and port")
+
+
+def without_port(host: str) -> str:
+    """The host of a field Host."""
+    return re.sub(":[0-9]*$", "", host)
 
 
 def in_brackets(host: str) -> str:

@@ -14,7 +14,7 @@ from web.redaction import Redactor
 from . import console
 from .console import POLL_PATH
 from .contract import Contract
-from .cors import Cors, check_origins, cors_headers
+from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .grease.axes import MAX_SEED, parse_axes
 from .options import DEFAULTS, StubOptions
 from .pact import States
@@ -23,8 +23,8 @@ from .rules import parse_time
 from .seed import Seed
 from .steps import Steps
 from .stores import StoreFactory
-from .verdict import KINDS, Verdict
-from .worlds import WorldFactory, Worlds
+from .verdict import KINDS, Verdict, parse_kinds
+from .worlds import Rejection, WorldFactory, Worlds
 
 __all__ = [
     "DEFAULTS",
@@ -37,9 +37,11 @@ __all__ = [
     "check_origins",
     "cors_headers",
     "count_rejection",
+    "explain_preflight",
     "install",
     "judge",
     "parse_axes",
+    "parse_kinds",
     "parse_time",
 ]
 
@@ -76,11 +78,13 @@ def install(
     return Steps(worlds, v1, redactor, options.sleep, delay)
 
 
-def count_rejection(app: Flask, status: int, code: str) -> None:
+def count_rejection(
+    app: Flask, status: int, code: str, *, method: str, target: str, reason: str
+) -> None:
     """Count a request that the server rejected before the app."""
     stub: Stub | None = app.extensions.get("stub")
     if stub:
-        stub.worlds.count_rejection(status, code)
+        stub.worlds.count_rejection(Rejection(method, target, status, code, reason))
 
 
 def judge(

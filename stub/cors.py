@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Response, g, request
+from flask import Request, Response, g, request
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 MAX_AGE = 7200  # seconds; Chrome's own limit
@@ -37,6 +37,26 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     return headers
 
 
+def is_preflight(request: Request) -> bool:
+    """Whether a browser asks what a page of another origin may send."""
+    asks = "Access-Control-Request-Method"
+    return request.method == "OPTIONS" and "Origin" in request.headers and asks in request.headers
+
+
+def explain_preflight() -> str:
+    """A sentence for the rejection of a preflight, which the log shows, too; else nothing."""
+    if not is_preflight(request):
+        return ""
+    origin = request.headers["Origin"]
+    try:
+        check_origins([origin])
+        option = origin
+    except ValueError:  # `null`, as for a page that is a file
+        option = "'*'"
+    g.hint = f"preflight from {origin}: start with --cors-origin {option}"
+    return f" This is a {g.hint}."
+
+
 class Cors:
     """Lets pages of these origins call the app; `*` is any."""
 
@@ -47,11 +67,8 @@ class Cors:
     def respond_to_preflight(self) -> Response | None:
         """A browser sends no token with a preflight: this is a step before the bearer check."""
         headers = cors_headers(self._origins, request.headers.get("Origin"))
-        is_preflight = "Access-Control-Request-Method" in request.headers
-        is_allowed = "Access-Control-Allow-Origin" in headers
-        if request.method != "OPTIONS" or not is_preflight or not is_allowed:
+        if not is_preflight(request) or "Access-Control-Allow-Origin" not in headers:
             return None
-        g.is_preflight = True
         headers["Cache-Control"] = "no-store"
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
         headers["Access-Control-Allow-Methods"] = METHODS

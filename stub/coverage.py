@@ -4,6 +4,9 @@ from collections import Counter
 from threading import Lock
 from typing import Any, NamedTuple
 
+from web.access_log import REJECTED, place
+from web.redaction import Redactor
+
 from .contract import Contract
 from .grease.axes import AXES
 from .journal import Entry
@@ -13,68 +16,104 @@ MAX_PRINTED = 20  # of a kind, at the end
 OTHERS = "others"
 
 
+class First(NamedTuple):
+    """The request that showed something first: its world, its number there, and its entry, which is
+    not masked.
+    """
+
+    world: str
+    number: int
+    entry: Entry
+
+    def document(self, redactor: Redactor) -> dict[str, Any]:
+        """The request as the report shows it: secrets are masked, long parts are cut."""
+        entry = self.entry.masked(redactor)
+        return {
+            "world": self.world,
+            "number": self.number,
+            "method": entry.method,
+            "path": entry.path,
+            "query": entry.query,
+            "headers": entry.headers,
+            "body": entry.body,
+            "status": entry.status,
+            "code": entry.code,
+            "reason": entry.reason,
+        }
+
+
+class Seen(NamedTuple):
+    """How often something was seen, and where first."""
+
+    times: int
+    first: First
+
+
 class Tally:
-    """How often each thing was seen, and which request of which world showed it first."""
+    """What was seen, up to `MAX_KINDS` different things."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, tuple[int, int, str]] = {}
+        self.seen: dict[str, Seen] = {}
 
-    def add(self, what: str, count: int, example: int, world: str) -> None:
-        if what not in self._seen and len(self._seen) >= MAX_KINDS:
+    def add(self, what: str, count: int, first: First) -> None:
+        if what not in self.seen and len(self.seen) >= MAX_KINDS:
             what = OTHERS
-        before, example, world = self._seen.get(what, (0, example, world))
-        self._seen[what] = before + count, example, world
+        before, first = self.seen.get(what, (0, first))
+        self.seen[what] = Seen(before + count, first)
 
     def add_all(self, other: "Tally") -> None:
-        for what, seen in other._seen.items():
+        for what, seen in other.seen.items():
             self.add(what, *seen)
 
     def document(self, *, worlds: bool) -> list[dict[str, Any]]:
         return [
-            {"what": what, "count": count, "example": example}
-            | ({"world": world} if worlds else {})
-            for what, (count, example, world) in self._seen.items()
+            {"what": what, "count": count, "example": first.number}
+            | ({"world": first.world} if worlds else {})
+            for what, (count, first) in self.seen.items()
         ]
 
 
 class Count(NamedTuple):
-    """What is counted of a request: its operation, the status of the response without grease, that
-    of the deployment in it, and whether the response was requested with `Prefer` or a fault.
+    """What is counted of a request: its operation, the status of the response without grease, and
+    that of the deployment in it.
     """
 
     operation: str | None
     status: int
     shown: str | None
-    is_forced: bool
 
 
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact."""
 
-    def __init__(self, contract: Contract, world: str = "") -> None:
+    def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self._contract = contract
-        self._world = world
+        self.is_called = False  # whether a request was for /v1
         self._outcomes: Counter[Count] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
+        self._rejected = Tally()  # operation and status, where nobody requested the response
         self._successor: Coverage | None = None
 
-    def count(self, number: int, entry: Entry, outcome: Count, world: str | None = None) -> None:
-        """Count a request, which has this number in the journal of its world."""
-        world = self._world if world is None else world
+    def count(self, first: First, outcome: Count, *, is_forced: bool) -> None:
+        """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
+        entry = first.entry
         with self._lock:
             if self._successor is None:
                 self._count(outcome, 1)
+                self.is_called |= entry.path.startswith("/v1/")
                 for axis in entry.grease:
                     self._grease[axis] += 1
                 for what in entry.unpromised:
-                    self._unpromised.add(what, 1, number, world)
+                    self._unpromised.add(what, 1, first)
                 for what in entry.violations:
-                    self._violations.add(what, 1, number, world)
+                    self._violations.add(what, 1, first)
+                if entry.operation and entry.status in REJECTED and not is_forced:
+                    self._rejected.add(f"{entry.operation} {entry.status}", 1, first)
                 return
-        self._successor.count(number, entry, outcome, world)
+        self._successor.count(first, outcome, is_forced=is_forced)
 
     def _count(self, outcome: Count, count: int) -> None:
         is_full = len(self._outcomes) >= MAX_KINDS and outcome not in self._outcomes
@@ -90,6 +129,8 @@ class Coverage:
             run._grease.update(self._grease)
             run._unpromised.add_all(self._unpromised)
             run._violations.add_all(self._violations)
+            run._rejected.add_all(self._rejected)
+            run.is_called |= self.is_called
             if for_good:
                 self._successor = run
 
@@ -127,14 +168,14 @@ class Coverage:
                 "grease": dict(self._grease),
             }
 
-    def unforced(self) -> Counter[tuple[str, int]]:
-        """How often each operation had each status that nobody requested."""
-        counts: Counter[tuple[str, int]] = Counter()
+    def seen(self) -> dict[str, dict[str, Seen]]:
+        """What each kind of finding has seen that a request showed."""
         with self._lock:
-            for outcome, count in self._outcomes.items():
-                if outcome.operation is not None and not outcome.is_forced:
-                    counts[outcome.operation, outcome.status] += count
-        return counts
+            return {
+                "violations": dict(self._violations.seen),
+                "unpromised": dict(self._unpromised.seen),
+                "rejected": dict(self._rejected.seen),
+            }
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
@@ -152,9 +193,8 @@ class Coverage:
         for kind in ("unpromised", "violations"):
             rows = document[kind]
             for row in rows[:MAX_PRINTED]:
-                world = f" of world {row['world']}" if row["world"] else ""
-                first = f"first in request {row['example']}{world}"
-                lines.append(f"{kind}: {row['what']} (x{row['count']}, {first})")
+                first = place(row["world"], row["example"])
+                lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
             if len(rows) > MAX_PRINTED:
                 lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")
         return "\n".join(lines) + "\n"

@@ -1,6 +1,5 @@
 """The journal: the requests and their responses, bounded. Readers get them with secrets masked."""
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -14,7 +13,8 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wsgi import get_path_info
 
 from records import timestamp
-from web.redaction import Redactor
+from web.access_log import MAX_REASON, REJECTED, reasons
+from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
 from .contract import Operation, find_unpromised, find_violations
@@ -26,10 +26,6 @@ MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry; the coverage counts all
-# Controls, formatting and lone surrogates; `str.isprintable` differs between versions of Python.
-UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
-)
 MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 
 
@@ -48,6 +44,7 @@ class Entry(NamedTuple):
     body: str
     status: int
     code: str | None
+    reason: str | None
     operation: str | None
     fault: str | None
     ms: float
@@ -167,6 +164,10 @@ def describe(
     environ = request.environ
     operation, fault = outcome.operation, outcome.fault
     body = body_text(request)
+    problem = context.get("problem")
+    reason = None
+    if problem and status in REJECTED:
+        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
     unpromised, violations = findings(request, context, operation, body, redactor)
     time, is_frozen = clock.reading()
     return Entry(
@@ -177,7 +178,8 @@ def describe(
         headers=header_fields(environ),
         body=body[: MAX_BODY_TEXT + MARGIN + 1],  # one more shows mask() that it is cut
         status=status,
-        code=context.get("problem_code"),
+        code=problem["code"] if problem else None,
+        reason=reason,
         operation=operation.id if operation else None,
         fault=fault.id if fault else None,
         ms=0 if is_frozen else ms,
@@ -253,14 +255,3 @@ def body_text(request: Request) -> str:
 def sentences(found: Iterable[str]) -> tuple[str, ...]:
     """Sentences that name what a client sent: short, and on one line."""
     return tuple(cut(printable(each), MAX_SENTENCE) for each in found)
-
-
-def printable(text: str) -> str:
-    return UNPRINTABLE.sub("?", text)
-
-
-def cut(text: str, size: int) -> str:
-    """As much of the text as UTF-8 holds in `size` bytes."""
-    if len(text) <= size // 4:
-        return text
-    return text.encode(errors="replace")[: max(0, size)].decode(errors="ignore")

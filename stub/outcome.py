@@ -12,7 +12,7 @@ from web.problems import FieldError, Problem
 from .contract import Contract, Operation
 from .faults import Fault, Faults
 
-REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`: see docs/testing.md."
+REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 
 
 class Outcome(NamedTuple):

@@ -6,9 +6,12 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
+from flask import request
+
 from records import Deployment, Project, Records, Stage
 from store import NameTaken, UnknownProject
 from web.problems import FieldError, InvalidBody, Problem
+from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
 from .rules import ID_RULE, STATUS_RULE, is_id, is_status
@@ -148,3 +151,30 @@ def deployment_values(deployment: Deployment, store: WorldStore) -> Values:
     if deployment.project_id is not None:
         values["project_id"] = deployment.project_id
     return values
+
+
+def read_change() -> tuple[str, dict[str, Any], str]:
+    """State, params and action of a provider-state change, in either of its two forms.
+
+    The verifier sends a JSON body, or everything in the query and then no body.
+    """
+    if request.get_data():
+        _, document = read_json()
+    else:
+        # The query has no null: what is empty there is not given.
+        query = {name: value for name, value in request.args.items() if value or name == "state"}
+        document = {name: query.pop(name) for name in ("state", "action") if name in query}
+        document["params"] = query
+    state, action = document.get("state"), document.get("action")
+    params = {} if document.get("params") is None else document["params"]
+    require_valid(check_change(state, params, action))
+    return str(state), params, action or "setup"
+
+
+def check_change(state: Any, params: Any, action: Any) -> Iterator[FieldError]:
+    if not isinstance(state, str):
+        yield FieldError("/state", "must be a string")
+    if not isinstance(params, dict):
+        yield FieldError("/params", "must be a JSON object")
+    if action not in (None, "", "setup", "teardown"):
+        yield FieldError("/action", "must be setup or teardown")

@@ -21,10 +21,10 @@ from .clock import MAX_ADVANCE
 from .export import write_seed
 from .faults import MAX_FAULTS, check_fault
 from .grease.axes import check_grease, in_order
-from .pact import NO_SUCH_PROJECT, States, check_project_id
+from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
 from .seed import SEED_DEPTH, SeedError, make_seed
-from .verdict import Verdict
+from .verdict import KINDS, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds, WorldStore
 
 CONTRACT = files(__package__) / "openapi.json"
@@ -47,7 +47,7 @@ class Stub(NamedTuple):
         return Verdict(
             self.worlds.coverage_of_the_run(),
             self.worlds.unused_faults(),
-            self.worlds.rejections,
+            self.worlds.rejections.values(),
             self.redactor,
             fail_on,
             allowed,
@@ -250,6 +250,21 @@ def show_coverage() -> ResponseReturnValue:
     return json_response(open_world().coverage.document())
 
 
+@routes.get("/verdict")
+def show_verdict() -> ResponseReturnValue:
+    stub, world = current_stub(), open_world()
+    try:
+        if unknown := request.args.keys() - {"fail_on", "allow"}:
+            raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
+        kinds = parse_kinds(request.args.getlist("fail_on")) or KINDS
+    except ValueError as error:
+        raise Problem(400, "unknown_query", f"{error}.") from None
+    allowed = request.args.getlist("allow")
+    unused = world.faults.unused()
+    verdict = Verdict(world.coverage, unused, (), stub.redactor, kinds, allowed)
+    return json_response(verdict.gate())
+
+
 # Pact
 
 
@@ -266,30 +281,3 @@ def change_state() -> ResponseReturnValue:
     except StoreFull:
         reason = "needs more records than the store has room for"
         raise InvalidBody([FieldError("/params", reason)]) from None
-
-
-def read_change() -> tuple[str, dict[str, Any], str]:
-    """State, params and action of a provider-state change, in either of its two forms.
-
-    The verifier sends a JSON body, or everything in the query and then no body.
-    """
-    if request.get_data():
-        _, document = read_json()
-    else:
-        # The query has no null: what is empty there is not given.
-        query = {name: value for name, value in request.args.items() if value or name == "state"}
-        document = {name: query.pop(name) for name in ("state", "action") if name in query}
-        document["params"] = query
-    state, action = document.get("state"), document.get("action")
-    params = {} if document.get("params") is None else document["params"]
-    require_valid(check_change(state, params, action))
-    return str(state), params, action or "setup"
-
-
-def check_change(state: Any, params: Any, action: Any) -> Iterator[FieldError]:
-    if not isinstance(state, str):
-        yield FieldError("/state", "must be a string")
-    if not isinstance(params, dict):
-        yield FieldError("/params", "must be a JSON object")
-    if action not in (None, "", "setup", "teardown"):
-        yield FieldError("/action", "must be setup or teardown")

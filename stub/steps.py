@@ -7,14 +7,20 @@ from typing import Any
 
 from flask import Response, g, request
 
+from web.access_log import Recorded
 from web.redaction import Redactor
 
 from .contract import Contract
+from .cors import is_preflight
 from .coverage import Count
 from .grease.responses import vary
 from .journal import describe
 from .outcome import Outcome, carry_out, decide
 from .worlds import World, Worlds
+
+# Of the stub itself, and what browsers look for by themselves (RFC 8615).
+OTHER_PATHS = {"/", "/_stub", "/openapi.json", "/favicon.ico"}
+OTHER_FOLDERS = ("/_stub/", "/.well-known/", "/apple-touch-icon")
 
 
 def bound(proxy: Any) -> Any:
@@ -31,9 +37,6 @@ class Steps:
     redactor: Redactor
     sleep: Callable[[float], None]
     draw_delay: Callable[[], float]
-
-    def note_time(self) -> None:
-        bound(g).started = time.perf_counter()
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
@@ -56,7 +59,7 @@ class Steps:
         """Vary the response, record it, and then delay it or cut it short: in this order."""
         received, context = bound(request), vars(bound(g))
         path = received.environ["PATH_INFO"]
-        if not is_recorded(path) or "is_preflight" in context:
+        if not is_recorded(path) or (received.method == "OPTIONS" and is_preflight(received)):
             return response
         outcome: Outcome | None = context.get("outcome")
         if outcome is None:  # rejected before it was decided, or not for /v1
@@ -74,7 +77,9 @@ class Steps:
             received, context, outcome, response.status_code, axes, world.clock, ms, self.redactor
         )
         shown = context.get("deployment_status") if received.method == "GET" else None
-        world.record(entry, Count(entry.operation, status, shown, outcome.problem is not None))
+        is_forced = outcome.problem is not None
+        number = world.record(entry, Count(entry.operation, status, shown), is_forced=is_forced)
+        bound(g).recorded = Recorded(world.name, number, entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
         return response
@@ -82,7 +87,7 @@ class Steps:
 
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is for the interface, or tries to be."""
-    return not (path.startswith("/_stub/") or path in ("/_stub", "/openapi.json", "/"))
+    return not (path in OTHER_PATHS or path.startswith(OTHER_FOLDERS))
 
 
 def is_delayed(path: str) -> bool:

@@ -1,15 +1,17 @@
 """The verdict of a run: its coverage, and what in it a team wants to fail on."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from web.access_log import REJECTED, place
 from web.redaction import Redactor
 
 from .coverage import Coverage
 from .faults import Fault
+from .worlds import Rejection
 
 # Each kind of finding, and what to do about it.
 KINDS = {
@@ -20,53 +22,63 @@ KINDS = {
     "idle": "call the operation",
     "unused-faults": "send the request that the fault is for, or do not add the fault",
 }
-REJECTED = (400, 415, 422)
+
+
+def parse_kinds(values: Iterable[str]) -> list[str]:
+    """The kinds in these values, separated by commas; `ValueError` for others."""
+    kinds = [kind.strip() for value in values for kind in value.split(",")]
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"{kind!r} is unknown: there are {', '.join(KINDS)}")
+    return kinds
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to fail on, and how often it was seen."""
+    """Something to fail on, how often it was seen, and the request that showed it first."""
 
     kind: str
     what: str
     count: int
     advice: str
+    first: dict[str, Any] | None = None
 
     @property
     def text(self) -> str:
         return f"{self.kind}: {self.what}"
 
     def line(self) -> str:
-        times = f" (x{self.count})" if self.count > 1 else ""
-        return f"finding: {self.text}{times}: {self.advice}\n"
+        notes = [f"x{self.count}"] if self.count > 1 else []
+        if self.first:
+            world, number, reason = (self.first[name] for name in ("world", "number", "reason"))
+            seen = [*([place(world, number)] if number else []), *([reason] if reason else [])]
+            notes.append(f"first: {': '.join(seen)}")
+        shown = f" ({', '.join(notes)})" if notes else ""
+        return f"finding: {self.text}{shown}: {self.advice}\n"
 
 
 class Verdict:
-    """The verdict of a run.
+    """The verdict of a run, or of a world.
 
-    `rejections` are the server's own, by status and code. `fail_on` are the kinds of findings.
-    `allowed` are texts, or shell patterns, of findings to ignore.
+    `rejections` are the server's own. `fail_on` are the kinds of findings. `allowed` are texts, or
+    shell patterns, of findings to ignore.
     """
 
     def __init__(
         self,
         coverage: Coverage,
         unused_faults: Collection[Fault],
-        rejections: Counter[tuple[int, str]],
+        rejections: Collection[tuple[int, Rejection]],
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],
     ) -> None:
         self.table = coverage.table()
-        self._coverage = coverage.document(worlds=True)
-        self._unforced = coverage.unforced()
+        self.is_called = coverage.is_called
+        self._document = coverage.document(worlds=True)
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        found = [
-            Finding(kind, what, count, KINDS[kind])
-            for kind, what, count in self._seen()
-            if kind in fail_on
-        ]
+        found = [finding for finding in self._seen(coverage, redactor) if finding.kind in fail_on]
         matches = {
             pattern: [
                 each for each in found if pattern == each.text or fnmatchcase(each.text, pattern)
@@ -77,13 +89,22 @@ class Verdict:
         self.findings = [finding for finding in found if finding not in ignored]
         self.unused_patterns = [pattern for pattern in allowed if not matches[pattern]]
 
+    def gate(self) -> dict[str, Any]:
+        """What a job needs of the verdict of its world."""
+        findings = [asdict(finding) for finding in self.findings]
+        return {
+            "passed": not findings,
+            "findings": findings,
+            "unused_patterns": self.unused_patterns,
+        }
+
     def document(self, exit_status: int) -> dict[str, Any]:
         """The report."""
         return {
-            **self._coverage,
+            **self._document,
             "rejected_by_the_server": [
-                {"status": status, "code": code, "count": count}
-                for (status, code), count in self._rejections.items()
+                {"status": rejection.status, "code": rejection.code, "count": count}
+                for count, rejection in self._rejections
             ],
             "unused_faults": [
                 {"what": what, "count": count} for what, count in self._unused_faults.items()
@@ -92,22 +113,26 @@ class Verdict:
             "exit_status": exit_status,
         }
 
-    def _seen(self) -> Iterator[tuple[str, str, int]]:
-        for kind in ("violations", "unpromised"):
-            for row in self._coverage[kind]:
-                yield kind, row["what"], row["count"]
-        for (status, code), count in self._rejections.items():
-            if status in REJECTED:
-                yield "rejected", f"before the app {status} {code}", count
-        for (operation, status), count in self._unforced.items():
-            if status in REJECTED:
-                yield "rejected", f"{operation} {status}", count
-        for operation, counts in self._coverage["operations"].items():
+    def _seen(self, coverage: Coverage, redactor: Redactor) -> Iterator[Finding]:
+        """All findings, of any kind."""
+        operations = self._document["operations"]
+        for kind, seen in coverage.seen().items():
+            for what, (count, first) in seen.items():
+                yield finding(kind, what, count, first.document(redactor))
+        for count, rejection in self._rejections:
+            if rejection.status in REJECTED:
+                what = f"before the app {rejection.status} {rejection.code}"
+                yield finding("rejected", what, count, rejection.document(redactor))
+        for operation, counts in operations.items():
             for status, count in counts.items():
                 if not count and status != "other":
-                    yield "missed", f"{operation} {status}", 0
-        for operation, counts in self._coverage["operations"].items():
+                    yield finding("missed", f"{operation} {status}", 0)
+        for operation, counts in operations.items():
             if not any(counts.values()):
-                yield "idle", operation, 0
+                yield finding("idle", operation, 0)
         for what, count in self._unused_faults.items():
-            yield "unused-faults", what, count
+            yield finding("unused-faults", what, count)
+
+
+def finding(kind: str, what: str, count: int, first: dict[str, Any] | None = None) -> Finding:
+    return Finding(kind, what, count, KINDS[kind], first)

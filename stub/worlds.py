@@ -1,11 +1,11 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from records import Deployment, Records, Timeline
@@ -15,7 +15,7 @@ from web.redaction import Redactor
 
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Count, Coverage
+from .coverage import Count, Coverage, First
 from .faults import Fault, Faults
 from .grease.axes import Switch
 from .ids import Ids, plain_ids
@@ -76,6 +76,7 @@ class WorldStore(Store, Protocol):
 class World:
     """A world between two resets. A request stays in the one that it entered.
 
+    `name` is masked, as it is for the log and the report.
     `instance` differs for each of them, also after the program was started anew.
     """
 
@@ -90,10 +91,12 @@ class World:
     instance: str = field(default_factory=lambda: uuid4().hex)
     _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
 
-    def record(self, entry: Entry, count: Count) -> None:
-        """Add a request to the journal and to the coverage in one step."""
+    def record(self, entry: Entry, count: Count, *, is_forced: bool) -> int:
+        """Add a request to the journal and to the coverage in one step; return its number."""
         with self._lock:
-            self.coverage.count(self.journal.append(entry), entry, count)
+            number = self.journal.append(entry)
+            self.coverage.count(First(self.name, number, entry), count, is_forced=is_forced)
+            return number
 
     def recorded(
         self, after: int, limit: int
@@ -101,6 +104,32 @@ class World:
         """What `Journal.newest()` returns, and the coverage of the same requests."""
         with self._lock:
             return *self.journal.newest(after, limit), self.coverage.document()
+
+
+class Rejection(NamedTuple):
+    """A request that the server rejected; `target` is as it was sent."""
+
+    method: str
+    target: str
+    status: int
+    code: str
+    reason: str
+
+    def document(self, redactor: Redactor) -> dict[str, Any]:
+        """As `First.document()` shows a request, which has a world and a number."""
+        path, _, query = self.target.partition("?")
+        return {
+            "world": None,
+            "number": None,
+            "method": redactor.text(self.method),
+            "path": redactor.text(path),
+            "query": redactor.text(redactor.query(query)),
+            "headers": {},
+            "body": "",
+            "status": self.status,
+            "code": self.code,
+            "reason": self.reason,
+        }
 
 
 class WorldFactory:
@@ -128,8 +157,9 @@ class WorldFactory:
         store: WorldStore = self._stores.open(self._records, name, clock, ids.new)
         if seed is not None:
             store.reset(self._stores.records(seed, self._time(), ids.new))
-        coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
-        return World(name, clock, store, coverage, grease, ids, journal)
+        coverage, journal = Coverage(self._contract), Journal(self._redactor)
+        shown = self._redactor.text(name)  # which may be a token
+        return World(shown, clock, store, coverage, grease, ids, journal)
 
     def _time(self) -> datetime:
         """The time of a world that begins now."""
@@ -155,7 +185,7 @@ class Worlds:
         self._worlds = {"": make("", None)}
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
-        self.rejections: Counter[tuple[int, str]] = Counter()  # of the server, by status and code
+        self.rejections: dict[str, tuple[int, Rejection]] = {}  # by code: how many, and the first
 
     def open(self, name: str) -> World:
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
@@ -194,10 +224,11 @@ class Worlds:
             previous.coverage.add_to(self._ended, for_good=True)
             self._unused_faults.extend(previous.faults.unused())
 
-    def count_rejection(self, status: int, code: str) -> None:
+    def count_rejection(self, rejection: Rejection) -> None:
         """Count a request that the server rejected before the app."""
         with self._lock:
-            self.rejections[status, code] += 1
+            count, first = self.rejections.get(rejection.code, (0, rejection))
+            self.rejections[rejection.code] = count + 1, first
 
     def coverage_of_the_run(self) -> Coverage:
         """What all requests to all worlds covered, those before a reset included."""

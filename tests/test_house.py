@@ -127,7 +127,14 @@ def test_the_first_view_is_among_the_first_80_lines_of_the_app() -> None:
 def test_tests_import_what_a_user_can_see(path: Path) -> None:
     public = {
         "app": {"create_app"},
-        "server": {"ListenError", "Server", "ServerOptions", "create_server", "serve"},
+        "server": {
+            "ListenError",
+            "RejectedRequest",
+            "Server",
+            "ServerOptions",
+            "create_server",
+            "serve",
+        },
         "server.parser": {"Parser"},
         "server.problems": {"Rejection"},
         "server.settings": {"Settings", "make_settings"},

@@ -70,7 +70,7 @@ class InvalidBody(Problem):
 
 
 def respond(error: HTTPException) -> ResponseReturnValue:
-    """The response for an error; its code is left in `g` for the journal."""
+    """The response for an error; its document is left in `g` for the journal and the log."""
     status = error.code or 500
     headers = dict(PROBLEM_JSON)
     errors: Sequence[FieldError] = ()
@@ -81,7 +81,6 @@ def respond(error: HTTPException) -> ResponseReturnValue:
         code, detail = WERKZEUG_ERRORS.get(status, INTERNAL_ERROR)
         if allowed := getattr(error, "valid_methods", None):
             headers["Allow"] = ", ".join(sorted(allowed))
-    g.problem_code = code
     document: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTP_STATUS_CODES.get(status, "Unknown Error"),
@@ -91,6 +90,7 @@ def respond(error: HTTPException) -> ResponseReturnValue:
     }
     if errors:
         document["errors"] = [each._asdict() for each in errors]
+    g.problem = document
     return json.dumps(document) + "\n", status, headers
 
 

@@ -16,6 +16,11 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
+# Controls, formatting and lone surrogates; `str.isprintable` differs between versions of Python.
+UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+)
+
 
 class Redactor:
     """Masks the valid `tokens` of an app, and other secrets by their place."""
@@ -78,3 +83,14 @@ def spellings(token: str) -> re.Pattern[str]:
         ),
         re.IGNORECASE,
     )
+
+
+def printable(text: str) -> str:
+    return UNPRINTABLE.sub("?", text)
+
+
+def cut(text: str, size: int) -> str:
+    """As much of the text as UTF-8 holds in `size` bytes."""
+    if len(text) <= size // 4:
+        return text
+    return text.encode(errors="replace")[: max(0, size)].decode(errors="ignore")

@@ -11,11 +11,12 @@ from flask.typing import ResponseReturnValue
 
 from records import Project, ProjectList, timestamp
 from web.problems import Problem
+from web.redaction import cut, printable
 from web.strict_json import JSON
 
 from ..faults import Faults
 from ..grease.axes import TIER_1
-from ..journal import Entry, cut, printable
+from ..journal import Entry
 from ..routes import NUMBER, open_world
 from ..worlds import World, WorldStore
 

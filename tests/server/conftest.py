@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from flask import Flask, Response, jsonify, request
 
-from server import Server
+from server import RejectedRequest, Server
 from tests.live import running, serving
 from tests.server.timed import Timed, timed
 
@@ -82,8 +82,8 @@ class Echo:
     def __post_init__(self) -> None:
         self.app = make_app(self.gate)
 
-    def note_rejection(self, status: int, code: str) -> None:
-        self.rejections.append((status, code))
+    def note_rejection(self, rejected: RejectedRequest) -> None:
+        self.rejections.append((rejected.status, rejected.code))
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,6 @@ import pytest
 
 from tests.live import serving
 from tests.raw import get
-from tests.server.conftest import Echo, Gate
-from tests.server.timed import timed
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
@@ -65,22 +63,6 @@ def test_a_failure_within_a_response_cuts_it_and_its_connection() -> None:
         client.send(get() + get())
         client.until(b"begun")
         assert client.closed()
-
-
-def test_each_response_of_the_app_is_noted_with_its_milliseconds(echo: Echo, gate: Gate) -> None:
-    noted: list[tuple[str, str, int, float]] = []
-    options: Any = {"on_response": lambda *response: noted.append(response)}
-    with timed(echo.app, threads=1, **options) as server, Connection(server.port) as client:
-        client.send(get("/gate/a%20b?c"))
-        assert gate.entered.acquire(timeout=10)
-        server.now += 2.5
-        gate.open.set()
-        assert client.reply().data == b"late"
-        client.send(get("http://localhost//x/?y", method="DELETE"))
-        assert client.reply().status_code == 405
-        client.send(get(version="9.9"))
-        client.assert_rejected(400, "malformed_request")
-    assert noted == [("GET", "/gate/a%20b", 200, 2500.0), ("DELETE", "//x/", 405, 0.0)]
 
 
 @pytest.mark.parametrize("length", [0, 1000, 60_000])

@@ -97,8 +97,8 @@ def test_the_table_is_of_all_worlds() -> None:
     assert first == f"coverage: 1 of {coverage(client)['of']} outcomes met"
     assert lines[0].startswith("  listProjects   200 x2; not met: 400 401")
     assert lines[-2:] == [
-        "unpromised: listProjects: query parameter page (x1, first in request 1)",
-        "violations: no operation: GET /v1/*** (x1, first in request 2 of world w)",
+        "unpromised: listProjects: query parameter page (x1, first: #1)",
+        "violations: no operation: GET /v1/*** (x1, first: w #2)",
     ]
 
 

@@ -28,6 +28,7 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
         "body": '{"name": "x", "team": 1}',
         "status": 201,
         "code": None,
+        "reason": None,
         "operation": "createProject",
         "fault": None,
         "unpromised": ["createProject: query parameter a", "createProject: body member team"],

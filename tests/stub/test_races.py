@@ -75,7 +75,8 @@ def race_to_add_the_last_faults() -> None:
 
 def race_to_count_rejections() -> None:
     app = create_app()
-    race(8 * [partial(count_rejection, app, 400, "malformed_request")], "worlds")
+    about: Any = {"method": "GET", "target": "/", "reason": "Why."}
+    race(8 * [partial(count_rejection, app, 400, "malformed_request", **about)], "worlds")
     verdict = judge(app)
     assert verdict
     assert [each["count"] for each in verdict.document(0)["rejected_by_the_server"]] == [8]

@@ -1,5 +1,6 @@
 """The verdict of a run: what all requests to all worlds met, and what a team may fail on."""
 
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -10,6 +11,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import count_rejection, judge
 from tests.conftest import client_of, control_client_of
+from tests.contract import assert_problem
 
 KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
 
@@ -82,7 +84,7 @@ def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        count_rejection(app, status, code)
+        count_rejection(app, status, code, method="GET", target="/", reason="Why.")
     assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 1},
@@ -127,16 +129,104 @@ def test_the_report_counts_the_axes_of_all_worlds_and_resets(app: Flask) -> None
     assert (counts["headers"], counts["members"], counts["ids"]) == (3, 3, 0)
 
 
-def test_a_finding_says_what_to_do_in_one_line(app: Flask) -> None:
-    client = control_client_of(app)
+def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> None:
     for _ in range(2):
-        client.get("/v1/projects?page=1")
-    verdict = judge(app, ["unpromised"])
+        control_client_of(app).get("/v1/projects?page=1")
+    job = control_client_of(app, "dev-token.job-5")
+    for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
+        job.post("/v1/projects", json=document)
+    count_rejection(app, 400, "malformed_request", method="", target="", reason="Send CRLF.")
+    verdict = judge(app, ["unpromised", "rejected", "unused-faults"])
     assert verdict
+    advice = "correct the request; the contract does not allow it"
     assert [finding.line() for finding in verdict.findings] == [
-        "finding: unpromised: listProjects: query parameter page (x2): "
-        "do without it; no document promises it\n"
+        "finding: unpromised: listProjects: query parameter page (x2, first: #1): "
+        "do without it; no document promises it\n",
+        "finding: rejected: createProject 422 "
+        f"(x3, first: job-5 #2: /name is required): {advice}\n",
+        f"finding: rejected: before the app 400 malformed_request (first: Send CRLF.): {advice}\n",
     ]
+
+
+def test_the_report_has_the_first_request_of_a_finding(app: Flask) -> None:
+    """It is masked and cut, also when its world has ended."""
+    client = control_client_of(app, "dev-token.dev-token")
+    headers = {"X-Api-Key": "s", "X-Name": "dev-token"}
+    body = json.dumps({"name": "dev-token", "dev-token": 5000 * "x", "id": 1})
+    target = "/v1/projects?access_token=s&q=dev-token"
+    client.post(target, data=body, content_type="application/json", headers=headers)
+    client.post("/_stub/reset")
+    client.post("/v1/projects", json={})
+    verdict = judge(app, ["rejected"])
+    assert verdict
+    (finding,) = verdict.document(1)["findings"]
+    assert finding["count"] == 2
+    first = finding["first"]
+    assert (first["world"], first["number"]) == ("***", 1)
+    assert (first["method"], first["path"]) == ("POST", "/v1/projects")
+    assert first["query"] == "access_token=***&q=***"
+    shown = {name: first["headers"][name] for name in ("Authorization", "X-Api-Key", "X-Name")}
+    assert shown == {"Authorization": "Bearer ***", "X-Api-Key": "***", "X-Name": "***"}
+    assert first["body"].startswith('{"name": "***", "***": "xxx')
+    assert len(first["body"]) == 4096
+    response = (first["status"], first["code"], first["reason"])
+    assert response == (422, "invalid_body", "/id is set by the service: omit it")
+
+
+def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
+    verdict = judge(app, ["missed", "idle"])
+    assert verdict
+    assert {finding["first"] for finding in verdict.document(1)["findings"]} == {None}
+
+
+def test_the_report_has_the_first_request_that_the_server_rejected(app: Flask) -> None:
+    about = {"method": "GET", "target": "/v1/dev-token?access_token=s", "reason": "Why."}
+    for _ in range(2):
+        count_rejection(app, 400, "host_not_allowed", **about)
+        about["reason"] = "Other."
+    verdict = judge(app, ["rejected"])
+    assert verdict
+    (finding,) = verdict.document(1)["findings"]
+    first = finding["first"]
+    assert (finding["count"], first["path"], first["query"]) == (2, "/v1/***", "access_token=***")
+    assert (first["number"], first["status"], first["reason"]) == (None, 400, "Why.")
+
+
+def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
+    job, other = control_client_of(app, "dev-token.job"), control_client_of(app)
+    job.get("/v1/projects?page=1&size=2")
+    job.post("/v1/projects", json={})
+    job.post("/_stub/faults", json={"status": 503})
+    other.get("/v1/nothing")
+    kinds = "fail_on=unpromised,rejected&fail_on=violations&fail_on=unused-faults"
+    verdict = job.get(f"/_stub/verdict?{kinds}&allow=*+page&allow=unused-*&allow=x").json
+    assert [(each["kind"], each["what"]) for each in verdict["findings"]] == [
+        ("unpromised", "listProjects: query parameter size"),
+        ("rejected", "createProject 422"),
+    ]
+    assert verdict["findings"][1]["first"]["reason"] == "/name is required"
+    assert (verdict["passed"], verdict["unused_patterns"]) == (False, ["x"])
+    assert other.get("/_stub/verdict?fail_on=rejected").json["passed"] is True
+
+
+def test_a_verdict_is_of_all_kinds_unless_some_are_named(app: Flask) -> None:
+    client = control_client_of(app)
+    client.get("/v1/projects?page=1")
+    client.get("/v1/nothing")
+    client.post("/v1/projects", json={})
+    client.post("/_stub/faults", json={"status": 503})
+    found = client.get("/_stub/verdict").json["findings"]
+    assert {each["kind"] for each in found} == set(KINDS)
+
+
+@pytest.mark.parametrize("query", ["fail_on=rejectd", "fail_on=", "allowed=x"])
+def test_an_unknown_kind_or_parameter_of_a_verdict_is_rejected(app: Flask, query: str) -> None:
+    response = control_client_of(app).get(f"/_stub/verdict?{query}")
+    assert_problem(response, 400, "unknown_query")
+    assert (
+        "rejected, missed" in response.json["detail"]
+        or "fail_on and allow" in (response.json["detail"])
+    )
 
 
 def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
@@ -147,7 +237,7 @@ def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
 
 def test_without_the_stub_there_is_no_verdict() -> None:
     app = create_app(stub_options=None)
-    count_rejection(app, 400, "malformed_request")
+    count_rejection(app, 400, "malformed_request", method="", target="", reason="Why.")
     assert judge(app) is None
 
 

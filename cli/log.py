@@ -1,0 +1,74 @@
+"""The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
+
+from collections import deque
+from collections.abc import Collection
+from pathlib import Path
+
+import server
+import stub
+from web.access_log import Line
+from web.redaction import Redactor, printable
+
+from .stderr import say
+
+LATEST = 20  # lines that the end of a run shows
+MAX_HINTS = 100
+
+
+class Log:
+    """What a run has to say. With `quiet` only what a client's own output may not show is printed.
+
+    `file` is made anew. Raises `OSError` if it cannot be written.
+    """
+
+    def __init__(self, tokens: Collection[str], *, quiet: bool, file: Path | None) -> None:
+        self._redactor = Redactor(tokens)
+        self._quiet = quiet
+        self._file = file.open("wb", buffering=0) if file else None
+        self._latest: deque[Line | str] = deque(maxlen=LATEST)  # not printed yet
+        self._hints: set[str] = set()
+
+    def add(self, line: Line) -> None:
+        """Log a response."""
+        if line.path == stub.POLL_PATH:  # to which an open page sends a request a second
+            return
+        if self._quiet and not self._file and not line.is_control_error and not line.hint:
+            self._latest.append(line)
+            return
+        self._write(line.text(self._redactor), is_printed=line.is_control_error)
+        if line.hint:
+            self._hint(line.hint)
+
+    def add_rejected(self, rejected: server.RejectedRequest) -> None:
+        """Log a request that the server rejected."""
+        path, mark, query = rejected.target.partition("?")
+        target = f"{rejected.method} {path}{mark}{self._redactor.query(query)}"
+        what = self._redactor.text(target) if rejected.target else "a request"
+        self._write(f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n")
+        if rejected.code == "host_not_allowed":
+            name = server.without_port(rejected.host)
+            self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
+        elif rejected.detail == server.LOOKS_LIKE_TLS:
+            self._hint("this looks like TLS: use http://")
+
+    def latest(self) -> str:
+        """The latest lines that were not printed."""
+        lines = list(self._latest)
+        return "".join(
+            each if isinstance(each, str) else each.text(self._redactor) for each in lines
+        )
+
+    def _hint(self, text: str) -> None:
+        """Print what to start with instead: each text once."""
+        text = printable(self._redactor.text(text)) + "\n"
+        if text not in self._hints and len(self._hints) < MAX_HINTS:
+            self._hints.add(text)
+            self._write(text, is_printed=True)
+
+    def _write(self, text: str, *, is_printed: bool = False) -> None:
+        if self._file:
+            self._file.write(text.encode())
+        if is_printed or not self._quiet:
+            say(text)
+        else:
+            self._latest.append(text)

@@ -1,0 +1,107 @@
+"""The access log: a line for each request and its response."""
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from flask import Response, g, request
+
+from .redaction import Redactor, cut, printable
+
+REJECTED = (400, 415, 422)
+"""The statuses for a request that the contract does not allow."""
+
+ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
+MAX_TARGET = 2048  # bytes that are shown
+MAX_REASON = 300  # bytes that are shown
+MAX_REASONS = 20
+
+
+class Recorded(NamedTuple):
+    """Where the journal has a request, and what was done to it on purpose; left in `g`."""
+
+    world: str
+    number: int
+    fault: str | None
+    grease: tuple[str, ...]
+
+
+class Line(NamedTuple):
+    """A line of the log. `problem` is the document of an error, `hint` what to start with instead.
+
+    `ms` is milliseconds. The path is decoded, the target is as it was sent.
+    """
+
+    method: str
+    path: str
+    target: str
+    status: int
+    ms: float
+    problem: Mapping[str, Any] | None
+    recorded: Recorded | None
+    hint: str
+
+    @property
+    def is_control_error(self) -> bool:
+        """Whether a request to a control route failed, which a test's own log may not show."""
+        return self.status >= 400 and self.path.startswith("/_stub/")
+
+    def text(self, redactor: Redactor) -> str:
+        """The line: printable, and without tokens."""
+        path, mark, query = ORIGIN.sub("", self.target).partition("?")
+        target = cut(redactor.text(path + mark + redactor.query(query)), MAX_TARGET)
+        words = [redactor.text(self.method), target, str(self.status)]
+        if self.problem:
+            words.append(self.problem["code"])
+            found = [cut(redactor.text(each), MAX_REASON) for each in reasons(self.problem)]
+            if self.is_control_error:
+                detail = f"{self.problem['detail']} " if self.problem.get("errors") else ""
+                words.append(f"({detail}{'; '.join(found[:MAX_REASONS])})")
+            elif self.status in REJECTED:
+                words.append(f"({found[0]})")
+        if self.recorded:
+            world, number, fault, grease = self.recorded
+            words.insert(0, place(world, number))
+            words += [f"fault {fault}"] if fault else []
+            words += [f"grease {','.join(grease)}"] if grease else []
+        return printable(" ".join([*words, f"{self.ms:.1f} ms"])) + "\n"
+
+
+def place(world: str, number: int) -> str:
+    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
+    return f"{world} #{number}".lstrip()
+
+
+def reasons(problem: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a request: its errors, or the detail if there are none."""
+    errors = problem.get("errors", ())
+    found = [f"{each['pointer']} {each['detail']}".lstrip() for each in errors]
+    return found or [problem["detail"]]
+
+
+def note_time() -> None:
+    """The first step of a request."""
+    g.started = time.perf_counter()
+
+
+def log_to(write: Callable[[Line], None]) -> Callable[[Response], Response]:
+    """The last step of a request: `write` gets its line."""
+
+    def log_response(response: Response) -> Response:
+        environ, context = request.environ, vars(g._get_current_object())
+        write(
+            Line(
+                environ["REQUEST_METHOD"],
+                environ["PATH_INFO"],
+                environ["REQUEST_URI"],
+                response.status_code,
+                (time.perf_counter() - context["started"]) * 1000,
+                context.get("problem"),
+                context.get("recorded"),
+                context.get("hint", ""),
+            )
+        )
+        return response
+
+    return log_response
