@@ -32,7 +32,15 @@ import signal
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
+from .listen import (
+    ListenError,
+    address_of,
+    connection_limit,
+    is_loopback,
+    listen,
+    own_address,
+    raise_file_limit,
+)
 from .loop import Server
 from .settings import OTHER_THREADS, ServerOptions, check_hosts, in_brackets, make_settings
 
@@ -44,10 +52,12 @@ __all__ = [
     "ListenError",
     "Server",
     "ServerOptions",
+    "address_of",
     "check_hosts",
     "create_server",
     "in_brackets",
     "is_loopback",
+    "own_address",
     "serve",
 ]
 
