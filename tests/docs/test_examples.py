@@ -112,6 +112,16 @@ def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Pat
     assert run(*arguments, "--port", "0", during=ask).result == 200
 
 
+def test_each_host_that_is_named_is_served() -> None:
+    (names,) = re.findall(r"whose Host is (.*?), or the name", TEXTS["docs/choices.md"], re.DOTALL)
+    hosts = re.findall(r"`(.*?)`", names)
+    with served() as url:
+        for host in [*hosts, *(f"{host}:99" for host in hosts)]:
+            with urlopen(Request(f"{url}/openapi.json", headers={"Host": host})) as response:
+                assert response.status == 200
+    assert {"localhost", "127.0.0.1", "[::1]"} < {*hosts}
+
+
 def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     from openapi_spec_validator import validate  # which takes half a second to import
 
