@@ -8,6 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
+from tests.contract import STUB
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
 
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
@@ -68,6 +69,8 @@ def test_the_list_of_open_routes_is_complete(app: Flask, anonymous: FlaskClient)
     paths = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
     is_open = {path for path in paths if anonymous.get(path).status_code == 200}
     assert set(re.findall(r"`(/.*?)`", listed)) == is_open
+    declared = {path for _, path, each in STUB.operations() if each.get("security") == []}
+    assert declared == is_open - {"/openapi.json"}
 
 
 def test_the_way_of_a_request_names_functions_that_exist() -> None:
