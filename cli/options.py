@@ -83,7 +83,13 @@ def several(*names: str, check: Callable[[Any], object], text: str) -> click.Opt
 
 
 def file(*names: str, text: str) -> click.Option:
-    return option(*names, type=click.Path(path_type=Path), text=text)
+    return option(*names, type=click.Path(path_type=Path), parse=check_file, text=text)
+
+
+def check_file(path: Path | None) -> Path | None:
+    if path == Path("-"):
+        raise ValueError("give the name of a file; - stands for no stream here")
+    return path
 
 
 def parse_seconds(seconds: float) -> float:

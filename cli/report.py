@@ -1,6 +1,7 @@
 """The report at the end of a run: the coverage, the findings, and the exit status."""
 
 import json
+import os
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -42,14 +43,16 @@ def report(app: Flask, settings: Settings, log: Log, command_status: int | None)
 
 def remove_old_report(path: Path) -> None:
     """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
-    if path.exists() and not path.is_file():
+    path = target_of(path)
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # a link only in a circle
         raise OSError(0, "not a file")
     with NamedTemporaryFile(dir=path.parent):
         path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
+    path = target_of(path)
     with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as temporary:
         try:
             temporary.write(text)
@@ -59,3 +62,11 @@ def write_whole(path: Path, text: str) -> None:
         except BaseException:
             Path(temporary.name).unlink()
             raise
+
+
+def target_of(path: Path) -> Path:
+    """Where the symbolic links lead, whether or not it exists.
+
+    `Path.resolve()` raises RuntimeError for a circle of links, before Python 3.13.
+    """
+    return Path(os.path.realpath(path))

@@ -123,9 +123,9 @@ def server_options(
 
 def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
     """Print the address, and how to call it."""
-    url = f"http://{server.in_brackets(settings.host)}:{port}"
     with suppress(OSError):  # stdout may be closed
-        print(f"listening on {url}", flush=True)
+        print(f"listening on http://{server.in_brackets(settings.host)}:{port}", flush=True)
+    url = settings.reachable_url(port)
     token = "$STUB_TOKEN"
     if settings.tokens == (DEFAULT_TOKEN,):
         token = DEFAULT_TOKEN
@@ -133,7 +133,8 @@ def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
         token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
     if not settings.no_stub:
-        say(f"open {settings.reachable_url(port)}/\n")
+        say(f"open {url}/\n")
+    print_own_address(settings, port)
     print_seeds(settings)
 
 
@@ -144,10 +145,18 @@ def start_command(
     command.forward_signals()
     url = settings.reachable_url(port)
     say(f"listening on {url}\n")
+    print_own_address(settings, port)
     print_seeds(settings)
     error = command.start({"STUB_URL": url, "STUB_TOKEN": settings.tokens[0]}, then=stop)
     if error:
         say(f"error: {error}\n")
+
+
+def print_own_address(settings: Settings, port: int) -> None:
+    """Where it listens on all addresses, print one for other machines, if there is any."""
+    address = server.own_address(settings.host)
+    if address:
+        say(f"from another machine: http://{server.in_brackets(address)}:{port}\n")
 
 
 def print_seeds(settings: Settings) -> None:

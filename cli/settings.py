@@ -46,7 +46,8 @@ class Settings(NamedTuple):
 
     def reachable_url(self, port: int) -> str:
         """The URL for a client on this machine."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        address = str(server.address_of(self.host))
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
         return f"http://{server.in_brackets(host)}:{port}"
 
 

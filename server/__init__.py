@@ -32,7 +32,15 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from .head import LOOKS_LIKE_TLS
-from .listen import ListenError, connection_limit, is_loopback, listen, raise_file_limit
+from .listen import (
+    ListenError,
+    address_of,
+    connection_limit,
+    is_loopback,
+    listen,
+    own_address,
+    raise_file_limit,
+)
 from .loop import Server
 from .settings import (
     OTHER_THREADS,
@@ -54,10 +62,12 @@ __all__ = [
     "RejectedRequest",
     "Server",
     "ServerOptions",
+    "address_of",
     "check_hosts",
     "create_server",
     "in_brackets",
     "is_loopback",
+    "own_address",
     "serve",
     "without_port",
 ]

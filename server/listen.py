@@ -1,17 +1,20 @@
 """Addresses: what to listen on, and how many connections there may be."""
 
 import ipaddress
+import re
 import select
 import socket
 from contextlib import suppress
 from typing import Any
 
-from .settings import MAX_CONNECTIONS
+from .settings import HOST, MAX_CONNECTIONS
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 SPARE_FILES = 128  # file descriptors for everything but connections
 
@@ -24,15 +27,20 @@ def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
     """The family and the first address of a host, an IPv4 one if it has any.
 
     Raises ValueError for a port out of range, which getaddrinfo() would reduce modulo 65536, and
-    ListenError for a host that is unknown.
+    ListenError for a host that is unknown or that no client could call.
     """
     if not 0 <= port <= 65535:
         raise ValueError(f"port {port} is not between 0 and 65535")
     try:
+        name = host if ":" in host else host.encode("idna").decode()
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise ListenError(f"no address is known for {host!r}") from None
     family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
+    # getaddrinfo() takes * for an address, and bind() takes a group and the broadcast address.
+    is_for_many = ip_address(address).is_multicast or address[0] == "255.255.255.255"
+    if is_for_many or not (":" in name or re.fullmatch(HOST, name)):
+        raise ListenError(f"{host!r} is no address that a client could call")
     return family, address
 
 
@@ -48,8 +56,35 @@ def listen(host: str, port: int) -> socket.socket:
 
 def is_loopback(host: str) -> bool:
     """Whether what listens on `host` can be reached from this machine alone."""
-    _, address = resolve(host, 0)
-    return ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
+    return address_of(host).is_loopback
+
+
+def address_of(host: str) -> IPAddress:
+    """What `listen()` listens on. Raises ListenError as `resolve()` does."""
+    return ip_address(resolve(host, 0)[1])
+
+
+def ip_address(address: tuple[Any, ...]) -> IPAddress:
+    """The IP address of a socket's address, without its scope."""
+    return ipaddress.ip_address(address[0].partition("%")[0])
+
+
+def own_address(host: str) -> str | None:
+    """For 0.0.0.0 or ::, an address at which other machines may reach this one; None without one.
+
+    It is the source address of the route to an address for documentation (RFC 5737, RFC 3849).
+    Connecting a UDP socket sends nothing and asks no name server.
+    """
+    address = address_of(host)
+    if address.is_unspecified:
+        family, far = socket.AF_INET, "192.0.2.1"
+        if address.version == 6:
+            family, far = socket.AF_INET6, "2001:db8::1"
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((far, 9))
+            own: str = probe.getsockname()[0]
+            return own
+    return None
 
 
 def connection_limit() -> int:

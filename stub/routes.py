@@ -224,18 +224,24 @@ def switch_grease() -> ResponseReturnValue:
 # The journal and the coverage
 
 NUMBER = "[0-9]{1,15}"
-FILTERS = {"operation": ".*", "status": "[1-5][0-9][0-9]", "after": NUMBER, "limit": NUMBER}
+# A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
+FILTERS = {"status": "20[01]|[45][0-9][0-9]", "after": NUMBER, "limit": NUMBER}
 
 
 @routes.get("/requests")
 def list_requests() -> ResponseReturnValue:
-    filters: dict[str, Any] = request.args.to_dict()
-    for name, value in filters.items():
-        if name not in FILTERS or not re.fullmatch(FILTERS[name], value):
-            detail = f"Send no filters but {', '.join(FILTERS)}; all but operation are integers."
+    operations = current_stub().operations
+    patterns = {"operation": "|".join(operations), **FILTERS}
+    filters: dict[str, Any] = {}
+    for name, value in request.args.items(multi=True):
+        if name not in patterns or name in filters or not re.fullmatch(patterns[name], value):
+            detail = (
+                f"Send no filters but {', '.join(patterns)}, each once. operation is "
+                f"{', '.join(operations)}; status is 200, 201, or from 400 to 599; "
+                "after and limit are integers."
+            )
             raise Problem(400, "unknown_query", detail)
-        if name != "operation":
-            filters[name] = int(value)
+        filters[name] = value if name == "operation" else int(value)
     return json_response(open_world().journal.document(**filters))
 
 

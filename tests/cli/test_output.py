@@ -16,6 +16,8 @@ from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
 
+IPV6 = ["0::0"] if socket.has_dualstack_ipv6() else []
+
 
 def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     done = run(during=lambda url: (url, call(url, "/v1/projects").status_code))
@@ -31,11 +33,43 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
 
 
 def test_the_page_of_an_open_address_is_that_of_loopback() -> None:
-    host, loopback = "0.0.0.0", "127.0.0.1"
-    if socket.has_dualstack_ipv6():
-        host, loopback = "::", "[::1]"
+    host, loopback = ("::", "[::1]") if IPV6 else ("0.0.0.0", "127.0.0.1")
     done = run("--host", host, "--token", "x", during=lambda url: url)
-    assert f"open http://{loopback}:{port_of(done.result)}/\n" in done.stderr
+    port = port_of(done.result)
+    assert done.stdout == f"listening on http://{'[::]' if IPV6 else host}:{port}\n"
+    assert f" http://{loopback}:{port}/v1/projects\n" in done.stderr
+    assert f"open http://{loopback}:{port}/\n" in done.stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "0", "000.0.0.0", *IPV6])
+def test_a_command_of_an_open_address_gets_the_one_of_loopback(
+    host: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    done = run("--host", host, "--token", "x", "--", "sh", "-c", "echo $STUB_URL")
+    loopback = "[::1]" if ":" in host else "127.0.0.1"
+    assert re.fullmatch(rf"http://{re.escape(loopback)}:\d+\n", capfd.readouterr().out)
+    assert done.status == 0
+
+
+def has_route(family: int, far: str) -> bool:
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        return probe.connect_ex((far, 9)) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--", "sh", "-c", "exit 0"]])
+def test_an_open_address_is_printed_for_other_machines_too(words: list[str]) -> None:
+    open_addresses = [("0.0.0.0", socket.AF_INET, "192.0.2.1")]
+    if IPV6:
+        open_addresses.append(("::", socket.AF_INET6, "2001:db8::1"))
+    for host, family, far in open_addresses:
+        done = run("--host", host, "--token", "x", *words)
+        printed = re.findall(r"^from another machine: http://(.*):\d+$", done.stderr, re.MULTILINE)
+        assert len(printed) == has_route(family, far)
+        for address in printed:
+            with socket.create_server((address.strip("[]"), 0), family=family):
+                pass  # it is one of this machine
+            assert address not in ("127.0.0.1", "[::1]", "0.0.0.0", "[::]")
+    assert "from another machine" not in run(*words).stderr
 
 
 LOGGED = [

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN
 from tests.contract import V1
+from tests.docs.documents import leave_out_the_stub
 from tests.program import program
 from tests.wire import Reply, call, free_port
 
@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the contract."""
-    shutil.copy(ROOT / "openapi.json", tmp_path)
+    """A folder with the contract, and with the one of a service that is no stub."""
+    leave_out_the_stub(tmp_path)
     return tmp_path
 
 
@@ -35,9 +35,10 @@ def replaced(command: list[str], values: dict[str, str]) -> list[str]:
     return command
 
 
-def test_redocly_finds_no_error(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["openapi.json", "service.json"])
+def test_redocly_finds_no_error(folder: Path, name: str) -> None:
     link_node_modules(folder)
-    perform(documented("npx redocly lint"), folder)
+    perform(replaced(documented("npx redocly lint"), {"openapi.json": name}), folder)
 
 
 def test_the_pattern_of_a_name_takes_no_blank_name_in_ecmascript(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """The documents, and what is in their code blocks."""
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 from tests.conftest import ROOT
 
@@ -33,3 +36,10 @@ def texts_in(language: str) -> list[str]:
 
 
 COMMANDS = [text for text in texts_in("sh") if not text.startswith("curl ")]
+
+
+def leave_out_the_stub(folder: Path) -> None:
+    """Run the command that writes `service.json`, the contract without what only the stub has."""
+    (command,) = (text for _, text in blocks_of("docs/contract.md") if "x-stub-only" in text)
+    shutil.copy(ROOT / "openapi.json", folder)
+    subprocess.run(["sh", "-c", command], cwd=folder, check=True)

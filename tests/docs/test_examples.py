@@ -1,5 +1,6 @@
 """The examples of the documents run, and the responses are as printed."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -16,7 +17,16 @@ import pytest
 
 from app import create_app
 from tests.conftest import ROOT, SAMPLE_SEED
-from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of, files_of, texts_in
+from tests.contract import V1
+from tests.docs.documents import (
+    COMMANDS,
+    PYTHON,
+    TEXTS,
+    blocks_of,
+    files_of,
+    leave_out_the_stub,
+    texts_in,
+)
 from tests.live import serving
 from tests.program import run
 from tests.stub.test_pact_verifier import write_pact
@@ -100,6 +110,39 @@ def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Pat
             return health.status
 
     assert run(*arguments, "--port", "0", during=ask).result == 200
+
+
+def test_each_host_that_is_named_is_served() -> None:
+    (names,) = re.findall(r"whose Host is (.*?), or the name", TEXTS["docs/choices.md"], re.DOTALL)
+    hosts = re.findall(r"`(.*?)`", names)
+    with served() as url:
+        for host in [*hosts, *(f"{host}:99" for host in hosts)]:
+            with urlopen(Request(f"{url}/openapi.json", headers={"Host": host})) as response:
+                assert response.status == 200
+    assert {"localhost", "127.0.0.1", "[::1]"} < {*hosts}
+
+
+def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
+    from openapi_spec_validator import validate  # which takes half a second to import
+
+    leave_out_the_stub(tmp_path)
+    text = (tmp_path / "service.json").read_text("utf-8")
+    document = json.loads(text)
+    validate(document)
+    words = r"stub|(?<![\w-])--[a-z]|world|loopback|trusted|strict(?! JSON)|store_|stderr"
+    assert re.findall(rf".*(?:{words}).*", text, re.IGNORECASE) == []
+    assert set(re.findall(r'"code": "(\w+)"', text)) == {
+        *("malformed_request", "malformed_json", "token_missing", "token_invalid", "not_found"),
+        *("deployment_not_found", "method_not_allowed", "name_taken", "body_too_large"),
+        *("unsupported_media_type", "invalid_body", "headers_too_large", "internal_error"),
+    }
+    for path, item in V1.document["paths"].items():
+        for method in item.keys() & {"get", "post"}:
+            declared = item[method]["responses"].keys() - {"503", "507"}
+            assert document["paths"][path][method]["responses"].keys() == declared
+    assert document["components"].keys() == V1.components.keys()
+    for kind, parts in document["components"].items():
+        assert parts.keys() == V1.components[kind].keys()
 
 
 def test_the_demo_prints_the_statuses_that_are_printed() -> None:

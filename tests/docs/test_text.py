@@ -4,11 +4,14 @@ import json
 import re
 
 import pytest
+from flask import Flask
+from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
+from tests.contract import STUB
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
 
-README = TEXTS["README.md"]
+README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
 CONTRACT = json.loads((ROOT / "openapi.json").read_text("utf-8"))
 
 
@@ -57,8 +60,17 @@ def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
 
 
 def test_the_table_of_errors_has_every_code_of_the_contract() -> None:
-    codes = set(re.findall(r"^\| \d{3} \| `(\w+)` \|", TEXTS["docs/choices.md"], re.MULTILINE))
+    codes = set(re.findall(r"^\| \d{3} \| `(\w+)` \|", CHOICES, re.MULTILINE))
     assert codes >= set(re.findall(r'"code": "(\w+)"', json.dumps(CONTRACT)))
+
+
+def test_the_list_of_open_routes_is_complete(app: Flask, anonymous: FlaskClient) -> None:
+    (listed,) = re.findall(r"Every request needs a token, except (.*?)\.\n", CHOICES, re.DOTALL)
+    paths = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
+    is_open = {path for path in paths if anonymous.get(path).status_code == 200}
+    assert set(re.findall(r"`(/.*?)`", listed)) == is_open
+    declared = {path for _, path, each in STUB.operations() if each.get("security") == []}
+    assert declared == is_open - {"/openapi.json"}
 
 
 def test_the_way_of_a_request_names_functions_that_exist() -> None:

@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import Clock, control_client_of
-from tests.contract import assert_problem
+from tests.contract import STUB, V1, assert_problem
 from tests.stub.conftest import coverage, entries
 
 
@@ -62,7 +62,8 @@ def test_entries_are_filtered_by_operation_and_status(stub: FlaskClient) -> None
         "?operation=listProjects": ["/v1/projects"],
         "?status=404": ["/v1/deployments/x", "/nope"],
         "?status=404&operation=getDeployment": ["/v1/deployments/x"],
-        "?operation=nope": [],
+        "?status=201": [],
+        "?operation=createProject": [],
     }.items():
         assert [entry["path"] for entry in entries(stub, query)] == paths
 
@@ -148,11 +149,27 @@ def test_the_journal_can_be_followed(stub: FlaskClient) -> None:
 @pytest.mark.parametrize(
     "query",
     ["after=-1", "after=x", "limit=", "limit=1.5", "after=%D9%A1", "status=1000", "page=1",
-     "after=1234567890123456"],
+     "after=1234567890123456", "operation=createProjekt", "operation=", "operation=createproject",
+     "operation=getDeployment%20", "operation=listProjects|createProject", "status=100",
+     "status=204", "status=302", "status=600", "status=", "status=409&status=201",
+     "operation=listProjects&operation=createProject"],
 )  # fmt: skip
-def test_an_unknown_filter_is_400(stub: FlaskClient, query: str) -> None:
+def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(
+    stub: FlaskClient, query: str
+) -> None:
     response = stub.get(f"/_stub/requests?{query}")
-    assert (
-        "operation, status, after, limit"
-        in assert_problem(response, 400, "unknown_query")["detail"]
-    )
+    detail = assert_problem(response, 400, "unknown_query")["detail"]
+    assert "operation, status, after, limit" in detail
+    assert "listProjects, createProject, getDeployment" in detail
+
+
+def test_the_filters_take_the_operations_and_statuses_of_the_contract(stub: FlaskClient) -> None:
+    operations = [operation for _, _, operation in V1.operations()]
+    statuses = {status for operation in operations for status in operation["responses"]}
+    for query in (*(f"status={each}" for each in statuses), "status=599"):
+        assert entries(stub, f"?{query}") == []
+    declared = STUB.document["paths"]["/_stub/requests"]["get"]["parameters"]
+    names = [operation["operationId"] for operation in operations]
+    assert declared[0]["schema"]["enum"] == names
+    for name in names:
+        assert entries(stub, f"?operation={name}") == []
