@@ -10,7 +10,7 @@ from records import Stage, Timeline
 from web.problems import NOT_AN_OBJECT, FieldError
 from web.validation import check_project, is_number, is_string, pointer, under, unknown_members
 
-FOREVER = 10**12  # seconds; a number of 400 digits, which JSON may have, is no float
+FOREVER = 10**12  # seconds; beyond, a float has no fractions of a second to count
 
 _ID = re.compile("[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}")
 ID_RULE = "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and .."

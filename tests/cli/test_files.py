@@ -69,6 +69,10 @@ def test_an_invalid_seed_file_is_one_line_for_each_error(
             '{"a": {"projects": [{"name": "b"}, {"name": "c"}]}}',
             "/a/projects: must have at most 1 items",
         ),
+        (
+            f'{{"a": {{"projects": [{{"name": "b", "x": {400 * "9"}}}]}}}}',
+            "line 1, column 40: A number too large for an IEEE double",
+        ),
     ],
 )
 def test_an_invalid_states_file_is_one_line_for_each_error(

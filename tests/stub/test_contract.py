@@ -58,3 +58,14 @@ def test_members_are_named_up_to_the_size_of_a_valid_body(
     (entry,) = entries(stub)
     assert entry["status"] == status
     assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_members_of_a_rejected_body_are_named_whatever_its_numbers(
+    stub: FlaskClient, digits: int
+) -> None:
+    body = f'{{"name": "a", "x": {digits * "9"}}}'
+    response = stub.post("/v1/projects", data=body, content_type="application/json")
+    assert response.status_code == 400
+    (entry,) = entries(stub)
+    assert entry["unpromised"] == ["createProject: body member x"]
