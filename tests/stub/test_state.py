@@ -170,6 +170,20 @@ def test_a_stage_of_very_many_seconds_is_exported(stub: FlaskClient) -> None:
     assert stub.get("/v1/deployments/d").json["status"] == "a"
 
 
+@pytest.mark.parametrize("seconds", [5e-324, 1e-7, 4e-7, 5e-7, 1.4e-6, 1.5e-6])
+def test_a_stage_of_less_than_a_millisecond_comes_back(clock: Clock, seconds: float) -> None:
+    stub = control_client_of(create_app(clock=clock, pace=seconds))
+    stages = [{"status": status, "seconds": seconds} for status in "abc"]
+    stub.put("/_stub/deployments/d", json={"timeline": [*stages, {"status": "end"}]})
+    stub.post("/v1/projects", json={"name": "paced"})
+    other = restored(stub.get("/_stub/state").data, clock)
+    assert {"a", "queued"} == {*statuses(stub).values()}
+    for _ in range(8):
+        assert statuses(other) == statuses(stub)
+        clock.advance(0.000001)
+    assert {"end", "succeeded"} == {*statuses(stub).values()}
+
+
 def test_worlds_have_states_of_their_own(app: Flask) -> None:
     one, other = (control_client_of(app, f"dev-token.{name}") for name in "ab")
     one.post("/v1/projects", json={"name": "mine"})
