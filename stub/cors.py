@@ -3,9 +3,8 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Response, g, request
+from flask import Response, current_app, g, request
 
-METHODS = "GET, HEAD, POST, PUT, DELETE"
 MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 
@@ -37,6 +36,12 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     return headers
 
 
+def served_methods() -> str:
+    """The methods of all routes of the app, those of the contract and the control routes."""
+    methods = {method for rule in current_app.url_map.iter_rules() for method in rule.methods or ()}
+    return ", ".join(sorted(methods))
+
+
 class Cors:
     """Lets pages of these origins call the app; `*` is any."""
 
@@ -54,7 +59,7 @@ class Cors:
         g.is_preflight = True
         headers["Cache-Control"] = "no-store"
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
-        headers["Access-Control-Allow-Methods"] = METHODS
+        headers["Access-Control-Allow-Methods"] = served_methods()
         if names := request.headers.get("Access-Control-Request-Headers"):
             headers["Access-Control-Allow-Headers"] = names
         response = Response(status=204, headers=headers)
