@@ -14,22 +14,31 @@ from web.validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 PATTERN = re.compile(r".{1,256}", re.DOTALL)
+BODY = re.compile(r".{0,10000}", re.DOTALL)
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+CONTENT_TYPE = re.compile(  # a media type (RFC 9110 §8.3.1) of at most 128 characters
+    rf'(?=.{{1,128}}\Z){_TOKEN}/{_TOKEN}(?: *; *{_TOKEN}=(?:{_TOKEN}|"[ !#-\[\]-~]*"))*'
+)
 MAX_PATH = 1024  # characters that are matched; the time for a match grows with them
 MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
+TEXTS = ("operation", "method", "path", "body", "content_type")
 
 
 class Fault(NamedTuple):
     """What happens to the next `times` requests that match (None: to all).
 
-    `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `delay`
-    is in seconds; `cut` is the number of bytes of the body that are sent.
+    `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `body`
+    stands in place of the problem document. `delay` is in seconds; `cut` is the number of bytes of
+    the body that are sent.
     """
 
     id: str
     operation: str | None
     method: str | None
     path: str | None
+    body: str | None
+    content_type: str | None
     times: int | None
     status: int | None
     retry_after: int | None
@@ -53,11 +62,8 @@ class Fault(NamedTuple):
 
     def document(self, remaining: int | None) -> dict[str, Any]:
         """The wire form: the request for it, and how often it is still to come."""
-        given = {
-            name: getattr(self, name)
-            for name in ("operation", "method", "path", "status", "retry_after", "delay", "cut")
-            if getattr(self, name) is not None
-        }
+        names = (*TEXTS, "status", "retry_after", "delay", "cut")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return {"id": self.id, **given, "times": self.times, "remaining": remaining}
 
 
@@ -73,7 +79,7 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
         """Add the fault of a valid document; None if there are too many."""
-        numbers = {
+        numbers: dict[str, Any] = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
         times = numbers.pop("times")
@@ -84,10 +90,8 @@ class Faults:
                 return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
-                document.get("operation"),
-                document.get("method"),
-                document.get("path"),
-                times,
+                **{name: document.get(name) for name in TEXTS},
+                times=times,
                 delay=document.get("delay"),
                 pattern=re.compile(translate(document.get("path", "*"))),
                 **numbers,
@@ -143,7 +147,7 @@ class Faults:
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
     """The errors of a fault that a client sends; `operations` are the ids of the contract."""
-    yield from unknown_members(document, ("operation", "method", "path", "delay", *RANGES))
+    yield from unknown_members(document, (*TEXTS, "delay", *RANGES))
     if "operation" in document:
         if document["operation"] not in operations:
             yield FieldError("/operation", f"must be one of {', '.join(operations)}")
@@ -155,6 +159,16 @@ def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterat
         yield FieldError("/method", "must be a method in upper case")
     if "path" in document and not is_string(document["path"], PATTERN):
         yield FieldError("/path", "must be a pattern of 1 to 256 characters")
+    if "body" in document:
+        if not is_string(document["body"], BODY):
+            yield FieldError("/body", "must be a string of at most 10,000 characters")
+        if "status" not in document:
+            yield FieldError("/body", "needs a status")
+    if "content_type" in document:
+        if not is_string(document["content_type"], CONTENT_TYPE):
+            yield FieldError("/content_type", "must be a media type of at most 128 characters")
+        if "body" not in document:
+            yield FieldError("/content_type", "needs a body")
     if "delay" in document and not is_number(document["delay"], 0, 30):
         yield FieldError("/delay", "must be a number of seconds from 0 to 30")
     for name, (least, most) in RANGES.items():
