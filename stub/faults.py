@@ -6,14 +6,17 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
+from glob import escape
 from threading import Lock
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
+from web.routing import decode_segment
 from web.validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 PATTERN = re.compile(r".{1,256}", re.DOTALL)
+_ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+|%")
 BODY = re.compile(r".{0,10000}", re.DOTALL)
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 CONTENT_TYPE = re.compile(  # a media type (RFC 9110 §8.3.1) of at most 128 characters
@@ -28,7 +31,7 @@ TEXTS = ("operation", "method", "path", "body", "content_type")
 class Fault(NamedTuple):
     """What happens to the next `times` requests that match (None: to all).
 
-    `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `body`
+    `operation` is an id of the contract, `path` a shell pattern (see `path_pattern`). `body`
     stands in place of the problem document. `delay` is in seconds; `cut` is the number of bytes of
     the body that are sent.
     """
@@ -50,7 +53,10 @@ class Fault(NamedTuple):
         if self.operation not in (None, operation):
             return False
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
-        return is_method and self.pattern.match(path[:MAX_PATH]) is not None
+        if not is_method:
+            return False
+        # A path of the journal may have the characters of a pattern.
+        return path == self.path or self.pattern.match(path[:MAX_PATH]) is not None
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -93,7 +99,7 @@ class Faults:
                 **{name: document.get(name) for name in TEXTS},
                 times=times,
                 delay=document.get("delay"),
-                pattern=re.compile(translate(document.get("path", "*"))),
+                pattern=path_pattern(document.get("path", "*")),
                 **numbers,
             )
             self._remaining[fault] = math.inf if times is None else times
@@ -143,6 +149,16 @@ class Faults:
             for fault in list(self._remaining):
                 if fault_id in (None, fault.id):
                     self._remove(fault)
+
+
+def path_pattern(path: str) -> re.Pattern[str]:
+    """A shell pattern of paths as `web.routing` decodes them; its `*` matches `/` too.
+
+    It may be encoded, decoded or in part both, as a path is in an address, in a log and in the
+    journal. An encoded character is no wildcard.
+    """
+    decoded = _ENCODED.sub(lambda match: escape(decode_segment(match[0])), path)
+    return re.compile(translate(decoded))
 
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
