@@ -29,7 +29,9 @@ def timestamp(moment: datetime) -> str:
 
 
 class Stage(NamedTuple):
-    """A status, of `a-z0-9_-`, and the seconds it lasts; the last of a timeline has no end."""
+    """A status, of `a-z0-9_-`, and the seconds it lasts, in whole microseconds; the last of a
+    timeline has no end.
+    """
 
     status: str
     seconds: float | None = None
@@ -38,8 +40,14 @@ class Stage(NamedTuple):
 Timeline = tuple[Stage, ...]
 
 
+def microseconds(seconds: float) -> float:
+    """The seconds of a stage in whole microseconds, as an age has; more than 0 are at least one."""
+    return max(round(seconds, 6), 0.000001) if seconds else seconds
+
+
 def timeline_of(pace: float) -> Timeline:
     """The timeline of a deployment that POST queues."""
+    pace = microseconds(pace)
     return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
 
 

@@ -13,7 +13,7 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from store import Store
-from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
+from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 
 from .command import Command
 from .log import Log
@@ -74,13 +74,15 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
     """The seed and the provider states."""
-    room = settings.max_projects
-    states = read_states(settings.states_file, max_projects=room) if settings.states_file else {}
-    if settings.empty:
-        return EMPTY_SEED, states
-    if settings.seed_file:
-        return read_seed(settings.seed_file, max_projects=room), states
-    return read_seed(SAMPLE), states  # the sample may fill the store
+    seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
+    states: dict[str, Seed] = {}
+    if settings.seed_file:  # which may be an export of the sample
+        room = room_for(settings.max_projects, seed)
+        seed = read_seed(settings.seed_file, max_projects=room)
+    if settings.states_file:
+        room = room_for(settings.max_projects, seed)
+        states = read_states(settings.states_file, max_projects=room)
+    return seed, states
 
 
 def open_log(settings: Settings) -> Log:

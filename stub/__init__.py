@@ -20,7 +20,7 @@ from .options import DEFAULTS, StubOptions
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
-from .seed import Seed
+from .seed import Seed, room_for
 from .steps import Steps
 from .stores import StoreFactory
 from .verdict import KINDS, Verdict, parse_kinds
@@ -68,8 +68,7 @@ def install(
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)
-    # What is exported can be read again, also where the seed has more than the store's maximum.
-    most = max(stores.max_projects, len(stores.seed.projects))
+    most = room_for(stores.max_projects, stores.seed)
     app.extensions["stub"] = Stub(worlds, states, redactor, most, operations)
     app.register_blueprint(routes)
     app.register_blueprint(console.console)

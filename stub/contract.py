@@ -12,6 +12,8 @@ from flask import Request, g
 from web.strict_json import MAX_BYTES
 
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
+# Those of a path item (OpenAPI 3.1 §4.8.9); it has other members, too.
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
@@ -33,13 +35,14 @@ class Contract:
         self._by_route: dict[tuple[str, str], Operation] = {}
         self.operations: list[Operation] = []
         for path, item in document["paths"].items():
-            for method in ("get", "post"):
-                if method in item:
-                    operation = self._read(item[method])
+            for method, value in item.items():
+                if method in METHODS:
+                    operation = self._read(value)
                     self.operations.append(operation)
                     self._by_route[method.upper(), shape(path)] = operation
             if "get" in item:
-                self._by_route["HEAD", shape(path)] = self._by_route["GET", shape(path)]
+                get = self._by_route["GET", shape(path)]
+                self._by_route.setdefault(("HEAD", shape(path)), get)
         status = self._components["schemas"]["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
         self.running: list[str] = status["x-running"]
@@ -70,7 +73,7 @@ class Contract:
     def _read(self, operation: dict[str, Any]) -> Operation:
         members: set[str] = set()
         for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self.resolve(content["schema"])["properties"].keys()
+            members |= self.resolve(content["schema"]).get("properties", {}).keys()
         parameters = operation.get("parameters", ())
         return Operation(
             operation["operationId"],
@@ -132,7 +135,7 @@ def members_of(body: str) -> list[str]:
     if len(body) > MAX_BYTES:
         return []
     try:
-        document = json.loads(body)
+        document = json.loads(body, parse_int=float)  # int() has a limit on digits
     except (ValueError, RecursionError):
         return []
     return list(document) if isinstance(document, dict) else []

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Request, Response, g, request
+from flask import Request, Response, current_app, g, request
 
-METHODS = "GET, HEAD, POST, PUT, DELETE"
 MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 
@@ -57,6 +56,12 @@ def explain_preflight() -> str:
     return f" This is a {g.hint}."
 
 
+def served_methods() -> str:
+    """The methods of all routes of the app, those of the contract and the control routes."""
+    methods = {method for rule in current_app.url_map.iter_rules() for method in rule.methods or ()}
+    return ", ".join(sorted(methods))
+
+
 class Cors:
     """Lets pages of these origins call the app; `*` is any."""
 
@@ -71,7 +76,7 @@ class Cors:
             return None
         headers["Cache-Control"] = "no-store"
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
-        headers["Access-Control-Allow-Methods"] = METHODS
+        headers["Access-Control-Allow-Methods"] = served_methods()
         if names := request.headers.get("Access-Control-Request-Headers"):
             headers["Access-Control-Allow-Headers"] = names
         response = Response(status=204, headers=headers)

@@ -6,30 +6,42 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
+from glob import escape
 from threading import Lock
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
+from web.routing import decode_segment
 from web.validation import is_integer, is_number, is_string, unknown_members
 
 METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
 PATTERN = re.compile(r".{1,256}", re.DOTALL)
+_ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+|%")
+BODY = re.compile(r".{0,10000}", re.DOTALL)
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+CONTENT_TYPE = re.compile(  # a media type (RFC 9110 §8.3.1) of at most 128 characters
+    rf'(?=.{{1,128}}\Z){_TOKEN}/{_TOKEN}(?: *; *{_TOKEN}=(?:{_TOKEN}|"[ !#-\[\]-~]*"))*'
+)
 MAX_PATH = 1024  # characters that are matched; the time for a match grows with them
 MAX_FAULTS = 1000
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
+TEXTS = ("operation", "method", "path", "body", "content_type")
 
 
 class Fault(NamedTuple):
     """What happens to the next `times` requests that match (None: to all).
 
-    `operation` is an id of the contract, `path` a shell pattern whose `*` matches `/` too. `delay`
-    is in seconds; `cut` is the number of bytes of the body that are sent.
+    `operation` is an id of the contract, `path` a shell pattern (see `path_pattern`). `body`
+    stands in place of the problem document. `delay` is in seconds; `cut` is the number of bytes of
+    the body that are sent.
     """
 
     id: str
     operation: str | None
     method: str | None
     path: str | None
+    body: str | None
+    content_type: str | None
     times: int | None
     status: int | None
     retry_after: int | None
@@ -41,7 +53,10 @@ class Fault(NamedTuple):
         if self.operation not in (None, operation):
             return False
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
-        return is_method and self.pattern.match(path[:MAX_PATH]) is not None
+        if not is_method:
+            return False
+        # A path of the journal may have the characters of a pattern.
+        return path == self.path or self.pattern.match(path[:MAX_PATH]) is not None
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -53,11 +68,8 @@ class Fault(NamedTuple):
 
     def document(self, remaining: int | None) -> dict[str, Any]:
         """The wire form: the request for it, and how often it is still to come."""
-        given = {
-            name: getattr(self, name)
-            for name in ("operation", "method", "path", "status", "retry_after", "delay", "cut")
-            if getattr(self, name) is not None
-        }
+        names = (*TEXTS, "status", "retry_after", "delay", "cut")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return {"id": self.id, **given, "times": self.times, "remaining": remaining}
 
 
@@ -73,7 +85,7 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
         """Add the fault of a valid document; None if there are too many."""
-        numbers = {
+        numbers: dict[str, Any] = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
         times = numbers.pop("times")
@@ -84,12 +96,10 @@ class Faults:
                 return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
-                document.get("operation"),
-                document.get("method"),
-                document.get("path"),
-                times,
+                **{name: document.get(name) for name in TEXTS},
+                times=times,
                 delay=document.get("delay"),
-                pattern=re.compile(translate(document.get("path", "*"))),
+                pattern=path_pattern(document.get("path", "*")),
                 **numbers,
             )
             self.waiting[fault] = math.inf if times is None else times
@@ -139,9 +149,19 @@ class Faults:
                     self._remove(fault)
 
 
+def path_pattern(path: str) -> re.Pattern[str]:
+    """A shell pattern of paths as `web.routing` decodes them; its `*` matches `/` too.
+
+    It may be encoded, decoded or in part both, as a path is in an address, in a log and in the
+    journal. An encoded character is no wildcard.
+    """
+    decoded = _ENCODED.sub(lambda match: escape(decode_segment(match[0])), path)
+    return re.compile(translate(decoded))
+
+
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
     """The errors of a fault that a client sends; `operations` are the ids of the contract."""
-    yield from unknown_members(document, ("operation", "method", "path", "delay", *RANGES))
+    yield from unknown_members(document, (*TEXTS, "delay", *RANGES))
     if "operation" in document:
         if document["operation"] not in operations:
             yield FieldError("/operation", f"must be one of {', '.join(operations)}")
@@ -153,6 +173,16 @@ def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterat
         yield FieldError("/method", "must be a method in upper case")
     if "path" in document and not is_string(document["path"], PATTERN):
         yield FieldError("/path", "must be a pattern of 1 to 256 characters")
+    if "body" in document:
+        if not is_string(document["body"], BODY):
+            yield FieldError("/body", "must be a string of at most 10,000 characters")
+        if "status" not in document:
+            yield FieldError("/body", "needs a status")
+    if "content_type" in document:
+        if not is_string(document["content_type"], CONTENT_TYPE):
+            yield FieldError("/content_type", "must be a media type of at most 128 characters")
+        if "body" not in document:
+            yield FieldError("/content_type", "needs a body")
     if "delay" in document and not is_number(document["delay"], 0, 30):
         yield FieldError("/delay", "must be a number of seconds from 0 to 30")
     for name, (least, most) in RANGES.items():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from urllib.request import parse_http_list
 
 from flask import Request, Response, current_app
+from flask.typing import ResponseReturnValue
 
 from web.problems import FieldError, Problem
 
@@ -24,6 +25,21 @@ class Outcome(NamedTuple):
     problem: Problem | None = None
     fault: Fault | None = None
     delay: float = 0.0
+
+    @property
+    def has_own_body(self) -> bool:
+        """Whether a fault has a body in place of the problem document."""
+        return self.fault is not None and self.fault.body is not None
+
+    def respond(self) -> ResponseReturnValue | None:
+        """The response that was requested, if any. Raises the problem unless there is a body."""
+        if self.problem and self.fault and self.fault.body is not None:
+            content_type = self.fault.content_type or "text/plain; charset=utf-8"
+            headers = {"Content-Type": content_type, "Cache-Control": "no-store"}
+            return self.fault.body, self.problem.code or 500, {**headers, **self.problem.headers}
+        if self.problem:
+            raise self.problem
+        return None
 
 
 def decide(request: Request, faults: Faults, contract: Contract, delay: float) -> Outcome:

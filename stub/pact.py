@@ -57,7 +57,11 @@ class States:
         """Add the records of a seed that are not in the store, and leave those that are."""
         existing = {each.name: each.id for each in store.list_projects()}
         taken = {*existing.values()}
-        moved = {each.id: existing[each.name] for each in seed.projects if each.name in existing}
+        moved: dict[str | None, str] = {
+            each.id: existing[each.name]
+            for each in seed.projects
+            if each.id is not None and each.name in existing
+        }
         new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
         deployments = [
             each._replace(project_id=moved.get(each.project_id, each.project_id))

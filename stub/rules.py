@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from records import Stage, Timeline
+from records import Stage, Timeline, microseconds
 from web.problems import NOT_AN_OBJECT, FieldError
 from web.validation import check_project, is_number, is_string, pointer, under, unknown_members
 
-FOREVER = 10**12  # seconds; a number of 400 digits, which JSON may have, is no float
+FOREVER = 10**12  # seconds; a float of more has too few digits to subtract an age
 
 _ID = re.compile("[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}")
 ID_RULE = "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and .."
@@ -115,7 +115,7 @@ def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *stages, last = document.get("timeline", [document])
     return (
-        *(Stage(stage["status"], min(stage["seconds"], FOREVER)) for stage in stages),
+        *(Stage(stage["status"], microseconds(min(stage["seconds"], FOREVER))) for stage in stages),
         Stage(last["status"]),
     )
 

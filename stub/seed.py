@@ -105,6 +105,14 @@ class Seed(NamedTuple):
 EMPTY_SEED = Seed()
 
 
+def room_for(max_projects: int, start: Seed) -> int:
+    """The most projects of a document: those of a store, or of its start if these are more.
+
+    So what is exported can be read again.
+    """
+    return max(max_projects, len(start.projects))
+
+
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
     parts = project_texts(text, document, max_projects)

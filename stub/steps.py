@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, g, request
+from flask.typing import ResponseReturnValue
 
 from web.access_log import Recorded
 from web.redaction import Redactor
@@ -45,15 +46,16 @@ class Steps:
             context.world = world = self.worlds.open(context.world_name)
             context.store = world.store
 
-    def decide_outcome(self) -> None:
+    def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault, `Prefer` or `--delay` do to the request; respond, if they do."""
         received = bound(request)
         if is_delayed(received.environ["PATH_INFO"]):
             context = bound(g)
             faults = context.world.faults
-            context.outcome = decide(received, faults, self.contract, self.draw_delay())
-            if context.outcome.problem:
-                raise context.outcome.problem
+            outcome = decide(received, faults, self.contract, self.draw_delay())
+            context.outcome = outcome
+            return outcome.respond()
+        return None
 
     def finish(self, response: Response) -> Response:
         """Vary the response, record it, and then delay it or cut it short: in this order."""
@@ -70,7 +72,8 @@ class Steps:
         )
         status, grease = response.status_code, world.grease.current
         axes: tuple[str, ...] = ()
-        if grease.axes or world.ids.are_varied:  # an id stays when its axis is off
+        # An id stays varied when its axis is off.
+        if (grease.axes or world.ids.are_varied) and not outcome.has_own_body:
             axes = vary(grease, world.ids, response, self.contract, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
         entry = describe(

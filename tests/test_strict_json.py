@@ -11,6 +11,8 @@ from tests.conftest import unchanged
 from tests.contract import assert_problem
 
 PATH = "/v1/projects"
+BEYOND = 2**1024 - 2**970
+"""The least integer that an IEEE double rounds to infinity."""
 
 
 def post_body(
@@ -127,8 +129,11 @@ MALFORMED: list[tuple[bytes, str]] = [
     (b'{"name": "a", "x": .5}', "line 1, column 20"),
     (b'{"name": "a", "x": 1.}', "line 1, column 21"),
     (b'{"name": "a", "x": 0x10}', "line 1, column 21"),
-    (b'{"name": "a", "x": %s}' % (4301 * b"1"), "line 1, column 20"),
-    (b'{"name": "a", "x": %s}' % (5000 * b"1"), "line 1, column 20"),
+    *(
+        (b'{"name": "%s", "x": %s}' % (name, number), "line 1, column 2")
+        for name in (b"a", b"\\u0061")  # the quick reader, and the strict one
+        for number in (309 * b"9", b"-" + 309 * b"9", 400 * b"1", 5000 * b"1", b"%d" % BEYOND)
+    ),
     (b'{"name": "a", "name": "b"}', "line 1, column 15"),
     (b'{"x": 1, "x"\t\r\n : 2}', "line 1, column 10"),
     *(
@@ -167,8 +172,10 @@ def test_anything_but_strict_json_is_400_with_the_place(
 @pytest.mark.parametrize(
     "members",
     [
-        '"x": %s' % (4300 * "9"),
-        '"x": -%s' % (4300 * "9"),
+        '"x": %s' % (308 * "9"),
+        '"x": -%s' % (308 * "9"),
+        f'"x": {BEYOND - 1}, "y": [-{BEYOND - 1}]',
+        rf'"x\u0020": {BEYOND - 1}',
         '"x": 1.0, "y": 1.10, "z": 1e2, "w": -0, "v": -0.0, "u": 1E-400',
         '"x": 0.1000000000000000055511151231257827021181583404541015625',
         r'"x": "\u00e9\/\u0000\ud83d\ude80", "y\u0020z": ""',
@@ -200,14 +207,22 @@ def test_a_body_cut_short_is_400(client: FlaskClient) -> None:
         assert_problem(response, 400, "malformed_request")
 
 
-def test_the_limit_on_digits_of_the_interpreter_has_no_effect(client: FlaskClient) -> None:
-    limit = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(640)
+@pytest.mark.parametrize("limit", [0, 640, 4300])
+def test_the_limit_on_digits_of_the_interpreter_has_no_effect(
+    client: FlaskClient, limit: int
+) -> None:
+    usual = sys.get_int_max_str_digits()
     unchecked = client.application.test_client()
     unchecked.environ_base.update(client.environ_base)
+    sys.set_int_max_str_digits(limit)
     try:
-        response = post_body(unchecked, b'{"name": "a", "x": %s}' % (4300 * b"9"))
+        accepted = post_body(unchecked, b'{"name": "a", "x": %d}' % (BEYOND - 1))
+        rejected = [
+            post_body(unchecked, b'{"name": "b", "x": %s%s}' % (5000 * b"9", end)).status_code
+            for end in (b"", b"-", b', "y": "\\u0061"')
+        ]
     finally:
-        sys.set_int_max_str_digits(limit)
-    assert response.status_code == 201
-    assert 4300 * "9" in response.text
+        sys.set_int_max_str_digits(usual)
+    assert accepted.status_code == 201
+    assert str(BEYOND - 1) in accepted.text
+    assert rejected == [400, 400, 400]

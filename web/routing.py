@@ -60,7 +60,8 @@ def route_raw_path(app: Flask) -> None:
             return None
         environ = request.environ
         target, _, _ = environ["REQUEST_URI"].partition("?")
-        is_encoded = "%" in target and ("%2F" in target.upper() or "%25" in target)
+        # A percent sign is encoded, or alone: `100%` is taken as `100%25`.
+        is_encoded = "%" in target and ("%2F" in target.upper() or "%" in request.path)
         if is_encoded:
             request.path = "/".join(map(decode_segment, urlsplit(target).path.split("/")))
             environ["PATH_INFO"] = request.path.encode().decode("latin-1")

@@ -17,7 +17,6 @@ JSON = {"Content-Type": "application/json", "Cache-Control": "no-store"}
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
-MAX_DIGITS = 4300
 RULE = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
 UTF_8 = {"charset=utf-8", 'charset="utf-8"'}
 
@@ -88,8 +87,8 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     """The value of a JSON text. Raises `json.JSONDecodeError`, which has the place.
 
     Unlike Python's own reader, it rejects what some clients could not read as it was sent:
-    a repeated member name, NaN, Infinity or a number that would become one, an integer of more than
-    `MAX_DIGITS`, a lone surrogate, a BOM, more levels than `max_depth`.
+    a repeated member name, NaN, Infinity or a number that would become one, be it an integer, a
+    lone surrogate, a BOM, more levels than `max_depth`.
     """
     if "\\" not in text and not _is_deeper(text, max_depth):
         with suppress(ValueError):
@@ -150,9 +149,6 @@ def _strict_error(text: str, max_depth: int) -> tuple[str, int] | None:
 
 
 def _number_error(text: str) -> str | None:
-    digits = text.lstrip("-")
-    if digits.isdigit():
-        return f"An integer of more than {MAX_DIGITS} digits" if len(digits) > MAX_DIGITS else None
     try:
         return None if math.isfinite(float(text)) else "A number too large for an IEEE double"
     except ValueError:
@@ -160,11 +156,11 @@ def _number_error(text: str) -> str | None:
 
 
 def _integer(text: str) -> int | float:
-    """The number, whatever limit on digits the interpreter has; -0 keeps its sign as a float."""
-    try:
-        return int(text) if text != "-0" else -0.0
-    except ValueError:
-        return float(text)
+    """The number; one too large is infinite, so that the interpreter's limit on digits does not
+    matter. -0 keeps its sign as a float.
+    """
+    number = float(text)
+    return int(text) if math.isfinite(number) and text != "-0" else number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -172,8 +168,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members if len(members) == len(pairs) else _reject()
 
 
-def _short_integer(text: str) -> int | float:
-    return _integer(text) if len(text) <= MAX_DIGITS else _reject()
+def _finite_integer(text: str) -> int | float:
+    number = _integer(text)
+    return number if math.isfinite(number) else _reject()
 
 
 def _finite_float(text: str) -> float:
@@ -189,7 +186,7 @@ _DECODER = json.JSONDecoder(parse_int=_integer)
 # Rejects repeated names and numbers as `_strict_error` does, but without the place; quicker.
 _QUICK = json.JSONDecoder(
     object_pairs_hook=_object,
-    parse_int=_short_integer,
+    parse_int=_finite_integer,
     parse_float=_finite_float,
     parse_constant=_reject,
 )

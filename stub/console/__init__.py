@@ -151,7 +151,7 @@ def faults_of(faults: Faults) -> dict[str, Any]:
     documents = faults.documents()
     first = documents[:SHOWN_FAULTS]
     for document in first:
-        for name in document.keys() & {"method", "path"}:
+        for name in document.keys() & {"method", "path", "body", "content_type"}:
             document[name] = shortened(document[name], MAX_PATTERN)
     return {"count": len(documents), "first": first}
 

@@ -625,6 +625,7 @@ function describeFault(fault) {
   const what = fault.operation ?? `${fault.method ?? "any method"} ${fault.path ?? "any path"}`;
   const effects = [];
   if (fault.status !== undefined) effects.push(`status ${fault.status}`);
+  if (fault.body !== undefined) effects.push(`body ${fault.content_type ?? "text/plain"}`);
   if (fault.delay !== undefined) effects.push(`delay ${fault.delay} s`);
   if (fault.cut !== undefined) effects.push(`cut after ${fault.cut} bytes`);
   return [what, effects.join(", "), fault.remaining === null ? "all" : `${fault.remaining} left`];

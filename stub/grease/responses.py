@@ -22,12 +22,12 @@ def vary(
     if not request.environ["PATH_INFO"].startswith("/v1/"):
         return ()
     part = contract.response(operation, response.status_code)
-    if part is None:
+    if part is None or "content" not in part:
         return ()
     method = "GET" if request.method == "HEAD" else request.method
     varied = Varied(grease, ids, contract, (method, path_key(ids, request)))
     ((media_type, content),) = part["content"].items()
-    declared = part["x-grease"]
+    declared = part.get("x-grease", ())
     varied.body(response, content["schema"], declared)
     if varied.apply("media-type", declared):
         response.headers["Content-Type"] = varied.media_type(media_type)

@@ -1,5 +1,6 @@
 """The files that the program reads: --seed and --states."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,33 @@ def test_seed_pace_and_maximum_are_those_of_the_options(tmp_path: Path) -> None:
     run("--seed", str(seed), "--pace", "0", "--max-projects", "2", during=ask)
 
 
-def test_a_seed_that_is_larger_than_the_store_does_not_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("maximum", "most"), [(1, 3), (3, 3), (5, 5)])
+def test_a_seed_that_is_larger_than_store_and_sample_does_not_start(
+    tmp_path: Path, maximum: int, most: int
+) -> None:
     seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"name": "a"}, {"name": "b"}]}', "utf-8")
-    message = not_started("--seed", str(seed), "--max-projects", "1")
-    assert message == f"error: {seed}: /projects: must have at most 1 items\n"
+    seed.write_text(json.dumps({"projects": [{"name": str(n)} for n in range(most + 1)]}), "utf-8")
+    message = not_started("--seed", str(seed), "--max-projects", str(maximum))
+    assert message == f"error: {seed}: /projects: must have at most {most} items\n"
+
+
+@pytest.mark.parametrize("maximum", ["1", "2"])
+def test_the_state_of_a_sample_that_is_larger_than_the_store_can_be_read(
+    tmp_path: Path, maximum: str
+) -> None:
+    seed, states = tmp_path / "seed.json", tmp_path / "states.json"
+    options = ("--max-projects", maximum)
+    state = run(*options, during=lambda url: call(url, "/_stub/state").data).result
+    seed.write_bytes(state)
+    states.write_bytes(b'{"s": %s}' % state)
+
+    def ask(url: str) -> Any:
+        assert call(url, "/_stub/pact", body=b'{"state": "s"}').status_code == 200
+        assert call(url, "/_stub/reset", body=state).status_code == 204
+        return call(url, "/_stub/state").data
+
+    for start in ((), ("--seed", str(seed))):
+        assert run(*options, "--states", str(states), *start, during=ask).result == state
 
 
 @pytest.mark.parametrize(
@@ -68,6 +91,10 @@ def test_an_invalid_seed_file_is_one_line_for_each_error(
         (
             '{"a": {"projects": [{"name": "b"}, {"name": "c"}]}}',
             "/a/projects: must have at most 1 items",
+        ),
+        (
+            f'{{"a": {{"projects": [{{"name": "b", "x": {400 * "9"}}}]}}}}',
+            "line 1, column 40: A number too large for an IEEE double",
         ),
     ],
 )

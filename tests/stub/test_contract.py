@@ -1,12 +1,16 @@
 """What a request depends on that nobody promises, and which rule it breaks."""
 
+import json
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from flask.testing import FlaskClient
 
-from tests.stub.conftest import entries
+from app import create_app
+from stub import StubOptions
+from tests.conftest import ROOT, control_client_of
+from tests.stub.conftest import coverage, entries
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,60 @@ def test_members_are_named_up_to_the_size_of_a_valid_body(
     (entry,) = entries(stub)
     assert entry["status"] == status
     assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_members_of_a_rejected_body_are_named_whatever_its_numbers(
+    stub: FlaskClient, digits: int
+) -> None:
+    body = f'{{"name": "a", "x": {digits * "9"}}}'
+    response = stub.post("/v1/projects", data=body, content_type="application/json")
+    assert response.status_code == 400
+    (entry,) = entries(stub)
+    assert entry["unpromised"] == ["createProject: body member x"]
+
+
+def client_with(
+    method: str, monkeypatch: pytest.MonkeyPatch, grease: tuple[str, ...] = ()
+) -> FlaskClient:
+    """A client of an app that has one more operation, with this method."""
+    document = json.loads((ROOT / "openapi.json").read_bytes())
+    document["paths"]["/v1/projects/{id}"] = {
+        "summary": "A project.",
+        method.lower(): {
+            "operationId": "more",
+            "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+            "responses": {"204": {"description": "Done."}},
+        },
+    }
+    monkeypatch.setattr("app.read_contract", lambda: json.dumps(document).encode())
+    app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=grease))
+    app.add_url_rule(
+        "/v1/projects/<project_id>", "more", lambda project_id: ("", 204), methods=[method]
+    )
+    return control_client_of(app)
+
+
+@pytest.mark.parametrize("grease", [(), ("headers", "members")])
+@pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "TRACE"])
+def test_an_operation_may_have_any_method_of_openapi(
+    method: str, grease: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = client_with(method, monkeypatch, grease)
+    assert stub.open("/v1/projects/a?x=1", method=method).status_code == 204
+    (entry,) = entries(stub)
+    assert (entry["operation"], entry["violations"]) == ("more", [])
+    assert entry["unpromised"] == ["more: query parameter x"]
+    assert coverage(stub)["operations"]["more"] == {"204": 1, "other": 0}
+    assert stub.post("/_stub/faults", json={"operation": "more", "status": 503}).status_code == 201
+    assert stub.open("/v1/projects/a", method=method).status_code == 503
+
+
+@pytest.mark.parametrize("method", ["PATCH", "TRACE"])
+def test_a_page_may_use_each_method_that_is_served(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = client_with(method, monkeypatch)
+    asked = {"Origin": "http://a", "Access-Control-Request-Method": method}
+    allowed = stub.options("/v1/projects/a", headers=asked).headers["Access-Control-Allow-Methods"]
+    assert allowed == ", ".join(sorted(["DELETE", "GET", "HEAD", "POST", "PUT", method]))

@@ -123,6 +123,26 @@ def test_a_team_adds_states_of_its_own() -> None:
     assert '"a team\'s own", "nothing"' in detail
 
 
+@pytest.mark.parametrize("given", [{}, {"id": "prj_shop"}])
+@pytest.mark.parametrize("before", [[], ["shop"], ["shop", "other"]])
+def test_a_deployment_of_no_project_stays_one_whatever_exists(
+    given: dict[str, str], before: list[str]
+) -> None:
+    document = {
+        "projects": [{"name": "shop", **given}, {"name": "other"}],
+        "deployments": [{"id": "d", "status": "failed"}],
+    }
+    states = {"s": seed_of(document)}
+    stub = control_client_of(create_app(stub_options=StubOptions(states=states)))
+    for name in before:
+        change(stub, "a project exists", name=name)
+    made = change(stub, "s")
+    assert made["deployment_id"] == "d"
+    assert change(stub, "s") == made
+    assert stub.get("/v1/deployments/d").json["project_id"] is None
+    assert names(stub) == ["shop", "other"]
+
+
 def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
     seed = seed_of({"projects": [{"name": "a", "id": "taken"}]})
     states = {"s": seed_of({"projects": [{"name": "b", "id": "taken"}]})}

