@@ -33,7 +33,7 @@ class Contract:
         self._by_route: dict[tuple[str, str], Operation] = {}
         self.operations: list[Operation] = []
         for path, item in document["paths"].items():
-            for method in ("get", "post"):
+            for method in ("get", "put", "post", "delete", "patch"):
                 if method in item:
                     operation = self._read(item[method])
                     self.operations.append(operation)
@@ -61,7 +61,7 @@ class Contract:
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
         """The problem document that a response of that status has, or None."""
         response = self.response(operation, status)
-        problems = (response or {"content": {}})["content"].get("application/problem+json")
+        problems = (response or {}).get("content", {}).get("application/problem+json")
         if problems is None:
             return None
         found: dict[str, Any] = next(iter(problems["examples"].values()))["value"]

@@ -6,7 +6,13 @@ from urllib.parse import unquote
 import pytest
 from flask.testing import FlaskClient
 
+from tests.contract import STUB, V1
 from tests.stub.conftest import entries
+
+
+def test_a_fault_may_name_each_operation() -> None:
+    named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]
+    assert named == [operation["operationId"] for _, _, operation in V1.operations()]
 
 
 @pytest.mark.parametrize(
