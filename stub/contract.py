@@ -61,7 +61,7 @@ class Contract:
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
         """The problem document that a response of that status has, or None."""
         response = self.response(operation, status)
-        problems = (response or {}).get("content", {}).get("application/problem+json")
+        problems = (response or {"content": {}})["content"].get("application/problem+json")
         if problems is None:
             return None
         found: dict[str, Any] = next(iter(problems["examples"].values()))["value"]
