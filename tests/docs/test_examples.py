@@ -16,10 +16,12 @@ import pytest
 
 from app import create_app
 from tests.conftest import ROOT, SAMPLE_SEED
+from tests.contract import assert_problem
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of, files_of, texts_in
 from tests.live import serving
 from tests.program import run
 from tests.stub.test_pact_verifier import write_pact
+from tests.wire import Connection, get, port_of
 
 pytestmark = pytest.mark.process
 
@@ -100,6 +102,26 @@ def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Pat
             return health.status
 
     assert run(*arguments, "--port", "0", during=ask).result == 200
+
+
+def test_the_proxy_of_a_dev_server_needs_no_option() -> None:
+    """It sends the Host of the stub or that of the page, and the Origin of the page."""
+    section = TEXTS["docs/choices.md"].partition("\n## Browser clients\n")[2]
+    assert files_of("docs/choices.md")["vite.config.js"].count(f'"/v1": "{URL}"') == 1
+    (allowed,) = re.findall(r"the stub accepts\s+`(\S+)`", section)
+    with served() as url:
+        for host, status in (("127.0.0.1:8080", 201), (allowed, 201), ("shop.test:5173", 400)):
+            body = f'{{"name": "{host}"}}'.encode()
+            fields = {"Host": host, "Origin": f"http://{host}", "Authorization": "Bearer dev-token"}
+            fields |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            lines = [f"{name}: {value}" for name, value in fields.items()]
+            with Connection(port_of(url)) as client:
+                client.send(get("/v1/projects", *lines, method="POST") + body)
+                reply = client.reply()
+            assert reply.status_code == status
+            if status == 400:
+                assert_problem(reply, 400, "host_not_allowed")
+                assert "`host_not_allowed`" in section
 
 
 def test_the_demo_prints_the_statuses_that_are_printed() -> None:

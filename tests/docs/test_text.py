@@ -4,9 +4,10 @@ import json
 import re
 
 import pytest
+from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
-from tests.contract import V1
+from tests.contract import V1, assert_problem
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
 
 README = TEXTS["README.md"]
@@ -44,7 +45,17 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(name: str) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 170
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_readme_tells_how_to_meet_a_slow_backend_and_an_outage(stub: FlaskClient) -> None:
+    section = README.partition("\n## Write a client\n")[2].partition("\n## ")[0]
+    (status,) = re.findall(r"`Prefer: code=(\d+)`", section)
+    forced = stub.get("/v1/projects", headers={"Prefer": f"code={status}"})
+    assert_problem(forced, int(status), "store_unavailable")
+    (seconds,) = re.findall(r"`--delay ([\d.]+)`", section)
+    assert 0 < float(seconds) < 5
+    assert "(docs/testing.md#errors-on-demand)" in section
 
 
 def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
