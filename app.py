@@ -108,9 +108,8 @@ def create_app(
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
     returns the time in UTC, `new_id` makes an id with a prefix, `pace` is in seconds, and
-    `new_store` makes a store of these. `strict` rejects query parameters and unknown
-    members. Without `stub_options` there are only `/v1` and the contract. `log` gets a line for
-    each response.
+    `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
+    Without `stub_options` there are only `/v1` and the contract. `log` gets each response's line.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)

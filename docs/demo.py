@@ -4,7 +4,9 @@ import json
 import os
 import sys
 import time
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
@@ -13,10 +15,36 @@ headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json
 
 
 def call(path: str, document: Any = None) -> Any:
-    """POST the document if there is one, otherwise GET."""
+    """POST the document if there is one, otherwise GET. Try again after each 503."""
     body = None if document is None else json.dumps(document).encode()
-    with urlopen(Request(url + path, body, headers)) as response:
-        return json.load(response)
+    while (response := attempt(path, body)) is None:
+        print("503: trying again", file=sys.stderr)
+    return response
+
+
+def attempt(path: str, body: bytes | None) -> Any:
+    """The document of the response, or None after a 503, when it is time to try again."""
+    try:
+        with urlopen(Request(url + path, body, headers)) as response:
+            return json.load(response)
+    except HTTPError as error:
+        if error.code != 503:
+            sys.exit(f"{path} responded with {error.code}: {advice(error)}")
+        wait = error.headers.get("Retry-After", "")
+        time.sleep(int(wait) if wait.isdecimal() else 0.2)
+        return None
+    except (OSError, HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        sys.exit(f"No response from {url} ({reason}): start the program, or give its URL.")
+
+
+def advice(error: HTTPError) -> str:
+    if error.code == 401:
+        return "set STUB_TOKEN to the token of the program."
+    try:
+        return str(json.load(error)["detail"])
+    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        return f"is the stub at {url}?"  # the body is no problem document
 
 
 project = call("/v1/projects", {"name": f"demo {time.time():.0f}"})

@@ -54,7 +54,8 @@ class Steps:
             faults = context.world.faults
             outcome = decide(received, faults, self.contract, self.draw_delay())
             context.outcome = outcome
-            return outcome.respond()
+            if outcome.problem:
+                return outcome.respond()
         return None
 
     def finish(self, response: Response) -> Response:

@@ -23,7 +23,7 @@ class Contract:
 
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for path, item in self.document["paths"].items():
-            for method in ("get", "put", "post", "delete"):
+            for method in ("get", "put", "post", "delete", "patch"):
                 if method in item:
                     yield method.upper(), path, item[method]
 
@@ -81,6 +81,7 @@ class Contract:
 
 V1 = Contract(ROOT / "openapi.json")
 STUB = Contract(ROOT / "stub" / "openapi.json")
+STATUSES: list[str] = V1.components["schemas"]["Deployment"]["properties"]["status"]["examples"]
 
 
 def assert_in_contract(

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from store import MemoryStore
 from tests.conftest import SAMPLE_SEED, Clock, client_of, names, unchanged
-from tests.contract import assert_invalid, assert_problem
+from tests.contract import STATUSES, assert_invalid, assert_problem
 
 
 def test_without_a_seed_the_list_is_empty() -> None:
@@ -74,7 +74,7 @@ def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
     assert deployment["status"] == "succeeded"
 
 
-@pytest.mark.parametrize("status", ["queued", "building", "succeeded", "failed", "canceled"])
+@pytest.mark.parametrize("status", STATUSES)
 def test_the_sample_has_a_deployment_pinned_in_each_status(
     client: FlaskClient, clock: Clock, status: str
 ) -> None:

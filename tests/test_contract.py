@@ -67,7 +67,7 @@ def responses(where: str, response: dict[str, Any]) -> Iterator[Part]:
     yield where, response
     for name, header in response["headers"].items():
         yield from headers(f"{where}/{name}", header)
-    for media_type, content in response["content"].items():
+    for media_type, content in response.get("content", {}).items():
         yield from schemas(f"{where}/{media_type}", content["schema"])
 
 

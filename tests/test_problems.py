@@ -16,7 +16,7 @@ from tests.stores import BrokenStore
         "/v1/",
         "/v1/projects/",
         "/v1//projects",
-        "/v1/projects/prj_website",
+        "/v1/projects/prj_website/deployments",
         "/v1/Projects",
         "/V1/projects",
         "/v2/projects",

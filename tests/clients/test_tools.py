@@ -1,4 +1,4 @@
-"""The other commands of docs/contract.md: a linter, a validating proxy, and Schemathesis."""
+"""The other commands of docs/contract.md: two generators, a linter, a proxy, and Schemathesis."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
-from tests.conftest import ROOT, TOKEN
+from tests.conftest import ROOT, TOKEN, needs
 from tests.contract import V1
 from tests.docs.documents import leave_out_the_stub
 from tests.program import program
@@ -39,6 +39,25 @@ def replaced(command: list[str], values: dict[str, str]) -> list[str]:
 def test_redocly_finds_no_error(folder: Path, name: str) -> None:
     link_node_modules(folder)
     perform(replaced(documented("npx redocly lint"), {"openapi.json": name}), folder)
+
+
+@pytest.mark.parametrize(
+    ("generator", "ending", "shown"),
+    [
+        ("kotlin", "kt", ["val status: kotlin.String,", "val projectId: kotlin.String?,",
+                          "val createdAt: java.time.OffsetDateTime", "HashMap<"]),
+        ("swift6", "swift", ["var status: String\n", "var projectId: String?\n",
+                             "var createdAt: Date\n", "var additionalProperties: ["]),
+    ],
+)  # fmt: skip
+def test_a_client_is_generated_with_the_types_that_the_page_names(
+    generator: str, ending: str, shown: list[str], folder: Path
+) -> None:
+    needs("java")  # openapi-generator-cli runs on it
+    perform(documented(f"openapi-generator-cli generate -i openapi.json -g {generator}"), folder)
+    (model,) = folder.rglob(f"Deployment.{ending}")
+    text = model.read_text("utf-8")
+    assert [each for each in shown if each not in text] == []
 
 
 def test_the_pattern_of_a_name_takes_no_blank_name_in_ecmascript(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT, needs
-from tests.docs.documents import blocks_of, files_of
+from tests.docs.documents import TEXTS, blocks_of, files_of
 from tests.program import environment
 
 NAME = "docs/ci.md"
@@ -40,6 +40,8 @@ def require_tools(command: str) -> None:
     """Skip the test if a program that the command needs is missing."""
     if " sh " in command:
         needs("curl")
+    if " go " in command:
+        needs("go")
     if " node " in command:
         needs("node")
         version = subprocess.check_output(["node", "--version"], text=True)
@@ -78,6 +80,7 @@ def test_there_is_a_recipe_for_each_kind_of_team() -> None:
         ["sh"],
         ["node"],
         ["pytest"],
+        ["go"],
     ]
 
 
@@ -112,15 +115,32 @@ def test_the_gate_prints_what_is_printed(command: str, folder: Path) -> None:
         assert list(json.loads(report))[-2:] == list(json.loads(document))
 
 
-def test_the_job_has_the_form_of_one() -> None:
-    (text,) = [text for kind, text in BLOCKS if kind == "yaml"]
-    workflow = yaml.safe_load(text)
-    assert set(workflow) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
-    (job,) = workflow["jobs"].values()
+def test_a_client_that_obeys_a_proxy_needs_the_variables_that_are_named(folder: Path) -> None:
+    (value,) = set(re.findall(r"`NO_PROXY` and `no_proxy` to `(\S+)`", TEXTS[NAME]))
+    names = [name for name in os.environ if name.lower().endswith("_proxy")]
+    command = f"unset {' '.join(names)}; " if names else ""
+    command += "export HTTP_PROXY=http://127.0.0.1:1 http_proxy=http://127.0.0.1:1; "
+    obeying = [each for each in RECIPES if re.search("-- sh |-m pytest", each)]
+    assert len(obeying) == 2
+    for recipe in obeying:
+        assert run(command + recipe, folder).returncode == 1
+    for recipe in RECIPES:
+        done = run(f"{command} export NO_PROXY={value} no_proxy={value}; {recipe}", folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_jobs_have_the_form_of_some() -> None:
+    github, gitlab = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
+    assert set(github) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
+    (job,) = github["jobs"].values()
     assert {"runs-on", "steps"} <= set(job)
     for step in job["steps"]:
         assert set(step) in ({"run"}, {"uses"}, {"uses", "with"}, {"uses", "if", "with"})
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v4"))
     (command,) = [step["run"] for step in job["steps"] if "run" in step]
+    (other,) = gitlab.values()
+    assert set(other) == {"image", "timeout", "script", "artifacts"}
+    assert other["script"] == [command]
+    assert other["artifacts"]["paths"] == re.findall(r"--report (\S+)", command)
     assert command.startswith("python3 stub.pyz ")
     assert command.split(" -- ")[1] in [each.partition(" -- ")[2] for each in RECIPES]

@@ -17,7 +17,7 @@ import pytest
 
 from app import create_app
 from tests.conftest import ROOT, SAMPLE_SEED
-from tests.contract import V1
+from tests.contract import V1, assert_problem
 from tests.docs.documents import (
     COMMANDS,
     PYTHON,
@@ -30,6 +30,7 @@ from tests.docs.documents import (
 from tests.live import serving
 from tests.program import run
 from tests.stub.test_pact_verifier import write_pact
+from tests.wire import Connection, get, port_of
 
 pytestmark = pytest.mark.process
 
@@ -143,6 +144,26 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     assert document["components"].keys() == V1.components.keys()
     for kind, parts in document["components"].items():
         assert parts.keys() == V1.components[kind].keys()
+
+
+def test_the_proxy_of_a_dev_server_needs_no_option() -> None:
+    """It sends the Host of the stub or that of the page, and the Origin of the page."""
+    section = TEXTS["docs/choices.md"].partition("\n## Browser clients\n")[2]
+    assert files_of("docs/choices.md")["vite.config.js"].count(f'"/v1": "{URL}"') == 1
+    (allowed,) = re.findall(r"the stub accepts\s+`(\S+)`", section)
+    with served() as url:
+        for host, status in (("127.0.0.1:8080", 201), (allowed, 201), ("shop.test:5173", 400)):
+            body = f'{{"name": "{host}"}}'.encode()
+            fields = {"Host": host, "Origin": f"http://{host}", "Authorization": "Bearer dev-token"}
+            fields |= {"Content-Type": "application/json", "Content-Length": str(len(body))}
+            lines = [f"{name}: {value}" for name, value in fields.items()]
+            with Connection(port_of(url)) as client:
+                client.send(get("/v1/projects", *lines, method="POST") + body)
+                reply = client.reply()
+            assert reply.status_code == status
+            if status == 400:
+                assert_problem(reply, 400, "host_not_allowed")
+                assert "`host_not_allowed`" in section
 
 
 def test_the_demo_prints_the_statuses_that_are_printed() -> None:

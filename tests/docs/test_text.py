@@ -8,11 +8,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
-from tests.contract import STUB
+from tests.contract import STUB, V1, assert_problem
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
 
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
-CONTRACT = json.loads((ROOT / "openapi.json").read_text("utf-8"))
+CONTRACT = V1.document
 
 
 def anchors_of(text: str) -> set[str]:
@@ -46,12 +46,24 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(name: str) -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 170
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_readme_tells_how_to_meet_a_slow_backend_and_an_outage(stub: FlaskClient) -> None:
+    section = README.partition("\n## Write a client\n")[2].partition("\n## ")[0]
+    (status,) = re.findall(r"`Prefer: code=(\d+)`", section)
+    forced = stub.get("/v1/projects", headers={"Prefer": f"code={status}"})
+    assert_problem(forced, int(status), "store_unavailable")
+    (seconds,) = re.findall(r"`--delay ([\d.]+)`", section)
+    assert 0 < float(seconds) < 5
+    assert "(docs/testing.md#errors-on-demand)" in section
 
 
 def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
-    rows = re.findall(r"^\| `(GET|POST) (/v1/\S+)` \|.*\| ([\d, ]+) \|$", README, re.MULTILINE)
-    assert len(rows) == 3
+    rows = re.findall(r"^\| `([A-Z]+) (/v1/\S+)` \|.*\| ([\d, ]+) \|$", README, re.MULTILINE)
+    assert {(method, path) for method, path, _ in rows} == {
+        (method, path) for method, path, _ in V1.operations()
+    }
     for method, path, statuses in rows:
         declared = set(CONTRACT["paths"][path][method.lower()]["responses"])
         assert set(statuses.split(", ")) <= declared

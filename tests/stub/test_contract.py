@@ -10,7 +10,13 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, control_client_of
+from tests.contract import STUB, V1
 from tests.stub.conftest import coverage, entries
+
+
+def test_a_fault_may_name_each_operation() -> None:
+    named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]
+    assert named == [operation["operationId"] for _, _, operation in V1.operations()]
 
 
 @pytest.mark.parametrize(

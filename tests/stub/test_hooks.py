@@ -1,19 +1,21 @@
 """What happens to a request before and after the view."""
 
+import re
+
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import BEARER, SAMPLE_NAMES, SAMPLE_SEED, client_of, control_client_of, names
-from tests.contract import assert_problem
+from tests.contract import V1, assert_problem
 from tests.stub.conftest import coverage, entries
 
 
 def test_without_the_stub_there_are_v1_and_the_contract_alone() -> None:
     app = create_app(stub_options=None, seed=SAMPLE_SEED)
-    rules = {rule.rule for rule in app.url_map.iter_rules()}
-    assert rules == {"/v1/projects", "/v1/deployments/<deployment_id>", "/openapi.json"}
+    rules = {re.sub(r"<\w+>", "{id}", rule.rule) for rule in app.url_map.iter_rules()}
+    assert rules == {*V1.document["paths"], "/openapi.json"}
     client = client_of(app)
     for path in ("/_stub/health", "/_stub/openapi.json", "/_stub/reset"):
         bare = app.test_client()
