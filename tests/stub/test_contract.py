@@ -86,7 +86,7 @@ def client_with(
 ) -> FlaskClient:
     """A client of an app that has one more operation, with this method."""
     document = json.loads((ROOT / "openapi.json").read_bytes())
-    document["paths"]["/v1/projects/{id}"] = {
+    document["paths"]["/v1/things/{id}"] = {
         "summary": "A project.",
         method.lower(): {
             "operationId": "more",
@@ -97,7 +97,7 @@ def client_with(
     monkeypatch.setattr("app.read_contract", lambda: json.dumps(document).encode())
     app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=grease))
     app.add_url_rule(
-        "/v1/projects/<project_id>", "more", lambda project_id: ("", 204), methods=[method]
+        "/v1/things/<thing_id>", "more", lambda thing_id: ("", 204), methods=[method]
     )
     return control_client_of(app)
 
@@ -108,13 +108,13 @@ def test_an_operation_may_have_any_method_of_openapi(
     method: str, grease: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stub = client_with(method, monkeypatch, grease)
-    assert stub.open("/v1/projects/a?x=1", method=method).status_code == 204
+    assert stub.open("/v1/things/a?x=1", method=method).status_code == 204
     (entry,) = entries(stub)
     assert (entry["operation"], entry["violations"]) == ("more", [])
     assert entry["unpromised"] == ["more: query parameter x"]
     assert coverage(stub)["operations"]["more"] == {"204": 1, "other": 0}
     assert stub.post("/_stub/faults", json={"operation": "more", "status": 503}).status_code == 201
-    assert stub.open("/v1/projects/a", method=method).status_code == 503
+    assert stub.open("/v1/things/a", method=method).status_code == 503
 
 
 @pytest.mark.parametrize("method", ["PATCH", "TRACE"])
@@ -123,5 +123,5 @@ def test_a_page_may_use_each_method_that_is_served(
 ) -> None:
     stub = client_with(method, monkeypatch)
     asked = {"Origin": "http://a", "Access-Control-Request-Method": method}
-    allowed = stub.options("/v1/projects/a", headers=asked).headers["Access-Control-Allow-Methods"]
+    allowed = stub.options("/v1/things/a", headers=asked).headers["Access-Control-Allow-Methods"]
     assert allowed == ", ".join(sorted(["DELETE", "GET", "HEAD", "POST", "PUT", method]))
