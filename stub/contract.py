@@ -70,7 +70,7 @@ class Contract:
     def _read(self, operation: dict[str, Any]) -> Operation:
         members: set[str] = set()
         for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self.resolve(content["schema"])["properties"].keys()
+            members |= self.resolve(content["schema"]).get("properties", {}).keys()
         parameters = operation.get("parameters", ())
         return Operation(
             operation["operationId"],

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from flask import Response, g, request
 
-METHODS = "GET, HEAD, POST, PUT, DELETE"
+METHODS = "GET, HEAD, POST, PUT, DELETE, PATCH"
 MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 

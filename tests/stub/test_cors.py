@@ -35,7 +35,7 @@ def test_a_preflight_needs_no_token(browser: FlaskClient, path: str) -> None:
     assert allowed["Access-Control-Allow-Headers"] == "authorization, x-request-id"
     assert allowed["Access-Control-Max-Age"] == "7200"
     methods = allowed["Access-Control-Allow-Methods"].split(", ")
-    assert {"GET", "POST", "PUT", "DELETE"} <= {*methods}
+    assert {"GET", "POST", "PUT", "DELETE", "PATCH"} <= {*methods}
     assert allowed["Vary"] == "Origin"
     assert "Access-Control-Allow-Credentials" not in allowed
     assert response.headers["Cache-Control"] == "no-store"
