@@ -73,10 +73,10 @@ def test_each_change_applies_and_passes_the_tests_that_are_named(index: int, cop
     assert subprocess.run(style, cwd=copy, check=False).returncode == 0
 
 
-def test_an_operation_may_have_another_method_and_a_response_without_a_body(copy: Path) -> None:
+def test_an_operation_may_have_another_method_any_body_and_no_response_body(copy: Path) -> None:
     apply(BLOCKS[DIFFS[0]][1], copy)
     for name, old, new in [
-        ("app.py", '@v1.get("/projects/<', '@v1.delete("/projects/<'),
+        ("app.py", '@v1.get("/projects/<', '@v1.patch("/projects/<'),
         (
             "app.py",
             "return project.representation, 200, JSON\n    raise",
@@ -85,7 +85,7 @@ def test_an_operation_may_have_another_method_and_a_response_without_a_body(copy
         (
             "README.md",
             "`GET /v1/projects/{id}` | returns one project | 200,",
-            "`DELETE /v1/projects/{id}` | | 204,",
+            "`PATCH /v1/projects/{id}` | | 204,",
         ),
     ]:
         text = (copy / name).read_text("utf-8")
@@ -93,17 +93,22 @@ def test_an_operation_may_have_another_method_and_a_response_without_a_body(copy
         (copy / name).write_text(text.replace(old, new), "utf-8")
     contract = json.loads((copy / "openapi.json").read_text("utf-8"))
     path = contract["paths"]["/v1/projects/{id}"]
-    path["delete"] = path.pop("get")
-    path["delete"]["responses"]["204"] = path["delete"]["responses"].pop("200")
-    del path["delete"]["responses"]["204"]["content"]
+    path["patch"] = operation = path.pop("get")
+    operation["responses"]["204"] = operation["responses"].pop("200")
+    del operation["responses"]["204"]["content"]
+    origin = {"x-origin": {"chosen": "members of any name"}}
+    schema = {"type": "object", "additionalProperties": True, **origin}
+    operation["requestBody"] = {"content": {"application/json": {"schema": schema}}, **origin}
     (copy / "openapi.json").write_text(json.dumps(contract), "utf-8")
-    (copy / "tests" / "test_delete.py").write_text(
-        "def test_delete(client, stub):\n"
-        "    assert client.delete('/v1/projects/prj_website').data == b''\n"
-        "    counted = stub.get('/_stub/coverage').json['operations']['getProject']\n"
-        "    assert counted['204'] == 1\n"
+    (copy / "tests" / "test_patch.py").write_text(
+        "def test_patch(client, stub):\n"
+        "    response = client.patch('/v1/projects/prj_website', json={'team': 'a'})\n"
+        "    assert response.data == b''\n"
+        "    coverage = stub.get('/_stub/coverage').json\n"
+        "    assert coverage['operations']['getProject']['204'] == 1\n"
+        "    assert coverage['unpromised'] == []\n"
     )
-    tests = ("tests/test_delete.py", "tests/test_contract.py", "tests/stub/test_coverage.py")
+    tests = ("tests/test_patch.py", "tests/test_contract.py", "tests/stub/test_coverage.py")
     done = pytest_of(copy, *tests, "tests/docs/test_text.py")
     assert done.returncode == 0, done.stdout
 

@@ -96,9 +96,7 @@ def client_with(
     }
     monkeypatch.setattr("app.read_contract", lambda: json.dumps(document).encode())
     app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=grease))
-    app.add_url_rule(
-        "/v1/things/<thing_id>", "more", lambda thing_id: ("", 204), methods=[method]
-    )
+    app.add_url_rule("/v1/things/<thing_id>", "more", lambda thing_id: ("", 204), methods=[method])
     return control_client_of(app)
 
 
