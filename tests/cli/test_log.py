@@ -1,0 +1,180 @@
+"""What explains a failure: the log in a file and at the end, hints, and an idle command."""
+
+import re
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract import assert_problem
+from tests.program import not_started, run
+from tests.wire import Connection, call, port_of
+
+pytestmark = pytest.mark.process
+
+CALLS = "import os, sys, urllib.request as u\n"
+CALLS += "for path in sys.argv[2:]:\n"
+CALLS += "  r = u.Request(os.environ['STUB_URL'] + path)\n"
+CALLS += "  r.add_header('Authorization', 'Bearer ' + os.environ['STUB_TOKEN'])\n"
+CALLS += "  try: u.urlopen(r)\n"
+CALLS += "  except u.HTTPError: pass\n"
+CALLS += "sys.exit(int(sys.argv[1]))\n"
+
+
+def command(status: int, *paths: str) -> list[str]:
+    """A COMMAND that calls these paths and exits with a status."""
+    return ["--", sys.executable, "-c", CALLS, str(status), *paths]
+
+
+def requests(stderr: str) -> list[str]:
+    """The lines of requests, without milliseconds."""
+    return re.findall(r"^(.*) \d+\.\d ms$", stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("options", [(), ("--no-stub",)])
+def test_a_quiet_run_shows_its_last_lines_if_the_command_fails(options: tuple[str, ...]) -> None:
+    paths = [f"/v1/projects?n={number}" for number in range(25)]
+    done = run("--quiet", *options, *command(3, *paths))
+    assert done.status == 3
+    place = "" if options else "#{number} "
+    assert requests(done.stderr) == [
+        f"{place.format(number=number + 1)}GET /v1/projects?n={number} 200"
+        for number in range(5, 25)
+    ]
+    assert requests(run("--quiet", *options, *command(0, *paths[:1])).stderr) == []
+
+
+def test_a_quiet_run_shows_its_last_lines_if_there_is_a_finding() -> None:
+    done = run("--quiet", "--fail-on", "unpromised", *command(0, "/v1/projects?page=1"))
+    lines = done.stderr.splitlines()
+    shown = next(n for n, line in enumerate(lines) if line.startswith("#1 GET /v1/projects?page=1"))
+    finding = "finding: unpromised: listProjects: query parameter page (first: #1): "
+    assert any(line.startswith(finding) for line in lines[shown:])
+    assert done.status == 1
+    allowed = ["--fail-on", "unpromised", "--allow", "unpromised: *"]
+    assert requests(run("--quiet", *allowed, *command(0, "/v1/projects?page=1")).stderr) == []
+
+
+def test_a_line_that_was_printed_is_not_shown_again() -> None:
+    paths = ("/_stub/nothing", "/v1/projects")
+    for options in ([], ["--quiet"]):
+        shown = requests(run(*options, *command(1, *paths)).stderr)
+        assert shown == [
+            "GET /_stub/nothing 404 not_found " + shown[0].partition("not_found ")[2],
+            "#1 GET /v1/projects 200",
+        ]
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_the_file_has_all_lines_and_is_made_anew(tmp_path: Path, quiet: tuple[str, ...]) -> None:
+    file = tmp_path / "log"
+    file.write_text("of another run\n")
+    token = "s3cret-token"
+
+    def ask(url: str) -> None:
+        call(url, "/v1/projects?q=s3cret-token", token=token)
+        call(url, "/_stub/reset", token=token, method="PATCH")
+        call(url, "/v1/projects", token=token, method="s3cret")
+
+    run(*quiet, "--token", token, "--log", str(file), during=ask)
+    lines = [re.sub(r" \d+\.\d ms$", "", line) for line in file.read_text("utf-8").splitlines()]
+    assert lines == [
+        "#1 GET /v1/projects?q=*** 200",
+        "PATCH /_stub/reset 405 method_not_allowed (Use one of the methods in the header Allow.)",
+        "a request 400 malformed_request (Start with a method in upper case, one space, a target "
+        "of visible ASCII characters without a fragment, one space, and HTTP/1.1 or HTTP/1.0.)",
+    ]
+
+
+def test_a_log_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    for path, reason in ((tmp_path / "no" / "log", "No such file"), (tmp_path, "Is a directory")):
+        assert not_started("--log", str(path)).startswith(f"error: --log: {path}: {reason}")
+
+
+def test_a_failed_control_request_is_printed_once_also_with_quiet() -> None:
+    def ask(url: str) -> None:
+        call(url, "/_stub/pact", body=b'{"state": "a mistyped state"}')
+        call(url, "/_stub/pact", body=b'{"state": 1}')
+        call(url, "/_stub/clock", body=b'{"advance": -1, "frozen": 1}')
+        call(url, "/_stub/health")
+        call(url, "/_stub/state", token="wrong-one")
+
+    done = run("--quiet", during=ask)
+    pact, invalid, clock, state = requests(done.stderr)
+    assert pact.startswith("POST /_stub/pact 404 not_found (No provider state has this name. ")
+    assert invalid == (
+        "POST /_stub/pact 422 invalid_body (The body is JSON, but its content is invalid: see "
+        "`errors`. /state must be a string)"
+    )
+    assert "/advance must be a number" in clock
+    assert "/frozen must be true or false" in clock
+    assert state.startswith("GET /_stub/state 401 token_invalid (Send the header `Authorization:")
+    assert "wrong-one" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("origin", "option"),
+    [("http://127.0.0.1:5173", "http://127.0.0.1:5173"), ("null", "'*'"), ("HTTP://X", "'*'")],
+)
+def test_a_preflight_of_an_origin_that_is_not_named_is_explained(origin: str, option: str) -> None:
+    def ask(url: str) -> str:
+        fields = (f"Origin: {origin}", "Access-Control-Request-Method: GET")
+        with Connection(port_of(url)) as client:
+            for path in ("/v1/projects", "/v1/deployments/x"):
+                client.send(get(path, *fields, method="OPTIONS"))
+                response = client.reply()
+                assert_problem(response, 401, "token_missing")
+        detail: str = response.json["detail"]
+        return detail
+
+    hint = f"preflight from {origin}: start with --cors-origin {option}"
+    for named in ((), ("--cors-origin", "http://localhost:1")):
+        done = run("--quiet", *named, during=ask)
+        assert done.stderr.splitlines().count(hint) == 1
+        assert done.result.endswith(f" This is a {hint}.")
+        assert "finding" not in run("--fail-on", "violations", *named, during=ask).stderr
+
+
+def test_a_host_that_is_not_served_is_explained() -> None:
+    def ask(url: str) -> None:
+        for _ in range(2):
+            with Connection(port_of(url)) as client:
+                client.send(b"GET /v1/projects?a=b HTTP/1.1\r\nHost: stub.test:99\r\n\r\n")
+                client.assert_rejected(400, "host_not_allowed")
+
+    hint = "Host stub.test:99 is not served: start with --trusted-host stub.test"
+    assert run("--quiet", during=ask).stderr.splitlines().count(hint) == 1
+    shown = run(during=ask).stderr
+    assert shown.count("GET /v1/projects?a=b 400 host_not_allowed (Call a server") == 2
+
+
+def test_tls_on_the_plain_port_is_explained() -> None:
+    def ask(url: str) -> None:
+        with socket.create_connection(("127.0.0.1", port_of(url)), timeout=10) as client:
+            client.sendall(bytes.fromhex("160301020001"))
+            assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+
+    assert "this looks like TLS: use http://\n" in run("--quiet", during=ask).stderr
+
+
+@pytest.mark.parametrize("words", [("pytest",), ("sh", "-c", "true"), ("--quiet", "npm", "test")])
+def test_a_command_without_dashes_is_explained(words: tuple[str, ...]) -> None:
+    shown = " ".join(words[words[0] == "--quiet" :])
+    assert not_started(*words) == f"error: put -- before the command: -- {shown}\n"
+
+
+@pytest.mark.parametrize("path", ["/_stub/state", "/favicon.ico", "/projects"])
+def test_a_command_that_does_not_call_the_interface_is_warned_of(path: str) -> None:
+    warning = "warning: no request to /v1: does the command use STUB_URL?\n"
+    assert warning in run("--quiet", *command(0, path)).stderr
+    assert warning not in run("--quiet", *command(0, "/v1/nothing")).stderr
+    assert warning not in run("--quiet").stderr
+    done = run("--fail-on", "idle", *command(0, path))
+    assert done.status == 1
+    assert "finding: idle: listProjects" in done.stderr
+
+
+def test_the_polls_of_the_console_are_not_logged() -> None:
+    polled = run(during=lambda url: call(url, "/_stub/console").status_code)
+    assert (polled.result, requests(polled.stderr)) == (200, [])
