@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -118,16 +119,16 @@ class WorldFactory:
         self._initial = self._ids("", self._switch())
         self._start = ClockSetting(options.freeze)
         # The seed gets its missing ids first, from the same source as a world.
-        self._records = stores.records(stores.seed, self._time(), self._initial.new)
+        self._records = stores.records(stores.seed, self._time(), self._initial)
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = self._switch()
         ids = self._ids(name, grease, self._initial if seed is None else None)
         clock = WorldClock(self._new_setting(name), self._stores.clock, self._start)
-        store: WorldStore = self._stores.open(self._records, name, clock, ids.new)
+        store: WorldStore = self._stores.open(self._records, name, clock, ids)
         if seed is not None:
-            store.reset(self._stores.records(seed, self._time(), ids.new))
+            store.reset(self._stores.records(seed, self._time(), ids))
         coverage, journal = Coverage(self._contract, name), Journal(self._redactor)
         return World(name, clock, store, coverage, grease, ids, journal)
 
@@ -153,6 +154,7 @@ class Worlds:
         self._contract = contract
         self._lock = Lock()
         self._worlds = {"": make("", None)}
+        self._resets: list[str] = []  # names that a reset writes records for
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
         self.rejections: Counter[tuple[int, str]] = Counter()  # of the server, by status and code
@@ -163,7 +165,7 @@ class Worlds:
         if world is None:
             with self._lock:
                 if name not in self._worlds:
-                    self._check_room()
+                    self._check_room(name)
                     self._worlds[name] = self._make(name, None)
                 world = self._worlds[name]
         return world
@@ -181,15 +183,14 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
-        if seed is not None:
-            self.open(name)  # takes a place before the records are written
-        world = self._make(name, seed)
-        if seed is None:
-            world.store.reset()
-        with self._lock:
-            previous = self._worlds.pop(name, None)
-            if seed is not None or not name:
-                self._worlds[name] = world
+        with nullcontext() if seed is None else self._place_for(name):
+            world = self._make(name, seed)
+            if seed is None:
+                world.store.reset()
+            with self._lock:
+                previous = self._worlds.pop(name, None)
+                if seed is not None or not name:
+                    self._worlds[name] = world
         if previous is not None:
             previous.coverage.add_to(self._ended, for_good=True)
             self._unused_faults.extend(previous.faults.unused())
@@ -214,6 +215,18 @@ class Worlds:
             worlds = list(self._worlds.values())
         return [*self._unused_faults, *(each for world in worlds for each in world.faults.unused())]
 
-    def _check_room(self) -> None:
-        if len(self._worlds) > MAX_WORLDS:  # the main one is not counted
+    @contextmanager
+    def _place_for(self, name: str) -> Iterator[None]:
+        """Reserve a place for a world until its records are written. Raises `TooManyWorlds`."""
+        with self._lock:
+            self._check_room(name)
+            self._resets.append(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._resets.remove(name)
+
+    def _check_room(self, name: str) -> None:
+        if len((self._worlds.keys() | self._resets) - {"", name}) >= MAX_WORLDS:
             raise TooManyWorlds

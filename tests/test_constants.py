@@ -12,7 +12,13 @@ CONSTANTS: dict[str, dict[str, float]] = {
     "cli.command": {"COMMAND_GRACE": 5.0, "REPEAT_WINDOW": 0.2},
     "cli.stderr": {"MAX_WAITING": 1000, "WRITE_GRACE": 1.0},
     "redis_store.server": {"PAUSE": 1.0, "TIMEOUT": 1.0},
-    "redis_store.store": {"BATCH": 1000, "LIFETIME": 60, "MAX_REPEATS": 40},
+    "redis_store.store": {
+        "BATCH": 1000,
+        "LIFETIME": 60,
+        "MAX_MOVED": 10_000,
+        "MAX_REPEATS": 40,
+        "MAX_REWRITES": 5,
+    },
     "server.listen": {"SPARE_FILES": 128},
     "server.settings": {
         "CONTROL_THREADS": 2,
