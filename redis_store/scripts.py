@@ -80,6 +80,7 @@ return {'ok', call('HGET', deployments, ARGV[2])}
 """
 
 ALL = r"""
+if is_late then return {'late', last} end
 local version = epoch .. ' ' .. (call('HGET', state, 'changes') or '')
 return {'ok', call('LRANGE', projects, 0, -1), call('HVALS', deployments), version}
 """

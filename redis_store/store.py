@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 from secrets import token_hex
 from typing import Any
@@ -41,6 +41,7 @@ from .rows import (
     project_text,
     read_deployment,
     read_project,
+    read_time,
     write_deployment,
     write_project,
 )
@@ -51,6 +52,7 @@ LIFETIME = 60  # seconds until Redis removes new records that were never put in 
 MAX_MOVED = 10_000  # deployments from which one script removes those of projects
 MAX_REPEATS = 40  # of a script that wrote nothing
 MAX_REWRITES = 5  # of all records of a world, if others change them meanwhile
+SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
@@ -116,18 +118,18 @@ class RedisStore:
             return None if row is None else read_deployment(row)
 
     def records(self) -> Records:
-        return self._read_all()[0]
+        return self._read_all()[1]
 
-    def _read_all(self) -> tuple[Records, str]:
-        """All records, and their version: any change of the records changes it."""
-        _, (projects, deployments, version) = self._call(scripts.ALL, lambda _: [])
+    def _read_all(self) -> tuple[datetime, Records, str]:
+        """The time, all records, and their version: any change of the records changes it."""
+        now, (projects, deployments, version) = self._call(scripts.ALL, lambda _: [])
         with readable(self._keys[1]):
             by_time = sorted(map(read_project, projects), key=OLDEST_FIRST)
         with readable(self._keys[3]):
             by_age = sorted(
                 map(read_deployment, deployments), key=lambda each: (each.created_at, each.id)
             )
-        return Records(tuple(by_time), tuple(by_age)), version.decode()
+        return now, Records(tuple(by_time), tuple(by_age)), version.decode()
 
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
@@ -136,15 +138,15 @@ class RedisStore:
         with self._server.available() as client:
             client.unlink(*self._keys)
 
-    def add(self, records: Records) -> None:
+    def add(self, records: Records, told: datetime | None = None) -> None:
         if len(records.projects) + len(records.deployments) > BATCH:
-            self._rewrite(lambda store: store.add(records))
+            self._rewrite(lambda store: store.add(records, told))
             return
 
         def arguments(now: datetime) -> list[Any]:
             values = [self._max_projects, deployment_text(now, self._timeline)]
             values += [len(records.projects), len(records.deployments)]
-            for each in records.projects:
+            for each in records.dated(told, now).projects:
                 text = project_text(each.name, each.created_at, each.sent)
                 values += [each.id, each.name, each.latest_deployment_id, text]
             for one in records.deployments:
@@ -160,9 +162,8 @@ class RedisStore:
         A script that changed so many records would hold Redis up.
         """
         for _ in range(MAX_REWRITES):
-            present, version = self._read_all()
+            now, present, version = self._read_all()
             known = self._clock.text
-            now = milliseconds(self._clock())
             store = MemoryStore(
                 lambda now=now: now,  # type: ignore[misc]
                 self._draw_id,
@@ -204,16 +205,21 @@ class RedisStore:
 
         A script that wrote nothing is repeated: with the records of a world that is absent, with
         the current clock setting, with the time after a later change, or with more than the
-        `wanted` number of new ids.
+        `wanted` number of new ids. A clock that is a little behind that of the later change has
+        its time, so that no project enters the middle of a list; one that is far behind was set
+        back, and is taken as it is.
         """
         drawn = {prefix: [self._draw_id(prefix) for _ in range(n)] for prefix, n in wanted.items()}
         used: list[bytes] = []
-        last = "-"
+        last: datetime | None = None
         try:
             for _ in range(MAX_REPEATS):
                 known = self._clock.text  # read before the time: an older text is corrected
                 now = milliseconds(self._clock())
-                values = [f"{timestamp(now)} {last} {known}", *arguments(now)]
+                if last and last - SKEW < now < last:
+                    now = last  # told by a clock of another machine
+                values = [f"{timestamp(now)} {timestamp(last) if last else '-'} {known}"]
+                values += arguments(now)
                 values += chain.from_iterable(drawn.values())
                 with self._server.available(self._keys) as client:
                     run = client.register_script(scripts.START + script)
@@ -223,7 +229,8 @@ class RedisStore:
                 elif status == b"clock":
                     self._learn(known, reply[0])
                 elif status == b"late":
-                    last = reply[0].decode()
+                    with readable(self._keys[0]):
+                        last = read_time(reply[0].decode().replace("Z", "+00:00"))
                 elif status == b"ids":
                     for prefix, ids in drawn.items():
                         ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
