@@ -15,7 +15,7 @@ from .store import RedisStore
 
 WRONG_URL = (
     "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_; in a"
-    " user or a password, write / as %2F, ? as %3F, # as %23, @ as %40 and % as %25"
+    " user or a password, percent-encode all but letters and digits, such as # as %23"
 )
 
 

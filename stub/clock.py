@@ -46,6 +46,8 @@ def setting_of(text: str) -> ClockSetting:
     try:
         frozen_at, ahead, advanced = json.loads(text)
         frozen_at = frozen_at and datetime.fromisoformat(frozen_at)
+        if frozen_at and frozen_at.utcoffset() != timedelta():
+            raise ValueError
         return ClockSetting(frozen_at, ahead * MICROSECOND, advanced * MICROSECOND)
     except (TypeError, OverflowError, RecursionError):
         raise ValueError from None
@@ -120,9 +122,12 @@ class WorldClock:
     def remember(self, known: str, text: str) -> None:
         """Take a text in place of the `known` one, unless another thread has done so meanwhile.
 
-        Raises `ValueError` if it is no setting.
+        Raises `ValueError` if it is no setting, or has a time that cannot be told.
         """
-        self._setting_of(text)
+        try:
+            self._setting_of(text).time(self._real())
+        except OverflowError:
+            raise ValueError from None
         with self._lock:
             if self.text == known:
                 self.text = text

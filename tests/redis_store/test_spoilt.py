@@ -94,7 +94,18 @@ def test_a_key_of_another_type(
     assert_named(client, caplog, name)
 
 
-@pytest.mark.parametrize("text", ["secret", "5", "[]", '["secret", 0, 0]', "[null, 1e400, 0]"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secret",
+        "5",
+        "[]",
+        '["secret", 0, 0]',
+        "[null, 1e400, 0]",
+        "[null, 999999999999999999, 0]",
+        '["2026-01-05T09:00:00", 0, 0]',
+    ],
+)
 def test_a_spoilt_setting_of_a_clock(
     text: str, client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
