@@ -42,6 +42,8 @@ def test_a_program_whose_store_is_away_does_not_start() -> None:
         "redis://u:secret%@host",
         "redis://u:secret x@host",
         "redis://host/0#secret",
+        "redis://u:secret@host:secret",
+        "redis://u:secret@host?ssl_secret=1",
         "http://u:secret@host",
         "x:secret",
     ],
