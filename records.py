@@ -176,6 +176,14 @@ class Records:
     def names(self) -> set[str]:
         return {project.name for project in self.projects}
 
+    def dated(self, told: datetime | None, now: datetime) -> "Records":
+        """These records, with `now` as the time of the projects that were created at `told`."""
+        projects = (
+            each._replace(created_at=now) if each.created_at == told else each
+            for each in self.projects
+        )
+        return Records(tuple(projects), self.deployments)
+
     @cached_property
     def list(self) -> ProjectList:
         return ProjectList(sorted(self.projects, key=OLDEST_FIRST))

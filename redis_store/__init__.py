@@ -10,10 +10,13 @@ from typing import Any
 from redis import RedisError
 
 from .clock import RedisSetting
-from .server import RedisConnection, check_url, keys_of
+from .server import RedisConnection, check_files, check_url, keys_of
 from .store import RedisStore
 
-WRONG_URL = "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_"
+WRONG_URL = (
+    "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_; in a"
+    " user or a password, percent-encode all but letters and digits, such as # as %23"
+)
 
 
 class RedisStores:
@@ -30,10 +33,15 @@ class RedisStores:
 def connect(url: str, threads: int) -> RedisStores:
     """The stores on the server of this URL, for so many requests at once.
 
-    Raises `ValueError` for an invalid URL, and if the server is away or rejects scripts.
+    Raises `ValueError` for an invalid URL, for a certificate that cannot be used, and if the server
+    is away or rejects scripts.
     """
     try:
         check_url(url)
+    except ValueError:
+        raise ValueError(WRONG_URL) from None
+    check_files(url)
+    try:
         server = RedisConnection(url, threads)
         server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
     except (RedisError, OSError) as error:

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from store import Clock
 
 from . import scripts
-from .server import RedisConnection, keys_of
+from .server import RedisConnection, keys_of, readable
 
 
 @runtime_checkable
@@ -14,6 +14,7 @@ class SharedClock(Protocol):
     """A clock with a setting, a text that the store compares and does not read.
 
     The scripts write nothing where the text is not the one in Redis; the clock then learns it.
+    `remember` raises `ValueError` for a text that no clock wrote.
     """
 
     text: str
@@ -45,12 +46,13 @@ class RedisSetting:
 
     def read(self) -> str:
         """The setting; empty where the world has no records yet."""
-        with self._server.available() as client:
+        with self._server.available(self._state) as client:
             text = client.hget(self._state[0], "clock")
-        return text.decode() if text else ""  # type: ignore[union-attr]
+        with readable(self._state[0]):
+            return text.decode() if text else ""  # type: ignore[union-attr]
 
     def swap(self, old: str, new: str) -> bool:
-        with self._server.available() as client:
+        with self._server.available(self._state) as client:
             run = client.register_script(scripts.SET_CLOCK)
             return bool(run(self._state, [old, new]))
 

@@ -1,8 +1,9 @@
 """The records as text, as they are in Redis."""
 
 import json
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from records import Deployment, Project, Stage, Timeline
@@ -18,8 +19,10 @@ def project_text(name: str, created_at: datetime, sent: str) -> str:
 
 
 def read_project(text: bytes) -> Project:
+    """Raises `ValueError` or `TypeError` for what is no project."""
     latest, project_id, created_at, name, sent = text.decode().split("\n", 4)
-    return Project(project_id, name, datetime.fromisoformat(created_at), latest, sent)
+    dict.keys(read_json(sent))  # an object, which the list can hold
+    return Project(project_id, name, read_time(created_at), latest, sent)
 
 
 def write_deployment(deployment: Deployment) -> str:
@@ -34,10 +37,30 @@ def deployment_text(created_at: datetime, timeline: Timeline) -> str:
 
 
 def read_deployment(text: bytes) -> Deployment:
+    """Raises `ValueError` or `TypeError` for what is no deployment."""
     project_id, deployment_id, created_at, stages = text.decode().split("\n")
-    timeline = tuple(Stage(status, seconds) for status, seconds in json.loads(stages))
-    moment = datetime.fromisoformat(created_at)
-    return Deployment(deployment_id, project_id or None, moment, timeline)
+    timeline = tuple(Stage(status, seconds) for status, seconds in read_json(stages))
+    *running, last = timeline
+    if last.seconds is not None or not all(each.seconds >= 0 for each in running):  # type: ignore[operator]
+        raise ValueError
+    if not all(re.fullmatch("[a-z0-9_-]+", each.status) for each in timeline):
+        raise ValueError
+    return Deployment(deployment_id, project_id or None, read_time(created_at), timeline)
+
+
+def read_time(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.utcoffset() != timedelta():
+        raise ValueError
+    return moment
+
+
+def reject_constant(text: str) -> None:
+    """NaN and Infinity are no JSON."""
+    raise ValueError
+
+
+read_json = json.JSONDecoder(parse_constant=reject_constant).decode
 
 
 def places(projects: Sequence[Project], start: int) -> dict[Any, Any]:

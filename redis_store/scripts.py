@@ -7,7 +7,8 @@ A world has four keys with one hash tag, so that they are in one slot of a clust
 
 state        hash: `clock`, the setting of the clock, empty at first; `epoch`, which is there with
              the records, and changes with the list except where projects are added at its end;
-             `last`, the time of the last change, which older records lack
+             `last`, the time of the last change, and `changes`, the number of those that leave
+             the epoch, which older records lack
 projects     list: each project as text, which begins with the lines LATEST_DEPLOYMENT and ID
 index        hash: the place in `projects` by `id ID`, and the same by `name NAME`
 deployments  hash by id: each deployment as text, which begins with the lines PROJECT and ID
@@ -30,7 +31,10 @@ local clock, epoch, last = unpack(call('HMGET', state, 'clock', 'epoch', 'last')
 if not epoch then return {'absent'} end
 if (clock or '') ~= setting then return {'clock', clock or ''} end
 local is_late = last and now < last and known ~= last
-local function note_time() call('HSET', state, 'last', now) end
+local function note_time()
+  call('HSET', state, 'last', now)
+  call('HINCRBY', state, 'changes', 1)
+end
 local function place(project) return call('HGET', index, 'id ' .. project) end
 local function first_line(text) return string.match(text, '^[^\n]*') end
 local function add_project(id, name, latest, rest)
@@ -76,7 +80,9 @@ return {'ok', call('HGET', deployments, ARGV[2])}
 """
 
 ALL = r"""
-return {'ok', call('LRANGE', projects, 0, -1), call('HVALS', deployments)}
+if is_late then return {'late', last} end
+local version = epoch .. ' ' .. (call('HGET', state, 'changes') or '')
+return {'ok', call('LRANGE', projects, 0, -1), call('HVALS', deployments), version}
 """
 
 # ARGV: maximum, rest of a queued deployment, numbers of projects and deployments; for each
@@ -119,15 +125,16 @@ end
 return {'ok', used}
 """
 
-# ARGV: a new epoch
+# ARGV: a new epoch, the maximum of deployments; replies 0 if there are more
 REMOVE_PROJECTS = r"""
+if call('HLEN', deployments) > tonumber(ARGV[3]) then return {'ok', 0} end
 call('HSET', state, 'epoch', ARGV[2])
 local all = call('HGETALL', deployments)
 call('UNLINK', projects, index, deployments)
 for at = 1, #all, 2 do
   if first_line(all[at + 1]) == '' then call('HSET', deployments, all[at], all[at + 1]) end
 end
-return {'ok'}
+return {'ok', 1}
 """
 
 # ARGV: maximum, a new epoch, id and project (or empty), rest of the deployment, rest of one that
@@ -179,19 +186,21 @@ return 1
 """
 
 # KEYS: the four, then those of new records in place of all but the first. ARGV: `new` (only if the
-# world is absent, and its clock has the setting) or `replace`, a new epoch, the numbers of projects
-# and of deployments, the setting, the time
+# world is absent, and its clock has the setting), `change` (only if the world has the version, and
+# its clock the setting) or `replace`, a new epoch, the numbers of projects and of deployments, the
+# setting, the time, the version
 SWAP = r"""
 local call = redis.call
 local count, deployments = tonumber(ARGV[3]), tonumber(ARGV[4])
 if call('LLEN', KEYS[5]) ~= count or call('HLEN', KEYS[6]) ~= 2 * count
     or call('HLEN', KEYS[7]) ~= deployments then return {'lost'} end
-local clock, epoch = unpack(call('HMGET', KEYS[1], 'clock', 'epoch'))
+local clock, epoch, changes = unpack(call('HMGET', KEYS[1], 'clock', 'epoch', 'changes'))
+local version = epoch and epoch .. ' ' .. (changes or '') or ''
 if ARGV[1] == 'replace' then
   clock = ''
-elseif epoch or (clock or '') ~= ARGV[5] then
+elseif version ~= ARGV[7] or (clock or '') ~= ARGV[5] then
   call('UNLINK', unpack(KEYS, 5))
-  return epoch and {'exists'} or {'clock', clock}
+  return version ~= ARGV[7] and {'changed'} or {'clock', clock or ''}
 end
 call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[2], 'last', ARGV[6])
 for at = 2, 4 do

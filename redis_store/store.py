@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 from secrets import token_hex
 from typing import Any
@@ -23,6 +23,7 @@ from store import (
     MAX_PROJECTS,
     PACE,
     Clock,
+    MemoryStore,
     NameTaken,
     NewId,
     StoreFull,
@@ -40,14 +41,18 @@ from .rows import (
     project_text,
     read_deployment,
     read_project,
+    read_time,
     write_deployment,
     write_project,
 )
-from .server import RedisConnection, keys_of
+from .server import RedisConnection, keys_of, readable
 
 BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
+MAX_MOVED = 10_000  # deployments from which one script removes those of projects
 MAX_REPEATS = 40  # of a script that wrote nothing
+MAX_REWRITES = 5  # of all records of a world, if others change them meanwhile
+SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 
 NO_IDS: Mapping[str, int] = {}
 CONFLICTS: dict[bytes, type[Exception]] = {
@@ -76,6 +81,9 @@ class RedisStore:
         self._keys = keys_of(world)
         self._clock = clock if isinstance(clock, SharedClock) else OwnClock(clock)
         self._new_id = new_id
+        # What the source of the ids would now make in place of an id that was not used.
+        self._renew: Callable[[str], str] = getattr(new_id, "renew", str)
+        self._pace = pace
         self._timeline = timeline_of(pace)
         self._max_projects = max_projects
         self._initial = records
@@ -89,7 +97,8 @@ class RedisStore:
         _, (new_epoch, start, rows) = self._call(scripts.LIST, lambda _: arguments)
         if start == len(known) and not rows:
             return listed
-        projects = (*known[:start], *map(read_project, rows))
+        with readable(self._keys[1]):
+            projects = (*known[:start], *map(read_project, rows))
         listed = listed.replaced_by(sorted(projects, key=OLDEST_FIRST))
         self._listed = new_epoch, projects, listed
         return listed
@@ -105,27 +114,39 @@ class RedisStore:
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         _, (row,) = self._call(scripts.GET, lambda _: [deployment_id])
-        return None if row is None else read_deployment(row)
+        with readable(self._keys[3]):
+            return None if row is None else read_deployment(row)
 
     def records(self) -> Records:
-        _, (projects, deployments) = self._call(scripts.ALL, lambda _: [])
-        by_age = sorted(
-            map(read_deployment, deployments), key=lambda each: (each.created_at, each.id)
-        )
-        return Records(tuple(sorted(map(read_project, projects), key=OLDEST_FIRST)), tuple(by_age))
+        return self._read_all()[1]
+
+    def _read_all(self) -> tuple[datetime, Records, str]:
+        """The time, all records, and their version: any change of the records changes it."""
+        now, (projects, deployments, version) = self._call(scripts.ALL, lambda _: [])
+        with readable(self._keys[1]):
+            by_time = sorted(map(read_project, projects), key=OLDEST_FIRST)
+        with readable(self._keys[3]):
+            by_age = sorted(
+                map(read_deployment, deployments), key=lambda each: (each.created_at, each.id)
+            )
+        return now, Records(tuple(by_time), tuple(by_age)), version.decode()
 
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
-            self._replace(records, "replace")
+            self._replace(records, "replace", milliseconds(self._clock()))
             return
         with self._server.available() as client:
             client.unlink(*self._keys)
 
-    def add(self, records: Records) -> None:
+    def add(self, records: Records, told: datetime | None = None) -> None:
+        if len(records.projects) + len(records.deployments) > BATCH:
+            self._rewrite(lambda store: store.add(records, told))
+            return
+
         def arguments(now: datetime) -> list[Any]:
             values = [self._max_projects, deployment_text(now, self._timeline)]
             values += [len(records.projects), len(records.deployments)]
-            for each in records.projects:
+            for each in records.dated(told, now).projects:
                 text = project_text(each.name, each.created_at, each.sent)
                 values += [each.id, each.name, each.latest_deployment_id, text]
             for one in records.deployments:
@@ -135,8 +156,31 @@ class RedisStore:
 
         self._call(scripts.ADD, arguments, {"dpl": 0})
 
+    def _rewrite(self, change: Callable[[MemoryStore], None]) -> None:
+        """Change a copy in memory, write it in steps, and put it in place if nothing changed.
+
+        A script that changed so many records would hold Redis up.
+        """
+        for _ in range(MAX_REWRITES):
+            now, present, version = self._read_all()
+            known = self._clock.text
+            store = MemoryStore(
+                lambda now=now: now,  # type: ignore[misc]
+                self._draw_id,
+                pace=self._pace,
+                max_projects=self._max_projects,
+                records=present,
+            )
+            change(store)
+            if self._replace(store.records(), "change", now, known, version) == b"ok":
+                return
+        raise StoreUnavailable
+
     def remove_projects(self) -> None:
-        self._call(scripts.REMOVE_PROJECTS, lambda _: [token_hex(8)])
+        arguments = [token_hex(8), MAX_MOVED]
+        _, (is_done,) = self._call(scripts.REMOVE_PROJECTS, lambda _: arguments)
+        if not is_done:
+            self._rewrite(MemoryStore.remove_projects)
 
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
@@ -161,26 +205,32 @@ class RedisStore:
 
         A script that wrote nothing is repeated: with the records of a world that is absent, with
         the current clock setting, with the time after a later change, or with more than the
-        `wanted` number of new ids.
+        `wanted` number of new ids. A clock that is a little behind that of the later change has
+        its time, so that no project enters the middle of a list; one that is far behind was set
+        back, and is taken as it is.
         """
         drawn = {prefix: [self._draw_id(prefix) for _ in range(n)] for prefix, n in wanted.items()}
         used: list[bytes] = []
-        last = "-"
+        last: datetime | None = None
         try:
             for _ in range(MAX_REPEATS):
                 known = self._clock.text  # read before the time: an older text is corrected
                 now = milliseconds(self._clock())
-                values = [f"{timestamp(now)} {last} {known}", *arguments(now)]
+                if last and last - SKEW < now < last:
+                    now = last  # told by a clock of another machine
+                values = [f"{timestamp(now)} {timestamp(last) if last else '-'} {known}"]
+                values += arguments(now)
                 values += chain.from_iterable(drawn.values())
-                with self._server.available() as client:
+                with self._server.available(self._keys) as client:
                     run = client.register_script(scripts.START + script)
                     status, *reply = run(self._keys, values)
                 if status == b"absent":
-                    self._replace(self._initial, "new")
+                    self._replace(self._initial, "new", now, known)
                 elif status == b"clock":
-                    self._clock.remember(known, reply[0].decode())
+                    self._learn(known, reply[0])
                 elif status == b"late":
-                    last = reply[0].decode()
+                    with readable(self._keys[0]):
+                        last = read_time(reply[0].decode().replace("Z", "+00:00"))
                 elif status == b"ids":
                     for prefix, ids in drawn.items():
                         ids += [self._draw_id(prefix) for _ in range(len(ids) or 1)]
@@ -196,7 +246,7 @@ class RedisStore:
 
     def _draw_id(self, prefix: str) -> str:
         try:
-            return self._spare_ids[prefix].popleft()
+            return self._renew(self._spare_ids[prefix].popleft())
         except IndexError:
             return self._new_id(prefix)
 
@@ -206,10 +256,18 @@ class RedisStore:
             first = max((at + 1 for at, each in enumerate(ids) if each.encode() in used), default=0)
             self._spare_ids[prefix].extendleft(reversed(ids[first:]))
 
-    def _replace(self, records: Records, mode: str) -> None:
-        """Write the records under new keys, then put these in place in one step."""
-        known = self._clock.text if mode == "new" else ""
-        now = milliseconds(self._clock())
+    def _learn(self, known: str, text: bytes) -> None:
+        """Correct the clock setting, which was `known`."""
+        with readable(self._keys[0]):
+            self._clock.remember(known, text.decode())
+
+    def _replace(
+        self, records: Records, mode: str, now: datetime, known: str = "", version: str = ""
+    ) -> bytes:
+        """Write the records under new keys, then put these in place in one step.
+
+        Returns `ok`, or why nothing was put in place.
+        """
         epoch = token_hex(8)
         projects, index, deployments = new_keys = [f"{key}:{epoch}" for key in self._keys[1:]]
         counts = len(records.projects), len(records.deployments)
@@ -226,11 +284,12 @@ class RedisStore:
                 for key in new_keys:
                     pipe.expire(key, LIFETIME)
                 pipe.execute()
-        with self._server.available() as client:
+        with self._server.available(self._keys) as client:
             swap = client.register_script(scripts.SWAP)
-            values: list[Any] = [mode, epoch, *counts, known, timestamp(now)]
+            values: list[Any] = [mode, epoch, *counts, known, timestamp(now), version]
             status, *reply = swap([*self._keys, *new_keys], values)
         if status == b"clock":
-            self._clock.remember(known, reply[0].decode())
+            self._learn(known, reply[0])
         if status == b"lost":  # Redis was started anew meanwhile
             raise StoreUnavailable
+        return bytes(status)

@@ -64,7 +64,7 @@ def install(
     worlds = Worlds(WorldFactory(stores, v1, options, redactor), v1)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return stores.records(seed, now, open_world().ids.new)
+        return stores.records(seed, now, open_world().ids)
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)

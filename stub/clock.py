@@ -7,6 +7,8 @@ from functools import lru_cache
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+from store import StoreUnavailable
+
 MAX_ADVANCE = timedelta(days=3653)
 MICROSECOND = timedelta(microseconds=1)
 MAX_CACHED = 1000  # settings, one for each world
@@ -40,9 +42,15 @@ class ClockSetting(NamedTuple):
 
 @lru_cache(MAX_CACHED)
 def setting_of(text: str) -> ClockSetting:
-    frozen_at, ahead, advanced = json.loads(text)
-    frozen_at = frozen_at and datetime.fromisoformat(frozen_at)
-    return ClockSetting(frozen_at, ahead * MICROSECOND, advanced * MICROSECOND)
+    """The setting of a text. Raises `ValueError` for any other text."""
+    try:
+        frozen_at, ahead, advanced = json.loads(text)
+        frozen_at = frozen_at and datetime.fromisoformat(frozen_at)
+        if frozen_at and frozen_at.utcoffset() != timedelta():
+            raise ValueError
+        return ClockSetting(frozen_at, ahead * MICROSECOND, advanced * MICROSECOND)
+    except (TypeError, OverflowError, RecursionError):
+        raise ValueError from None
 
 
 class SettingStore(Protocol):
@@ -112,15 +120,25 @@ class WorldClock:
         return self._setting().advanced.total_seconds()
 
     def remember(self, known: str, text: str) -> None:
-        """Take a text in place of the `known` one, unless another thread has done so meanwhile."""
+        """Take a text in place of the `known` one, unless another thread has done so meanwhile.
+
+        Raises `ValueError` if it is no setting, or has a time that cannot be told.
+        """
+        try:
+            self._setting_of(text).time(self._real())
+        except OverflowError:
+            raise ValueError from None
         with self._lock:
             if self.text == known:
                 self.text = text
 
     def refresh(self) -> None:
         """Learn how another process changed it."""
-        known = self.text
-        self.remember(known, self._settings.read())
+        known, text = self.text, self._settings.read()
+        try:
+            self.remember(known, text)
+        except ValueError:
+            raise StoreUnavailable from None
 
     def ping(self) -> None:
         """Raise `StoreUnavailable` if it cannot be changed now."""

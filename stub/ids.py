@@ -32,7 +32,7 @@ class Ids:
 
     Created ids may be random, so each is numbered, and its number is the key of the resource.
     Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
-    worlds share the keys of the ids that they begin with.
+    worlds share the keys of the ids that they begin with. It is called with the prefix of a new id.
 
     `plain_id` makes an id of a prefix and the number; `grease` may vary it.
     """
@@ -47,22 +47,37 @@ class Ids:
         self._latest: list[str] = []  # ids without a number yet, which only grease asks for
         self._numbers: dict[str, int] = {}  # by id
         self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
+        self._plain: dict[str, str] = {}  # the plain ids of those
         self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
         """Whether grease varied any of them."""
 
-    def new(self, prefix: str) -> str:
+    def __call__(self, prefix: str) -> str:
         """The id of a new resource: the plain one, or a varied one."""
         with self._lock:
             self._count += 1
-            created = self._plain_id(prefix, self._count)
-            grease = self._grease.current
-            if axes := ID_AXES.intersection(grease.axes):
-                created = vary_id(grease, key_of(self._count), created)
-                self._varied[created] = axes
-                self.are_varied = True
+            created = self._vary(self._count, self._plain_id(prefix, self._count))
             self._latest.append(created)
             return created
+
+    def renew(self, unused: str) -> str:
+        """The id, by the current grease, in place of one that was made and that nothing has."""
+        number = self._number(unused)
+        if number is None:
+            return unused
+        with self._lock:
+            renewed = self._vary(number, self._plain.get(unused, unused))
+            self._numbers.setdefault(renewed, number)
+            return renewed
+
+    def _vary(self, number: int, plain: str) -> str:
+        grease = self._grease.current
+        if not (axes := ID_AXES.intersection(grease.axes)):
+            return plain
+        varied = vary_id(grease, key_of(number), plain)
+        self._varied[varied], self._plain[varied] = axes, plain
+        self.are_varied = True
+        return varied
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""

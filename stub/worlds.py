@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -47,10 +48,11 @@ class WorldStore(Store, Protocol):
         A store that processes share resets the setting of the clock in the same step.
         """
 
-    def add(self, records: Records) -> None:
+    def add(self, records: Records, told: datetime | None = None) -> None:
         """Add the records whose id and name are not in use, all or none.
 
-        Raises `StoreFull`.
+        Projects that were created at `told`, the time by which the caller made them, are created at
+        the time of the change: so they follow what was created meanwhile. Raises `StoreFull`.
         """
 
     def remove_projects(self) -> None:
@@ -147,16 +149,16 @@ class WorldFactory:
         self._initial = self._ids("", self._switch())
         self._start = ClockSetting(options.freeze)
         # The seed gets its missing ids first, from the same source as a world.
-        self._records = stores.records(stores.seed, self._time(), self._initial.new)
+        self._records = stores.records(stores.seed, self._time(), self._initial)
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = self._switch()
         ids = self._ids(name, grease, self._initial if seed is None else None)
         clock = WorldClock(self._new_setting(name), self._stores.clock, self._start)
-        store: WorldStore = self._stores.open(self._records, name, clock, ids.new)
+        store: WorldStore = self._stores.open(self._records, name, clock, ids)
         if seed is not None:
-            store.reset(self._stores.records(seed, self._time(), ids.new))
+            store.reset(self._stores.records(seed, self._time(), ids))
         coverage, journal = Coverage(self._contract), Journal(self._redactor)
         shown = self._redactor.text(name)  # which may be a token
         return World(shown, clock, store, coverage, grease, ids, journal)
@@ -183,6 +185,7 @@ class Worlds:
         self._contract = contract
         self._lock = Lock()
         self._worlds = {"": make("", None)}
+        self._resets: list[str] = []  # names that a reset writes records for
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
         self.rejections: dict[str, tuple[int, Rejection]] = {}  # by code: how many, and the first
@@ -193,7 +196,7 @@ class Worlds:
         if world is None:
             with self._lock:
                 if name not in self._worlds:
-                    self._check_room()
+                    self._check_room(name)
                     self._worlds[name] = self._make(name, None)
                 world = self._worlds[name]
         return world
@@ -211,15 +214,14 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
-        if seed is not None:
-            self.open(name)  # takes a place before the records are written
-        world = self._make(name, seed)
-        if seed is None:
-            world.store.reset()
-        with self._lock:
-            previous = self._worlds.pop(name, None)
-            if seed is not None or not name:
-                self._worlds[name] = world
+        with nullcontext() if seed is None else self._place_for(name):
+            world = self._make(name, seed)
+            if seed is None:
+                world.store.reset()
+            with self._lock:
+                previous = self._worlds.pop(name, None)
+                if seed is not None or not name:
+                    self._worlds[name] = world
         if previous is not None:
             previous.coverage.add_to(self._ended, for_good=True)
             self._unused_faults.extend(previous.faults.unused())
@@ -245,6 +247,18 @@ class Worlds:
             worlds = list(self._worlds.values())
         return [*self._unused_faults, *(each for world in worlds for each in world.faults.unused())]
 
-    def _check_room(self) -> None:
-        if len(self._worlds) > MAX_WORLDS:  # the main one is not counted
+    @contextmanager
+    def _place_for(self, name: str) -> Iterator[None]:
+        """Reserve a place for a world until its records are written. Raises `TooManyWorlds`."""
+        with self._lock:
+            self._check_room(name)
+            self._resets.append(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._resets.remove(name)
+
+    def _check_room(self, name: str) -> None:
+        if len((self._worlds.keys() | self._resets) - {"", name}) >= MAX_WORLDS:
             raise TooManyWorlds

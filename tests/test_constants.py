@@ -1,6 +1,7 @@
 """Sizes, seconds and bounds that no test fills or waits for: they are as they were chosen."""
 
 import gc
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
@@ -8,11 +9,18 @@ import pytest
 from app import create_app
 from tests.conftest import client_of
 
-CONSTANTS: dict[str, dict[str, float]] = {
+CONSTANTS: dict[str, dict[str, float | timedelta]] = {
     "cli.command": {"COMMAND_GRACE": 5.0, "REPEAT_WINDOW": 0.2},
     "cli.stderr": {"MAX_WAITING": 1000, "WRITE_GRACE": 1.0},
     "redis_store.server": {"PAUSE": 1.0, "TIMEOUT": 1.0},
-    "redis_store.store": {"BATCH": 1000, "LIFETIME": 60, "MAX_REPEATS": 40},
+    "redis_store.store": {
+        "BATCH": 1000,
+        "LIFETIME": 60,
+        "MAX_MOVED": 10_000,
+        "MAX_REPEATS": 40,
+        "MAX_REWRITES": 5,
+        "SKEW": timedelta(seconds=1),
+    },
     "server.listen": {"SPARE_FILES": 128},
     "server.settings": {
         "CONTROL_THREADS": 2,

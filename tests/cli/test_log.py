@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract import assert_problem
 from tests.program import not_started, run
-from tests.wire import Connection, call, port_of
+from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 

@@ -1,5 +1,6 @@
 """Helpers of the tests of a store on Redis."""
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,22 @@ def no_waiting() -> Iterator[None]:
     started = time.monotonic()
     yield
     assert time.monotonic() - started < 10
+
+
+@contextmanager
+def monitored(server: RedisServer) -> Iterator[list[str]]:
+    """The commands that the server runs meanwhile, those of scripts included."""
+    seen: list[str] = []
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        stream = connection.makefile("rb")
+        connection.sendall(b"MONITOR\r\n")
+        stream.readline()
+        yield seen
+        server.client.echo("the end")
+        for line in stream:
+            if b'"ECHO" "the end"' in line:
+                break
+            seen.append(line.decode())
 
 
 def eventually(check: Callable[[], bool]) -> None:

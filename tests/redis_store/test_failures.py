@@ -217,6 +217,47 @@ def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: Fla
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
 
 
+def test_no_command_reaches_the_log(
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def create_and_reset(client: FlaskClient) -> None:
+        caplog.clear()
+        project = {"name": "secret", "token": "dev-token"}
+        assert_unavailable(client.post("/v1/projects", json=project))
+        assert client.get("/_stub/ready").status_code in (200, 503)
+        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
+        for word in ("secret", "dev-token", "RPUSH", "EVALSHA", "project-stub"):
+            assert word not in caplog.text
+
+    with running_redis(tmp_path, "--rename-command", "RPUSH", "") as server:
+        create_and_reset(control_client_of(app_on(server.url, clock)))
+    with running_redis(tmp_path, "--rename-command", "EVALSHA", "") as server:
+        create_and_reset(control_client_of(app_on(server.url, clock)))
+    with running_redis(tmp_path) as server:
+        client = control_client_of(app_on(server.url, clock))
+        assert client.get("/v1/projects").status_code == 200
+        server.client.config_set("maxmemory", 1)
+        create_and_reset(client)
+        assert "it is full" in caplog.text
+
+
+def test_failed_resets_take_no_places(
+    server: RedisServer, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 3)
+    server.kill()
+    for number in range(5):
+        world = control_client_of(client.application, f"dev-token.{number}")
+        assert_unavailable(world.post("/_stub/reset", json={"projects": [{"name": "a"}]}))
+    server.start()
+    for number in range(3):
+        world = control_client_of(client.application, f"dev-token.{number}")
+        assert world.post("/_stub/reset", json={"projects": [{"name": "a"}]}).status_code == 204
+        assert names(world) == ["a"]
+    one_more = control_client_of(client.application, "dev-token.more")
+    assert_problem(one_more.post("/_stub/reset", json={}), 507, "too_many_worlds")
+
+
 # A server whose replies are lost
 
 

@@ -1,9 +1,7 @@
 """The keys of a world: one namespace, which is in one slot of a cluster."""
 
 import re
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +11,11 @@ from records import Project, Records, Stage
 from redis_store import connect
 from stub.worlds import WorldStore
 from tests.redis_server import RedisServer, running_redis
+from tests.redis_store.conftest import monitored
 from tests.stores import records_of
 from tests.wire import free_port
 
 pytestmark = pytest.mark.process
-
-
-@contextmanager
-def monitored(server: RedisServer) -> Iterator[list[str]]:
-    """The commands that the server runs meanwhile, those of scripts included."""
-    seen: list[str] = []
-    with socket.create_connection(("127.0.0.1", server.port)) as connection:
-        stream = connection.makefile("rb")
-        connection.sendall(b"MONITOR\r\n")
-        stream.readline()
-        yield seen
-        server.client.echo("the end")
-        for line in stream:
-            if b'"ECHO" "the end"' in line:
-                break
-            seen.append(line.decode())
 
 
 def use_all(store: WorldStore) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -9,9 +10,21 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from app import create_app
 from records import Deployment, Records, Stage
+from redis_store import connect
+from store import utc_now
+from stub import StubOptions
 from stub.worlds import WorldStore
-from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, in_parallel, names
+from tests.conftest import (
+    SAMPLE_NAMES,
+    Clock,
+    client_of,
+    control_client_of,
+    in_parallel,
+    names,
+    seed_of,
+)
 from tests.program import run
 from tests.redis_server import RedisServer, app_on
 from tests.stores import records_of
@@ -110,6 +123,63 @@ class HeldClock(Clock):
             self.advance(1)
             meanwhile()
         return told
+
+
+def test_what_another_program_created_meanwhile_precedes_a_provider_state(
+    shared_redis: RedisServer,
+) -> None:
+    shared_redis.clear()
+    clock = HeldClock()
+    options = StubOptions(states={"shop": seed_of({"projects": [{"name": "late"}]})})
+    app = create_app(
+        clock=clock, new_store=connect(shared_redis.url, threads=4), stub_options=options
+    )
+    one, other = control_client_of(app), control_client_of(app_on(shared_redis.url, clock))
+    assert names(one) == []
+
+    def create_at_the_next_time() -> None:
+        clock.meanwhile = lambda: other.post("/v1/projects", json={"name": "sooner"})
+
+    clock.meanwhile = create_at_the_next_time  # the first time is that of a list
+    assert one.post("/_stub/pact", json={"state": "shop"}).status_code == 200
+    assert names(other) == ["sooner", "late"]
+
+
+@pytest.mark.parametrize(("behind", "expected"), [(0.2, ["a", "b"]), (60, ["b", "a"])])
+def test_a_clock_a_little_behind_another_lets_the_list_grow_at_its_end(
+    shared_redis: RedisServer, behind: float, expected: list[str]
+) -> None:
+    shared_redis.clear()
+    on_time, late = Clock(), Clock()
+    late.advance(-behind)
+    one, other = (control_client_of(app_on(shared_redis.url, clock)) for clock in (on_time, late))
+    for client, name in ((one, "a"), (other, "b")):
+        assert client.post("/v1/projects", json={"name": name}).status_code == 201
+    assert names(one)[3:] == names(other)[3:] == expected
+
+
+def test_a_list_grows_at_its_end_while_programs_create(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+    clients = [control_client_of(app_on(shared_redis.url, utc_now)) for _ in range(3)]
+    done = threading.Event()
+
+    def create(which: int) -> None:
+        for number in range(150):
+            clients[which].post("/v1/projects", json={"name": f"{which} {number}"})
+
+    def read() -> None:
+        previous: list[str] = []
+        while not done.is_set():
+            listed = names(clients[2])
+            assert listed[: len(previous)] == previous
+            previous = listed
+
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read)
+        in_parallel([partial(create, which) for which in (0, 1)])
+        done.set()
+        reading.result()
+    assert len(names(clients[2])) == 303
 
 
 CHANGES: dict[str, tuple[str, str, Any]] = {

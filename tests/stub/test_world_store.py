@@ -141,6 +141,19 @@ def test_added_projects_are_listed_by_age(store: WorldStore) -> None:
     assert [project.id for project in store.list_projects()] == ["p3", "p0", "p1"]
 
 
+def test_projects_that_the_caller_dated_have_the_time_of_the_change(
+    store: WorldStore, clock: Clock
+) -> None:
+    old, new = (project_and_deployment(number)[0] for number in (3, 0))
+    assert (old.created_at, new.created_at) == (START - timedelta(days=1), START)
+    clock.advance(5)
+    between = store.create_project("between", '{"name": "between"}')
+    store.add(Records((old, new)), START)
+    listed = store.list_projects()
+    assert [each.name for each in listed] == [old.name, "between", new.name]
+    assert listed[2].created_at == between.created_at
+
+
 def test_add_adds_all_or_none(store: WorldStore) -> None:
     store.create_project("a", '{"name": "a"}')
     with pytest.raises(StoreFull):

@@ -10,6 +10,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from records import Records
+from store import MemoryStore, StoreUnavailable
 from stub import judge
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -80,6 +82,39 @@ def test_worlds_have_a_bound_and_a_bare_reset_frees_one(
     assert names(world("3")) == names(stub) == SAMPLE_NAMES
     assert world("3").post("/_stub/reset").status_code == 204
     assert names(world("more")) == SAMPLE_NAMES
+
+
+def test_a_reset_has_a_place_before_it_writes_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    statuses: list[int] = []
+
+    class Watched(MemoryStore):
+        def reset(self, records: Records | None = None) -> None:
+            if records is not None:
+                for name in ("other", "new"):
+                    client = control_client_of(app, f"dev-token.{name}")
+                    statuses.append(client.get("/v1/projects").status_code)
+            super().reset(records)
+
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
+    app = create_app(new_store=Watched)
+    client = control_client_of(app, "dev-token.new")
+    assert client.post("/_stub/reset", json={}).status_code == 204
+    assert statuses == [507, 200]
+
+
+def test_a_failed_reset_makes_no_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(MemoryStore):
+        def reset(self, records: Records | None = None) -> None:
+            if records is not None:
+                raise StoreUnavailable
+            super().reset()
+
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
+    app = create_app(new_store=Failing)
+    for name in ("one", "two"):
+        response = control_client_of(app, f"dev-token.{name}").post("/_stub/reset", json={})
+        assert_problem(response, 503, "store_unavailable")
+    assert names(control_client_of(app, "dev-token.three")) == []
 
 
 def test_an_invalid_control_request_makes_no_world(full_app: Flask) -> None:
