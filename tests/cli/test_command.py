@@ -39,8 +39,9 @@ def test_the_command_calls_the_stub_and_its_status_is_the_programs(capfd: Captur
     )
     done = run("--quiet", "--", sys.executable, "-c", code)
     assert (done.status, done.stdout, capfd.readouterr()) == (7, "", ("3\n", ""))
-    listening, coverage, *_ = done.stderr.splitlines()
+    listening, line, coverage, *_ = done.stderr.splitlines()
     assert listening.startswith("listening on http://127.0.0.1:")
+    assert line.startswith("#1 GET /v1/projects 200 ")  # as the command failed
     assert coverage.startswith("coverage: 1 of ")
     assert run("--", "true").status == 0
 

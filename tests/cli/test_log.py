@@ -119,7 +119,7 @@ def test_a_failed_control_request_is_printed_once_also_with_quiet() -> None:
 )
 def test_a_preflight_of_an_origin_that_is_not_named_is_explained(origin: str, option: str) -> None:
     def ask(url: str) -> str:
-        fields = (f"Origin: {origin}", "Access-Control-Request-Method: GET")
+        fields = ("Host: localhost", f"Origin: {origin}", "Access-Control-Request-Method: GET")
         with Connection(port_of(url)) as client:
             for path in ("/v1/projects", "/v1/deployments/x"):
                 client.send(get(path, *fields, method="OPTIONS"))

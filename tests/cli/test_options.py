@@ -254,7 +254,7 @@ def test_a_seed_may_be_longer_than_any_other_body() -> None:
         (["--delay", "31"], "0.2-1.5"),
         (["--delay", "nan"], "0.2-1.5"),
         (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
-        (["extra"], "unexpected extra argument"),
+        (["extra"], "put -- before the command: -- extra"),
     ],
 )
 def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str) -> None:
@@ -350,5 +350,5 @@ def test_the_default_is_port_8080_on_loopback() -> None:
     assert re.search(r"--port INTEGER [^-]*\[default: 8080;", text)
     assert re.search(r"--host TEXT [^-]*\[default: 127\.0\.0\.1\]", text)
     assert "--max-projects" in text
-    titles = ("Every day:", "In a client team's tests:", "How to serve:", "About:")
+    titles = ("Every day:", "In a client team's tests:", "How to serve:", "About:", "Commands:")
     assert re.findall(r"^\S.*:$", done.stdout, re.MULTILINE) == [*titles]

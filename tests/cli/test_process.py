@@ -24,7 +24,7 @@ def test_a_signal_ends_it_with_success(number: signal.Signals) -> None:
     hint, page, line, coverage, *_ = stderr.splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
     assert page == f"open {url}/"
-    assert line.startswith("GET /v1/projects 200 ")
+    assert line.startswith("#1 GET /v1/projects 200 ")
     assert coverage.startswith("coverage: 1 of ")
 
 
