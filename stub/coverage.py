@@ -17,10 +17,11 @@ OTHERS = "others"
 
 
 class First(NamedTuple):
-    """The request that showed something first: its world, its number there, and its entry, which is
-    not masked.
+    """The request that showed something first: when, its world, its number there, and its entry,
+    which is not masked. `at` is of `time.perf_counter()`, which all worlds share.
     """
 
+    at: float
     world: str
     number: int
     entry: Entry
@@ -58,8 +59,8 @@ class Tally:
     def add(self, what: str, count: int, first: First) -> None:
         if what not in self.seen and len(self.seen) >= MAX_KINDS:
             what = OTHERS
-        before, first = self.seen.get(what, (0, first))
-        self.seen[what] = Seen(before + count, first)
+        before, known = self.seen.get(what, (0, first))
+        self.seen[what] = Seen(before + count, first if first.at < known.at else known)
 
     def add_all(self, other: "Tally") -> None:
         for what, seen in other.seen.items():

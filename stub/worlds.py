@@ -1,5 +1,6 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -97,7 +98,8 @@ class World:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self._lock:
             number = self.journal.append(entry)
-            self.coverage.count(First(self.name, number, entry), count, is_forced=is_forced)
+            first = First(time.perf_counter(), self.name, number, entry)
+            self.coverage.count(first, count, is_forced=is_forced)
             return number
 
     def recorded(

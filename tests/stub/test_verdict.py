@@ -177,6 +177,15 @@ def test_the_report_has_the_first_request_of_a_finding(app: Flask) -> None:
     assert response == (422, "invalid_body", "/id is set by the service: omit it")
 
 
+def test_the_first_request_may_be_of_any_world(app: Flask) -> None:
+    for token in ("dev-token.b", "dev-token.a", "dev-token"):
+        control_client_of(app, token).post("/v1/projects", json={})
+    verdict = judge(app, ["rejected"])
+    assert verdict
+    assert verdict.findings[0].first
+    assert verdict.findings[0].first["world"] == "b"
+
+
 def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
     verdict = judge(app, ["missed", "idle"])
     assert verdict

@@ -184,6 +184,11 @@ def test_its_help_is_the_programs(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.split() == shown.split()  # lines are as long as the terminal allows
 
 
+def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
+    done = run_file(folder, tmp_path, "docs", "ci")
+    assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / "ci.md").read_text("utf-8"))
+
+
 def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:
     done = run_file(folder, tmp_path, "--store", "redis://127.0.0.1")
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,0 +1,35 @@
+"""The documents come along: `app.py docs [NAME]` prints them, and no message names another file."""
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program import not_started, run
+
+pytestmark = pytest.mark.process
+
+FILES = {"readme": ROOT / "README.md", **{path.stem: path for path in ROOT.glob("docs/*.md")}}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_document_is_printed_as_it_is(name: str) -> None:
+    done = run("docs", name)
+    assert (done.status, done.stdout, done.stderr) == (0, FILES[name].read_text("utf-8"), "")
+
+
+def test_without_a_name_all_are_listed_with_their_titles() -> None:
+    lines = run("docs").stdout.splitlines()
+    assert {line.split()[0] for line in lines} == {*FILES}
+    assert "ci           Use the stub in CI" in lines
+
+
+def test_an_unknown_document_is_an_error_that_names_the_known_ones() -> None:
+    error = not_started("docs", "faults")
+    assert error.startswith("error: Invalid value for '[NAME]': 'faults' is not one of 'readme', ")
+
+
+def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:
+    folders = ("web", "server", "stub", "cli", "redis_store")
+    paths = [*ROOT.glob("*.py"), *(path for each in folders for path in ROOT.glob(f"{each}/**/*"))]
+    texts = [path for path in paths if path.suffix in (".py", ".json", ".js", ".html")]
+    naming = {path.name for path in texts if "docs/" in path.read_text("utf-8")}
+    assert naming == {"documents.py"}
