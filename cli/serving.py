@@ -1,5 +1,6 @@
 """Makes the app and the server's options from the settings, and says where it listens."""
 
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -155,10 +156,21 @@ def start_command(
 
 
 def print_own_address(settings: Settings, port: int) -> None:
-    """Where it listens on all addresses, print one for other machines, if there is any."""
-    address = server.own_address(settings.host)
-    if address:
-        say(f"from another machine: http://{server.in_brackets(address)}:{port}\n")
+    """For 0.0.0.0 or ::, print an address for other machines, if there is any.
+
+    It is the source address of the route to an address for documentation (RFC 5737, RFC 3849).
+    Connecting a UDP socket sends nothing and asks no name server.
+    """
+    address = server.address_of(settings.host)
+    if not address.is_unspecified:
+        return
+    family, far = socket.AF_INET, "192.0.2.1"
+    if address.version == 6:
+        family, far = socket.AF_INET6, "2001:db8::1"
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((far, 9))
+        host = server.in_brackets(probe.getsockname()[0])
+        say(f"from another machine: http://{host}:{port}\n")
 
 
 def print_seeds(settings: Settings) -> None:

@@ -38,7 +38,6 @@ from .listen import (
     connection_limit,
     is_loopback,
     listen,
-    own_address,
     raise_file_limit,
 )
 from .loop import Server
@@ -67,7 +66,6 @@ __all__ = [
     "create_server",
     "in_brackets",
     "is_loopback",
-    "own_address",
     "serve",
     "without_port",
 ]

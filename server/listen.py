@@ -69,24 +69,6 @@ def ip_address(address: tuple[Any, ...]) -> IPAddress:
     return ipaddress.ip_address(address[0].partition("%")[0])
 
 
-def own_address(host: str) -> str | None:
-    """For 0.0.0.0 or ::, an address at which other machines may reach this one; None without one.
-
-    It is the source address of the route to an address for documentation (RFC 5737, RFC 3849).
-    Connecting a UDP socket sends nothing and asks no name server.
-    """
-    address = address_of(host)
-    if address.is_unspecified:
-        family, far = socket.AF_INET, "192.0.2.1"
-        if address.version == 6:
-            family, far = socket.AF_INET6, "2001:db8::1"
-        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((far, 9))
-            own: str = probe.getsockname()[0]
-            return own
-    return None
-
-
 def connection_limit() -> int:
     """The number of connections that the file descriptors allow.
 

@@ -83,7 +83,7 @@ class Steps:
         shown = context.get("deployment_status") if received.method == "GET" else None
         is_forced = outcome.problem is not None
         number = world.record(entry, Count(entry.operation, status, shown), is_forced=is_forced)
-        bound(g).recorded = Recorded(world.name, number, entry.fault, axes)
+        context["recorded"] = Recorded(world.name, number, entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
         return response
