@@ -16,24 +16,29 @@ MAX_HINTS = 100
 
 
 class Log:
-    """What a run has to say. With `quiet` only what a client's own output may not show is printed.
+    """The log of a run. With `quiet` only what a client's own output may not show is printed.
 
-    `file` is made anew. Raises `OSError` if it cannot be written.
+    `file` is made anew. Raises `OSError` if it cannot be written, or is no regular file.
     """
 
     def __init__(self, tokens: Collection[str], *, quiet: bool, file: Path | None) -> None:
         self._redactor = Redactor(tokens)
         self._quiet = quiet
+        self.is_called = False  # whether there was a request to /v1
+        if file and file.exists() and not file.is_file():
+            raise OSError(0, "not a file")
         self._file = file.open("wb", buffering=0) if file else None
-        self._latest: deque[Line | str] = deque(maxlen=LATEST)  # not printed yet
+        self._unprinted = 0  # lines
+        self._latest: deque[Line | str] = deque(maxlen=LATEST)  # of these
         self._hints: set[str] = set()
 
     def add(self, line: Line) -> None:
         """Log a response."""
+        self.is_called = self.is_called or line.path.startswith("/v1/")
         if line.path == stub.POLL_PATH:  # to which an open page sends a request a second
             return
         if self._quiet and not self._file and not line.is_control_error and not line.hint:
-            self._latest.append(line)
+            self._keep(line)
             return
         self._write(line.text(self._redactor), is_printed=line.is_control_error)
         if line.hint:
@@ -44,19 +49,28 @@ class Log:
         path, mark, query = rejected.target.partition("?")
         target = f"{rejected.method} {path}{mark}{self._redactor.query(query)}"
         what = self._redactor.text(target) if rejected.target else "a request"
-        self._write(f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n")
+        self.is_called = self.is_called or path.startswith("/v1/") or not path
+        is_control = path.startswith("/_stub/")
+        text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
+        self._write(text, is_printed=is_control)
         if rejected.code == "host_not_allowed":
-            name = server.without_port(rejected.host)
+            name = server.without_port(rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
         elif rejected.detail == server.LOOKS_LIKE_TLS:
             self._hint("this looks like TLS: use http://")
 
     def latest(self) -> str:
-        """The latest lines that were not printed."""
+        """The latest lines that were not printed, and how many were before them."""
         lines = list(self._latest)
-        return "".join(
-            each if isinstance(each, str) else each.text(self._redactor) for each in lines
-        )
+        earlier = self._unprinted - len(lines)
+        shown = [f"({earlier} earlier lines: --log FILE has all)\n"] if earlier else []
+        shown += [each if isinstance(each, str) else each.text(self._redactor) for each in lines]
+        return "".join(shown)
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+            self._file = None
 
     def _hint(self, text: str) -> None:
         """Print what to start with instead: each text once."""
@@ -67,8 +81,16 @@ class Log:
 
     def _write(self, text: str, *, is_printed: bool = False) -> None:
         if self._file:
-            self._file.write(text.encode())
+            try:
+                self._file.write(text.encode())
+            except OSError as error:
+                self.close()
+                say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if is_printed or not self._quiet:
             say(text)
         else:
-            self._latest.append(text)
+            self._keep(text)
+
+    def _keep(self, line: Line | str) -> None:
+        self._unprinted += 1
+        self._latest.append(line)

@@ -1,6 +1,7 @@
 """The program as a function: reads the options, serves the app, and returns the exit status."""
 
 import gc
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
@@ -33,7 +34,9 @@ def run_program(start: Start, /, **values: Any) -> int | None:
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
-    if click.get_current_context().invoked_subcommand:
+    if subcommand := click.get_current_context().invoked_subcommand:
+        if start.words is not None:
+            raise NotStarted(f"{subcommand} takes no command: leave out what follows --.")
         return None
     settings, command = complete(values), None
     if start.words is not None:
@@ -44,6 +47,7 @@ def run_program(start: Start, /, **values: Any) -> int | None:
         if source is click.core.ParameterSource.DEFAULT:
             settings = settings._replace(port=0)
     check_combinations(settings)
+    check_files(settings)
     if settings.report_file:
         prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
@@ -63,6 +67,7 @@ def run_program(start: Start, /, **values: Any) -> int | None:
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
         raise click.ClickException(f"the server failed: {error}") from None
     finally:
+        log.close()
         if command:
             command.end()
             command.return_signals()
@@ -113,6 +118,22 @@ def check_combinations(settings: Settings) -> None:
             "--no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
             "--ids-seed, --freeze and --delay: drop it or them."
         )
+
+
+def check_files(settings: Settings) -> None:
+    """Raise `NotStarted` if a file that is written is another one of the options."""
+    files = {
+        "--seed": settings.seed_file,
+        "--states": settings.states_file,
+        "--report": settings.report_file,
+        "--log": settings.log_file,
+    }
+    names: dict[str, str] = {}
+    for name, path in files.items():
+        if path:
+            other = names.setdefault(os.path.realpath(path), name)
+            if other != name and name in ("--report", "--log"):
+                raise NotStarted(f"{other} and {name} are the same file: {path}.")
 
 
 def prepare_report(path: Path) -> None:

@@ -23,13 +23,14 @@ def report(app: Flask, settings: Settings, log: Log, command_status: int | None)
     verdict = stub.judge(app, settings.fail_on, settings.allowed)
     if status or (verdict and verdict.findings):
         say(log.latest())
+    is_started = command_status not in (None, 126, 127)
+    if is_started and not log.is_called:
+        say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict is None:
         return status
-    say(verdict.table + "".join(finding.line() for finding in verdict.findings))
+    say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
     for pattern in verdict.unused_patterns:
         say(f"warning: --allow {pattern!r} matches no finding\n")
-    if command_status is not None and not verdict.is_called:
-        say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict.findings:
         status = status or 1
     if settings.report_file:
@@ -44,7 +45,8 @@ def report(app: Flask, settings: Settings, log: Log, command_status: int | None)
 def remove_old_report(path: Path) -> None:
     """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
     path = target_of(path)
-    if path.is_symlink() or (path.exists() and not path.is_file()):  # a link only in a circle
+    # What is still a link is one of a circle.
+    if path.is_symlink() or (path.exists() and not path.is_file()):
         raise OSError(0, "not a file")
     with NamedTemporaryFile(dir=path.parent):
         path.unlink(missing_ok=True)

@@ -101,14 +101,7 @@ def server_options(
 
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
-        stub.count_rejection(
-            app,
-            rejected.status,
-            rejected.code,
-            method=rejected.method,
-            target=rejected.target,
-            reason=rejected.detail,
-        )
+        stub.count_rejection(app, stub.Rejection(*rejected))
 
     return server.ServerOptions(
         threads=settings.threads,

@@ -11,15 +11,19 @@ from urllib.request import Request, urlopen
 
 url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
 token = os.environ.get("STUB_TOKEN", "dev-token")
+MAX_TRIES = 20
 headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
 
 def call(path: str, document: Any = None) -> Any:
-    """POST the document if there is one, otherwise GET. Try again after each 503."""
+    """POST the document if there is one, otherwise GET. Try again after a 503."""
     body = None if document is None else json.dumps(document).encode()
-    while (response := attempt(path, body)) is None:
+    for _ in range(MAX_TRIES):
+        response = attempt(path, body)
+        if response is not None:
+            return response
         print("503: trying again", file=sys.stderr)
-    return response
+    sys.exit(f"{path} responded with 503 {MAX_TRIES} times.")
 
 
 def attempt(path: str, body: bytes | None) -> Any:
@@ -31,7 +35,7 @@ def attempt(path: str, body: bytes | None) -> Any:
         if error.code != 503:
             sys.exit(f"{path} responded with {error.code}: {advice(error)}")
         wait = error.headers.get("Retry-After", "")
-        time.sleep(int(wait) if wait.isdecimal() else 0.2)
+        time.sleep(max(0.2, int(wait)) if wait.isdecimal() else 0.2)
         return None
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", error)

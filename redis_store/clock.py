@@ -58,5 +58,6 @@ class RedisSetting:
 
     def ping(self) -> None:
         """Write the current setting again: a full server rejects that."""
-        while not self.swap(text := self.read(), text):
-            pass
+        text = self.read()
+        while not self.swap(text, text):
+            text = self.read()

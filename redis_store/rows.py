@@ -21,7 +21,8 @@ def project_text(name: str, created_at: datetime, sent: str) -> str:
 def read_project(text: bytes) -> Project:
     """Raises `ValueError` or `TypeError` for what is no project."""
     latest, project_id, created_at, name, sent = text.decode().split("\n", 4)
-    dict.keys(read_json(sent))  # an object, which the list can hold
+    if not isinstance(read_json(sent), dict):
+        raise ValueError
     return Project(project_id, name, read_time(created_at), latest, sent)
 
 

@@ -45,7 +45,7 @@ from .rows import (
     write_deployment,
     write_project,
 )
-from .server import RedisConnection, keys_of, readable
+from .server import RedisConnection, keys_of, log, readable
 
 BATCH = 1000  # records written at once
 LIFETIME = 60  # seconds until Redis removes new records that were never put in place
@@ -174,6 +174,7 @@ class RedisStore:
             change(store)
             if self._replace(store.records(), "change", now, known, version) == b"ok":
                 return
+        log.error("many records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
 
     def remove_projects(self) -> None:
@@ -227,7 +228,7 @@ class RedisStore:
                 if status == b"absent":
                     self._replace(self._initial, "new", now, known)
                 elif status == b"clock":
-                    self._learn(known, reply[0])
+                    self._remember_clock(known, reply[0])
                 elif status == b"late":
                     with readable(self._keys[0]):
                         last = read_time(reply[0].decode().replace("Z", "+00:00"))
@@ -256,7 +257,7 @@ class RedisStore:
             first = max((at + 1 for at, each in enumerate(ids) if each.encode() in used), default=0)
             self._spare_ids[prefix].extendleft(reversed(ids[first:]))
 
-    def _learn(self, known: str, text: bytes) -> None:
+    def _remember_clock(self, known: str, text: bytes) -> None:
         """Correct the clock setting, which was `known`."""
         with readable(self._keys[0]):
             self._clock.remember(known, text.decode())
@@ -289,7 +290,7 @@ class RedisStore:
             values: list[Any] = [mode, epoch, *counts, known, timestamp(now), version]
             status, *reply = swap([*self._keys, *new_keys], values)
         if status == b"clock":
-            self._learn(known, reply[0])
+            self._remember_clock(known, reply[0])
         if status == b"lost":  # Redis was started anew meanwhile
             raise StoreUnavailable
         return bytes(status)

@@ -94,6 +94,8 @@ class Parser(HTTPRequestParser):
             used = len(data)
         if isinstance(self.error, Error):  # one that waitress found
             self.error = Rejection(code=CODES.get(self.error.code, "malformed_request"))
+            if self.error.code == "headers_too_large":
+                self.request_uri = ""  # waitress has put one of its own there
         if self.completed:
             # waitress would send 100 Continue for a rejected request, and for one without a body.
             self.expect_continue = False

@@ -24,7 +24,7 @@ PROBLEMS = {
     "internal_error": (
         500,
         "Internal Server Error",
-        "The server failed: its terminal says where.",
+        "The stub failed: see its log on stderr.",
     ),
 }
 

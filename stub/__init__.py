@@ -33,6 +33,7 @@ __all__ = [
     "OPEN_PATHS",
     "POLL_PATH",
     "Cors",
+    "Rejection",
     "StubOptions",
     "check_origins",
     "cors_headers",
@@ -77,13 +78,11 @@ def install(
     return Steps(worlds, v1, redactor, options.sleep, delay)
 
 
-def count_rejection(
-    app: Flask, status: int, code: str, *, method: str, target: str, reason: str
-) -> None:
+def count_rejection(app: Flask, rejection: Rejection) -> None:
     """Count a request that the server rejected before the app."""
     stub: Stub | None = app.extensions.get("stub")
     if stub:
-        stub.worlds.count_rejection(Rejection(method, target, status, code, reason))
+        stub.worlds.count_rejection(rejection)
 
 
 def judge(

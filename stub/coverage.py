@@ -14,6 +14,7 @@ from .journal import Entry
 MAX_KINDS = 1000
 MAX_PRINTED = 20  # of a kind, at the end
 OTHERS = "others"
+SHOWN = ("method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
 class First(NamedTuple):
@@ -28,26 +29,16 @@ class First(NamedTuple):
 
     def document(self, redactor: Redactor) -> dict[str, Any]:
         """The request as the report shows it: secrets are masked, long parts are cut."""
-        entry = self.entry.masked(redactor)
+        entry = self.entry.masked(redactor)._asdict()
         return {
             "world": self.world,
             "number": self.number,
-            "method": entry.method,
-            "path": entry.path,
-            "query": entry.query,
-            "headers": entry.headers,
-            "body": entry.body,
-            "status": entry.status,
-            "code": entry.code,
-            "reason": entry.reason,
+            **{name: entry[name] for name in SHOWN},
         }
 
 
-class Seen(NamedTuple):
-    """How often something was seen, and where first."""
-
-    times: int
-    first: First
+Seen = tuple[int, First]
+"""How often something was seen, and where first."""
 
 
 class Tally:
@@ -60,7 +51,7 @@ class Tally:
         if what not in self.seen and len(self.seen) >= MAX_KINDS:
             what = OTHERS
         before, known = self.seen.get(what, (0, first))
-        self.seen[what] = Seen(before + count, first if first.at < known.at else known)
+        self.seen[what] = before + count, first if first.at < known.at else known
 
     def add_all(self, other: "Tally") -> None:
         for what, seen in other.seen.items():

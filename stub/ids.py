@@ -1,8 +1,9 @@
 """The ids that a world creates."""
 
-from collections.abc import Callable
 from hashlib import blake2b
 from threading import Lock
+
+from store import NewId
 
 from .grease.axes import ID_AXES, Switch
 from .grease.ids import vary_id
@@ -11,20 +12,6 @@ from .grease.ids import vary_id
 def key_of(number: int) -> str:
     """The key of the resource that was created with this number."""
     return f"#{number}"
-
-
-def plain_ids(
-    new_id: Callable[[str], str], seed: int | None, world: str
-) -> Callable[[str, int], str]:
-    """Makes an id of a prefix and a number: by `new_id`, or as a function of --ids-seed."""
-
-    def plain_id(prefix: str, number: int) -> str:
-        if seed is None:
-            return new_id(prefix)
-        key = f"{seed} {world} {number}"
-        return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
-
-    return plain_id
 
 
 class Ids:
@@ -38,13 +25,19 @@ class Ids:
     """
 
     def __init__(
-        self, plain_id: Callable[[str, int], str], grease: Switch, initial: "Ids | None" = None
+        self,
+        new_id: NewId,
+        seed: int | None,
+        world: str,
+        grease: Switch,
+        initial: "Ids | None" = None,
     ) -> None:
-        self._plain_id = plain_id
+        self._new_id = new_id
+        self._seed = seed
+        self._world = world
         self._grease = grease
         self._initial = initial
         self._count: int = initial._count if initial else 0
-        self._latest: list[str] = []  # ids without a number yet, which only grease asks for
         self._numbers: dict[str, int] = {}  # by id
         self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
         self._plain: dict[str, str] = {}  # the plain ids of those
@@ -57,8 +50,14 @@ class Ids:
         with self._lock:
             self._count += 1
             created = self._vary(self._count, self._plain_id(prefix, self._count))
-            self._latest.append(created)
+            self._numbers.setdefault(created, self._count)
             return created
+
+    def _plain_id(self, prefix: str, number: int) -> str:
+        if self._seed is None:
+            return self._new_id(prefix)
+        key = f"{self._seed} {self._world} {number}"
+        return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
 
     def renew(self, unused: str) -> str:
         """The id, by the current grease, in place of one that was made and that nothing has."""
@@ -87,12 +86,8 @@ class Ids:
         return self._initial.key(text) if self._initial else text
 
     def _number(self, text: str) -> int | None:
-        """The number of an id that this world created. First gives the latest ids their numbers."""
+        """The number of an id that this world created."""
         with self._lock:
-            first = self._count - len(self._latest) + 1
-            for number, created in enumerate(self._latest, first):
-                self._numbers.setdefault(created, number)
-            self._latest.clear()
             return self._numbers.get(text)
 
     def axes_of(self, text: str | None) -> frozenset[str]:

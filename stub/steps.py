@@ -19,9 +19,9 @@ from .journal import describe
 from .outcome import Outcome, carry_out, decide
 from .worlds import World, Worlds
 
-# Of the stub itself, and what browsers look for by themselves (RFC 8615).
-OTHER_PATHS = {"/", "/_stub", "/openapi.json", "/favicon.ico"}
-OTHER_FOLDERS = ("/_stub/", "/.well-known/", "/apple-touch-icon")
+# The stub's own paths, and those that browsers request by themselves (RFC 8615).
+UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/favicon.ico"}
+UNRECORDED_PREFIXES = ("/_stub/", "/.well-known/", "/apple-touch-icon")
 
 
 def bound(proxy: Any) -> Any:
@@ -55,7 +55,7 @@ class Steps:
             outcome = decide(received, faults, self.contract, self.draw_delay())
             context.outcome = outcome
             if outcome.problem:
-                return outcome.respond()
+                return outcome.respond(outcome.problem)
         return None
 
     def finish(self, response: Response) -> Response:
@@ -91,7 +91,7 @@ class Steps:
 
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is for the interface, or tries to be."""
-    return not (path in OTHER_PATHS or path.startswith(OTHER_FOLDERS))
+    return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
 
 
 def is_delayed(path: str) -> bool:

@@ -73,21 +73,18 @@ class Verdict:
         fail_on: Collection[str],
         allowed: Collection[str],
     ) -> None:
-        self.table = coverage.table()
-        self.is_called = coverage.is_called
+        self.table = coverage.table
+        self._is_called = coverage.is_called
         self._document = coverage.document(worlds=True)
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        found = [finding for finding in self._seen(coverage, redactor) if finding.kind in fail_on]
-        matches = {
-            pattern: [
-                each for each in found if pattern == each.text or fnmatchcase(each.text, pattern)
-            ]
-            for pattern in allowed
-        }
-        ignored = [finding for each in matches.values() for finding in each]
-        self.findings = [finding for finding in found if finding not in ignored]
-        self.unused_patterns = [pattern for pattern in allowed if not matches[pattern]]
+        found = [*self._seen(coverage, redactor, fail_on)]
+        self.findings = [
+            each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
+        ]
+        self.unused_patterns = [
+            pattern for pattern in allowed if not any(matches(pattern, each.text) for each in found)
+        ]
 
     def gate(self) -> dict[str, Any]:
         """What a job needs of the verdict of its world."""
@@ -96,6 +93,7 @@ class Verdict:
             "passed": not findings,
             "findings": findings,
             "unused_patterns": self.unused_patterns,
+            "is_called": self._is_called,
         }
 
     def document(self, exit_status: int) -> dict[str, Any]:
@@ -113,26 +111,33 @@ class Verdict:
             "exit_status": exit_status,
         }
 
-    def _seen(self, coverage: Coverage, redactor: Redactor) -> Iterator[Finding]:
-        """All findings, of any kind."""
+    def _seen(
+        self, coverage: Coverage, redactor: Redactor, kinds: Collection[str]
+    ) -> Iterator[Finding]:
+        """All findings of these kinds."""
         operations = self._document["operations"]
         for kind, seen in coverage.seen().items():
-            for what, (count, first) in seen.items():
-                yield finding(kind, what, count, first.document(redactor))
-        for count, rejection in self._rejections:
+            for what, (count, first) in seen.items() if kind in kinds else ():
+                yield finding_of(kind, what, count, first.document(redactor))
+        for count, rejection in self._rejections if "rejected" in kinds else ():
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"
-                yield finding("rejected", what, count, rejection.document(redactor))
-        for operation, counts in operations.items():
+                yield finding_of("rejected", what, count, rejection.document(redactor))
+        for operation, counts in operations.items() if "missed" in kinds else ():
             for status, count in counts.items():
                 if not count and status != "other":
-                    yield finding("missed", f"{operation} {status}", 0)
-        for operation, counts in operations.items():
+                    yield finding_of("missed", f"{operation} {status}", 0)
+        for operation, counts in operations.items() if "idle" in kinds else ():
             if not any(counts.values()):
-                yield finding("idle", operation, 0)
-        for what, count in self._unused_faults.items():
-            yield finding("unused-faults", what, count)
+                yield finding_of("idle", operation, 0)
+        for what, count in self._unused_faults.items() if "unused-faults" in kinds else ():
+            yield finding_of("unused-faults", what, count)
 
 
-def finding(kind: str, what: str, count: int, first: dict[str, Any] | None = None) -> Finding:
+def finding_of(kind: str, what: str, count: int, first: dict[str, Any] | None = None) -> Finding:
     return Finding(kind, what, count, KINDS[kind], first)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text of --allow is this one, or a shell pattern that matches it."""
+    return pattern == text or fnmatchcase(text, pattern)

@@ -20,7 +20,7 @@ from .contract import Contract
 from .coverage import Count, Coverage, First
 from .faults import Fault, Faults
 from .grease.axes import Switch
-from .ids import Ids, plain_ids
+from .ids import Ids
 from .journal import Entry, Journal
 from .options import StubOptions
 from .seed import Seed
@@ -115,6 +115,7 @@ class Rejection(NamedTuple):
 
     method: str
     target: str
+    host: str
     status: int
     code: str
     reason: str
@@ -128,7 +129,7 @@ class Rejection(NamedTuple):
             "method": redactor.text(self.method),
             "path": redactor.text(path),
             "query": redactor.text(redactor.query(query)),
-            "headers": {},
+            "headers": {"Host": redactor.text(self.host)} if self.host else {},
             "body": "",
             "status": self.status,
             "code": self.code,
@@ -173,7 +174,7 @@ class WorldFactory:
         return Switch(self._options.grease, self._options.grease_seed)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        return Ids(plain_ids(self._stores.new_id, self._options.ids_seed, world), grease, initial)
+        return Ids(self._stores.new_id, self._options.ids_seed, world, grease, initial)
 
 
 class Worlds:

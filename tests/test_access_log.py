@@ -40,7 +40,7 @@ def test_a_line_has_the_number_of_the_request_in_its_world() -> None:
     lines = ["GET /v1/projects 200", "POST /v1/projects 201", "GET /v1/nothing 404 not_found"]
     for world, place in (("", ""), (".job-5", "job-5 ")):
         first, control, *others = logged(send, f"dev-token{world}")
-        assert control == "GET /_stub/state 200"
+        assert control == f"{place}GET /_stub/state 200"
         assert [first, *others] == [f"{place}#{n} {line}" for n, line in enumerate(lines, 1)]
 
 

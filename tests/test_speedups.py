@@ -13,6 +13,9 @@ from flask import (
     session,
     url_for,
 )
+from flask.sessions import SecureCookieSessionInterface
+from flask.testing import FlaskClient
+from itsdangerous import URLSafeTimedSerializer
 
 from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
 from tests.stores import BrokenStore
@@ -103,6 +106,33 @@ def test_what_the_app_does_not_use_works_when_it_is_used(use: Use, quick_app: Qu
     use(quick_app, lambda: noted.append(1))
     assert quick_app.test_client().get("/noted").status_code == 200
     assert noted
+
+
+class Sessions(SecureCookieSessionInterface):
+    """Signs its cookie with a key of its own."""
+
+    def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer("secret")
+
+
+def test_a_session_is_saved_by_an_interface_that_needs_no_key(quick_app: QuickFlask) -> None:
+    quick_app.session_interface = Sessions()
+    quick_app.get("/noted")(lambda: session.update(seen=True) or "")
+    assert quick_app.test_client().get("/noted").headers["Set-Cookie"]
+
+
+def test_a_route_cannot_be_added_after_the_first_request(quick_app: QuickFlask) -> None:
+    quick_app.test_client().get("/")
+    with pytest.raises(AssertionError, match="has already handled its first request"):
+        quick_app.get("/late")(lambda: "")
+
+
+def test_a_url_processor_may_take_an_argument_of_each_request(app: Flask) -> None:
+    app.url_value_preprocessor(lambda _, values: values.pop("thing") if values else None)
+    app.get("/things/<thing>")(lambda: "")
+    client, headers = FlaskClient(app), {"Authorization": "Bearer dev-token"}
+    statuses = [client.get("/things/x", headers=headers).status_code for _ in range(2)]
+    assert statuses == [200, 200]
 
 
 def test_a_session_is_saved_where_there_is_a_secret_key(quick_app: QuickFlask) -> None:

@@ -30,7 +30,8 @@ class Recorded(NamedTuple):
 class Line(NamedTuple):
     """A line of the log. `problem` is the document of an error, `hint` what to start with instead.
 
-    `ms` is milliseconds. The path is decoded, the target is as it was sent.
+    `ms` is milliseconds. The path is decoded, the target is as it was sent. `world` is the name in
+    the request's token, empty for the main one.
     """
 
     method: str
@@ -40,12 +41,13 @@ class Line(NamedTuple):
     ms: float
     problem: Mapping[str, Any] | None
     recorded: Recorded | None
+    world: str
     hint: str
 
     @property
     def is_control_error(self) -> bool:
         """Whether a request to a control route failed, which a test's own log may not show."""
-        return self.status >= 400 and self.path.startswith("/_stub/")
+        return self.status >= 400 and f"{self.path}/".startswith("/_stub/")
 
     def text(self, redactor: Redactor) -> str:
         """The line: printable, and without tokens."""
@@ -65,6 +67,8 @@ class Line(NamedTuple):
             words.insert(0, place(world, number))
             words += [f"fault {fault}"] if fault else []
             words += [f"grease {','.join(grease)}"] if grease else []
+        elif self.world:
+            words.insert(0, redactor.text(self.world))
         return printable(" ".join([*words, f"{self.ms:.1f} ms"])) + "\n"
 
 
@@ -99,6 +103,7 @@ def log_to(write: Callable[[Line], None]) -> Callable[[Response], Response]:
                 (time.perf_counter() - context["started"]) * 1000,
                 context.get("problem"),
                 context.get("recorded"),
+                context.get("world_name") or context.get("intended_world_name", ""),
                 context.get("hint", ""),
             )
         )

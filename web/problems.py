@@ -23,7 +23,7 @@ WERKZEUG_ERRORS = {
     ),
     405: ("method_not_allowed", "Use one of the methods in the header Allow."),
 }
-INTERNAL_ERROR = ("internal_error", "The service failed: see its log.")
+INTERNAL_ERROR = ("internal_error", "The stub failed: see its log on stderr.")
 
 log = logging.getLogger(__name__)
 

@@ -1,5 +1,6 @@
 """What explains a failure: the log in a file and at the end, hints, and an idle command."""
 
+import os
 import re
 import socket
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import assert_problem
-from tests.program import not_started, run
+from tests.program import not_started, process, run
 from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
@@ -37,6 +38,7 @@ def test_a_quiet_run_shows_its_last_lines_if_the_command_fails(options: tuple[st
     paths = [f"/v1/projects?n={number}" for number in range(25)]
     done = run("--quiet", *options, *command(3, *paths))
     assert done.status == 3
+    assert "(5 earlier lines: --log FILE has all)\n" in done.stderr
     place = "" if options else "#{number} "
     assert requests(done.stderr) == [
         f"{place.format(number=number + 1)}GET /v1/projects?n={number} 200"
@@ -88,8 +90,39 @@ def test_the_file_has_all_lines_and_is_made_anew(tmp_path: Path, quiet: tuple[st
 
 
 def test_a_log_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "no" / "log", "No such file"), (tmp_path, "Is a directory")):
+    os.mkfifo(tmp_path / "fifo")
+    for name, reason in (("no/log", "No such file"), ("", "not a file"), ("fifo", "not a file")):
+        path = tmp_path / name
         assert not_started("--log", str(path)).startswith(f"error: --log: {path}: {reason}")
+
+
+@pytest.mark.parametrize("other", ["--seed", "--states", "--report"])
+def test_no_option_writes_the_file_of_another(tmp_path: Path, other: str) -> None:
+    file = tmp_path / "file"
+    file.write_text("{}")
+    (tmp_path / "link").symlink_to(file)
+    for option in {"--log", "--report"} - {other}:
+        error = not_started(other, str(file), option, str(tmp_path / "link"))
+        assert " are the same file: " in error
+        assert file.read_text("utf-8") == "{}"
+
+
+def test_a_log_that_is_full_is_told_once_and_breaks_no_request(tmp_path: Path) -> None:
+    code = (
+        "import os, resource, signal, sys\n"
+        "from app import create_app\n"
+        "from cli.main import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))\n"
+    )
+    options = ("--quiet", "--log", str(tmp_path / "log"))
+    with process("-c", code, *options, *command(0, *9 * ["/v1/projects"])) as running:
+        _, stderr = running.communicate(timeout=30)
+    warning = "warning: --log: File too large: no more lines are written to it\n"
+    assert stderr.count(warning) == 1
+    assert "listProjects   200 x9;" in stderr
+    assert running.returncode == 0
 
 
 def test_a_failed_control_request_is_printed_once_also_with_quiet() -> None:
@@ -99,9 +132,17 @@ def test_a_failed_control_request_is_printed_once_also_with_quiet() -> None:
         call(url, "/_stub/clock", body=b'{"advance": -1, "frozen": 1}')
         call(url, "/_stub/health")
         call(url, "/_stub/state", token="wrong-one")
+        call(url, "/_stub", token="dev-token.job-3")
+        with Connection(port_of(url)) as client:
+            client.send(
+                get("/_stub/reset", "Host: localhost", "Content-Length: 99999999", method="POST")
+            )
+            client.assert_rejected(413, "body_too_large")
 
     done = run("--quiet", during=ask)
-    pact, invalid, clock, state = requests(done.stderr)
+    assert "POST /_stub/reset 413 body_too_large (" in done.stderr
+    pact, invalid, clock, state, nothing = requests(done.stderr)
+    assert nothing.startswith("job-3 GET /_stub 404 not_found (There is nothing at this path. ")
     assert pact.startswith("POST /_stub/pact 404 not_found (No provider state has this name. ")
     assert invalid == (
         "POST /_stub/pact 422 invalid_body (The body is JSON, but its content is invalid: see "
@@ -143,10 +184,27 @@ def test_a_host_that_is_not_served_is_explained() -> None:
                 client.send(b"GET /v1/projects?a=b HTTP/1.1\r\nHost: stub.test:99\r\n\r\n")
                 client.assert_rejected(400, "host_not_allowed")
 
+    def ask_by_address(url: str) -> None:
+        with Connection(port_of(url)) as client:
+            client.send(b"GET / HTTP/1.1\r\nHost: [2001:db8::1]:9\r\n\r\n")
+            client.assert_rejected(400, "host_not_allowed")
+
+    hint = "Host [2001:db8::1]:9 is not served: start with --trusted-host 2001:db8::1"
+    assert hint in run("--quiet", during=ask_by_address).stderr
+    assert run("--trusted-host", "2001:db8::1").status == 0
     hint = "Host stub.test:99 is not served: start with --trusted-host stub.test"
     assert run("--quiet", during=ask).stderr.splitlines().count(hint) == 1
     shown = run(during=ask).stderr
     assert shown.count("GET /v1/projects?a=b 400 host_not_allowed (Call a server") == 2
+
+
+def test_a_request_whose_head_is_too_large_is_not_logged_as_another() -> None:
+    def ask(url: str) -> None:
+        with Connection(port_of(url)) as client:
+            client.send(get("/v1/projects", f"X: {17_000 * 'x'}", method="POST"))
+            client.assert_rejected(431, "headers_too_large")
+
+    assert "a request 431 headers_too_large (Send at most 16 KiB" in run(during=ask).stderr
 
 
 def test_tls_on_the_plain_port_is_explained() -> None:
@@ -167,6 +225,8 @@ def test_a_command_without_dashes_is_explained(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("path", ["/_stub/state", "/favicon.ico", "/projects"])
 def test_a_command_that_does_not_call_the_interface_is_warned_of(path: str) -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL?\n"
+    assert warning in run("--no-stub", "--", "true").stderr
+    assert warning not in run("--", "no-such-command").stderr
     assert warning in run("--quiet", *command(0, path)).stderr
     assert warning not in run("--quiet", *command(0, "/v1/nothing")).stderr
     assert warning not in run("--quiet").stderr

@@ -80,7 +80,7 @@ def test_statuses_are_bounded_except_those_of_the_contract(
 def table(app: Flask) -> str:
     verdict = judge(app)
     assert verdict
-    return verdict.table
+    return verdict.table()
 
 
 def test_the_table_is_of_all_worlds() -> None:

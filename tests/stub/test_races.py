@@ -12,15 +12,15 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import StubOptions, count_rejection, judge
+from stub import Rejection, StubOptions, count_rejection, judge
 from tests.conftest import (
     ROOT,
     SAMPLE_SEED,
     Clock,
     control_client_of,
-    counting_ids,
     in_parallel,
     names,
+    seed_of,
 )
 from tests.stub.conftest import coverage, entries, in_thread, interrupted
 
@@ -75,8 +75,8 @@ def race_to_add_the_last_faults() -> None:
 
 def race_to_count_rejections() -> None:
     app = create_app()
-    about: Any = {"method": "GET", "target": "/", "reason": "Why."}
-    race(8 * [partial(count_rejection, app, 400, "malformed_request", **about)], "worlds")
+    rejection = Rejection("GET", "/", "", 400, "malformed_request", "Why.")
+    race(8 * [partial(count_rejection, app, rejection)], "worlds")
     verdict = judge(app)
     assert verdict
     assert [each["count"] for each in verdict.document(0)["rejected_by_the_server"]] == [8]
@@ -170,37 +170,11 @@ def race_for_a_view() -> None:
 
 
 def race_for_the_number_of_an_id() -> None:
-    """A list asks for numbers while ids are made. What grease adds depends on the numbers."""
-    is_making, has_looked = threading.Event(), threading.Event()
-
-    def listed(id_to_wait_at: str) -> Any:
-        next_id = counting_ids()
-
-        def new_id(prefix: str) -> str:
-            created = next_id(prefix)
-            if created == id_to_wait_at:
-                is_making.set()
-                has_looked.wait(0.05)  # in vain, if one has to wait for the other
-            return created
-
-        options = StubOptions(grease=("members",), grease_seed=1)
-        app = create_app(clock=Clock(), new_id=new_id, stub_options=options)
-        client = control_client_of(app)
-        post_json(app, "/v1/projects", {"name": "a"})
-        create = threading.Thread(target=post_json, args=(app, "/v1/projects", {"name": "b"}))
-
-        def create_meanwhile(line: int) -> None:
-            if line == 0:
-                create.start()
-                assert is_making.wait(5)
-
-        with interrupted(create_meanwhile, "ids.py"):
-            client.get("/v1/projects")
-        has_looked.set()
-        create.join()
-        return client.get("/v1/projects").json
-
-    assert listed("dpl_4") == listed("prj_3")
+    """With a seed an id is a function of its number. A project whose id is taken is not added."""
+    states = {str(number): seed_of({"projects": [{"name": str(number)}]}) for number in range(8)}
+    app = create_app(stub_options=StubOptions(ids_seed=1, states=states))
+    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in states], "ids")
+    assert len(names(control_client_of(app))) == 8
 
 
 def post_json(app: Flask, path: str, document: Any, token: str = "dev-token") -> Any:

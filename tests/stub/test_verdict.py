@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import count_rejection, judge
+from stub import Rejection, count_rejection, judge
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
 
@@ -88,7 +88,7 @@ def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        count_rejection(app, status, code, method="GET", target="/", reason="Why.")
+        count_rejection(app, Rejection("GET", "/", "", status, code, "Why."))
     assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 1},
@@ -139,7 +139,7 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    count_rejection(app, 400, "malformed_request", method="", target="", reason="Send CRLF.")
+    count_rejection(app, Rejection("", "", "", 400, "malformed_request", "Send CRLF."))
     verdict = judge(app, ["unpromised", "rejected", "unused-faults"])
     assert verdict
     advice = "correct the request; the contract does not allow it"
@@ -193,16 +193,16 @@ def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
 
 
 def test_the_report_has_the_first_request_that_the_server_rejected(app: Flask) -> None:
-    about = {"method": "GET", "target": "/v1/dev-token?access_token=s", "reason": "Why."}
-    for _ in range(2):
-        count_rejection(app, 400, "host_not_allowed", **about)
-        about["reason"] = "Other."
+    target = "/v1/dev-token?access_token=s"
+    for reason in ("Why.", "Other."):
+        count_rejection(app, Rejection("GET", target, "x.test", 400, "host_not_allowed", reason))
     verdict = judge(app, ["rejected"])
     assert verdict
     (finding,) = verdict.document(1)["findings"]
     first = finding["first"]
     assert (finding["count"], first["path"], first["query"]) == (2, "/v1/***", "access_token=***")
     assert (first["number"], first["status"], first["reason"]) == (None, 400, "Why.")
+    assert first["headers"] == {"Host": "x.test"}
 
 
 def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
@@ -219,7 +219,16 @@ def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
     ]
     assert verdict["findings"][1]["first"]["reason"] == "/name is required"
     assert (verdict["passed"], verdict["unused_patterns"]) == (False, ["x"])
+    assert verdict["is_called"] is True
     assert other.get("/_stub/verdict?fail_on=rejected").json["passed"] is True
+
+
+def test_a_verdict_tells_that_a_world_had_no_request(app: Flask) -> None:
+    client = control_client_of(app, "dev-token.typo")
+    client.get("/projects")
+    assert client.get("/_stub/verdict").json["is_called"] is False
+    client.get("/v1/nothing")
+    assert client.get("/_stub/verdict").json["is_called"] is True
 
 
 def test_a_verdict_is_of_all_kinds_unless_some_are_named(app: Flask) -> None:
@@ -250,7 +259,7 @@ def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
 
 def test_without_the_stub_there_is_no_verdict() -> None:
     app = create_app(stub_options=None)
-    count_rejection(app, 400, "malformed_request", method="", target="", reason="Why.")
+    count_rejection(app, Rejection("", "", "", 400, "malformed_request", "Why."))
     assert judge(app) is None
 
 
