@@ -4,8 +4,10 @@ from collections.abc import Callable
 from hashlib import blake2b
 from threading import Lock
 
-from .grease.axes import ID_AXES, Switch
+from .grease.axes import ID_AXES, Pair, Switch
 from .grease.ids import vary_id
+
+PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
 def key_of(number: int) -> str:
@@ -43,10 +45,12 @@ class Ids:
         self._plain_id = plain_id
         self._grease = grease
         self._initial = initial
-        self._count: int = initial._count if initial else 0
+        self._before: int = initial._count if initial else 0
+        self._count: int = self._before
         self._latest: list[str] = []  # ids without a number yet, which only grease asks for
         self._numbers: dict[str, int] = {}  # by id
-        self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
+        self._parts: list[str] = []  # of the ids with a number of this world, in their order
+        self._varied: dict[str, tuple[Pair, ...]] = {}  # to the axes that varied it, with its part
         self._plain: dict[str, str] = {}  # the plain ids of those
         self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
@@ -56,6 +60,7 @@ class Ids:
         """The id of a new resource: the plain one, or a varied one."""
         with self._lock:
             self._count += 1
+            self._parts.append(PARTS[prefix])
             created = self._vary(self._count, self._plain_id(prefix, self._count))
             self._latest.append(created)
             return created
@@ -71,11 +76,12 @@ class Ids:
             return renewed
 
     def _vary(self, number: int, plain: str) -> str:
-        grease = self._grease.current
-        if not (axes := ID_AXES.intersection(grease.axes)):
+        grease, part = self._grease.current, self._part(number)
+        if not (axes := [axis for axis in ID_AXES if grease.varies(axis, part)]):
             return plain
-        varied = vary_id(grease, key_of(number), plain)
-        self._varied[varied], self._plain[varied] = axes, plain
+        varied = vary_id(axes, grease.seed, key_of(number), plain)
+        self._varied[varied] = tuple((axis, part) for axis in axes)
+        self._plain[varied] = plain
         self.are_varied = True
         return varied
 
@@ -95,9 +101,19 @@ class Ids:
             self._latest.clear()
             return self._numbers.get(text)
 
-    def axes_of(self, text: str | None) -> frozenset[str]:
-        """The axes that varied an id; none for any other text."""
-        axes = self._varied.get(text or "")
-        if axes is None:
-            axes = self._initial.axes_of(text) if self._initial else frozenset()
-        return axes
+    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+        """The axes that varied an id, with its part; none for any other text."""
+        pairs = self._varied.get(text)
+        if pairs is None:
+            pairs = self._initial.pairs_of(text) if self._initial else ()
+        return pairs
+
+    def part_of(self, text: str) -> str | None:
+        """The part of an id that was created; None for any other text."""
+        number = self._number(text)
+        if number is not None:
+            return self._part(number)
+        return self._initial.part_of(text) if self._initial else None
+
+    def _part(self, number: int) -> str:
+        return self._parts[number - self._before - 1]

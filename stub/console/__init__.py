@@ -100,7 +100,7 @@ def view(world: World, after: int) -> dict[str, Any]:
             "entries": [row_of(number, entry) for number, entry in entries],
         },
         "faults": faults_of(world.faults),
-        "grease": {**grease.document(), "default": list(world.grease.initial_axes or TIER_1)},
+        "grease": {**grease.document(), "default": list(world.grease.initial.axes or TIER_1)},
         "coverage": summary_of(coverage),
     }
 
