@@ -271,6 +271,23 @@ def test_what_a_response_must_have_to_vary(requests: Any, expected: set[tuple[st
     assert parts_met(app) & special == expected
 
 
+def test_a_success_code_meets_a_response_only_if_it_changes_the_status(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = copy.deepcopy(V1.document)
+    for item in document["paths"].values():
+        item["get"]["responses"]["200"]["x-grease"] = ["success-code"]
+    document["components"]["responses"]["NotFound"]["x-grease"] = ["success-code"]
+    monkeypatch.setattr("app.get_data", lambda *_: json.dumps(document).encode())
+    app = greased_app("success-code")
+    stub = control_client_of(app)
+    assert "Stub-Grease" not in stub.get("/v1/projects").headers
+    assert stub.get("/v1/nothing").status_code == 200
+    pair = ("success-code", "404")
+    assert {each for each in parts_met(app) if each[0] == "success-code"} == {pair}
+    assert parts_varied(app) == {pair: 1}
+
+
 def test_a_fault_with_a_body_of_its_own_meets_no_part() -> None:
     app = greased_app("members")
     stub = control_client_of(app)
