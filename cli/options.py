@@ -164,7 +164,8 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             flag_value="tier1",
             metavar="[AXES]",
             parse=lambda text: () if text is None else stub.parse_axes(text),
-            text="Vary what nobody promised: tier1 (the default), all, or AXES with commas.",
+            text="Vary what nobody promised: tier1 (the default), all, or AXES with "
+            "commas; axis@part limits an axis to a part of the contract.",
         ),
         option(
             "--grease-seed",

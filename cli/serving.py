@@ -1,5 +1,6 @@
 """Makes the app and the server's options from the settings, and says where it listens."""
 
+import shlex
 import socket
 import sys
 from collections.abc import Callable
@@ -29,7 +30,7 @@ class NotStarted(click.ClickException):
 
 
 def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> Flask:
-    """The app for these settings. Raises `NotStarted` for an invalid file."""
+    """The app for these settings. Raises `NotStarted` for an invalid file, or an unknown part."""
     try:
         seed, states = read_files(settings)
     except ValueError as error:
@@ -47,16 +48,19 @@ def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> 
     # Without --store it is the one of `create_app`.
     url, threads = settings.store, settings.threads + server.OTHER_THREADS
     new_store = {} if url is None else {"new_store": connect_store(url, threads)}
-    return create_app(
-        tokens=settings.tokens,
-        pace=settings.pace,
-        max_projects=settings.max_projects,
-        seed=seed,
-        strict=settings.strict,
-        stub_options=None if settings.no_stub else stub_options,
-        log=log.add,
-        **new_store,
-    )
+    try:
+        return create_app(
+            tokens=settings.tokens,
+            pace=settings.pace,
+            max_projects=settings.max_projects,
+            seed=seed,
+            strict=settings.strict,
+            stub_options=None if settings.no_stub else stub_options,
+            log=log.add,
+            **new_store,
+        )
+    except stub.UnknownPart as error:
+        raise NotStarted(f"--grease: {error}.") from None
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -169,7 +173,7 @@ def print_own_address(settings: Settings, port: int) -> None:
 def print_seeds(settings: Settings) -> None:
     """Say how to repeat what is random in this run."""
     if settings.grease:
-        axes = ",".join(settings.grease)
+        axes = shlex.quote(",".join(settings.grease))  # a part may have a space
         say(f"responses vary on purpose: --grease {axes} --grease-seed {settings.grease_seed}\n")
     least, most = settings.delay
     if least != most:

@@ -1,6 +1,7 @@
 """What makes the service a good stub, nearly all of it under `/_stub`: the app runs without it."""
 
 import json
+from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,8 @@ from . import console
 from .console import POLL_PATH
 from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
-from .grease.axes import MAX_SEED, parse_axes
+from .grease.axes import MAX_SEED, Pair, UnknownPart, parse_axes, read_grease
+from .grease.parts import Parts
 from .options import DEFAULTS, StubOptions
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
@@ -35,6 +37,7 @@ __all__ = [
     "Cors",
     "Rejection",
     "StubOptions",
+    "UnknownPart",
     "check_origins",
     "cors_headers",
     "count_rejection",
@@ -44,6 +47,8 @@ __all__ = [
     "parse_axes",
     "parse_kinds",
     "parse_time",
+    "parts_met",
+    "parts_varied",
 ]
 
 OPEN_PATHS = {
@@ -60,9 +65,12 @@ def install(
     """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 
     Each request finds the store of its world in `g.store`. `contract` is openapi.json.
+    Raises `UnknownPart`.
     """
     v1 = Contract(json.loads(contract))
-    worlds = Worlds(WorldFactory(stores, v1, options, redactor), v1)
+    parts = Parts(v1, are_watched=options.watches_parts)
+    grease = read_grease(options.grease, options.grease_seed, parts.by_axis)
+    worlds = Worlds(WorldFactory(stores, v1, options, grease, redactor), v1)
 
     def make_records(seed: Seed, now: datetime) -> Records:
         return stores.records(seed, now, open_world().ids)
@@ -70,12 +78,12 @@ def install(
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in v1.operations)
     most = room_for(stores.max_projects, stores.seed)
-    app.extensions["stub"] = Stub(worlds, states, redactor, most, operations)
+    app.extensions["stub"] = Stub(worlds, states, redactor, most, operations, parts)
     app.register_blueprint(routes)
     app.register_blueprint(console.console)
     app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    return Steps(worlds, v1, redactor, options.sleep, delay)
+    return Steps(worlds, v1, parts, redactor, options.sleep, delay)
 
 
 def count_rejection(app: Flask, rejection: Rejection) -> None:
@@ -91,3 +99,18 @@ def judge(
     """The verdict of all requests so far, to all worlds; None without the stub."""
     stub: Stub | None = app.extensions.get("stub")
     return stub.judge(fail_on, allowed) if stub else None
+
+
+def parts_varied(app: Flask) -> Counter[Pair]:
+    """In how many responses each part was varied along each axis, in all worlds and resets."""
+    stub: Stub | None = app.extensions.get("stub")
+    return stub.parts.seen()[0] if stub else Counter()
+
+
+def parts_met(app: Flask) -> set[Pair]:
+    """The pairs of axis and part that responses had, so that the axis could have varied them.
+
+    Empty without `StubOptions.watches_parts`. The axes that are on do not matter.
+    """
+    stub: Stub | None = app.extensions.get("stub")
+    return stub.parts.seen()[1] if stub else set()

@@ -32,6 +32,7 @@ class Contract:
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._components = document["components"]
+        self.schemas: dict[str, dict[str, Any]] = self._components["schemas"]
         self._by_route: dict[tuple[str, str], Operation] = {}
         self.operations: list[Operation] = []
         for path, item in document["paths"].items():
@@ -43,7 +44,12 @@ class Contract:
             if "get" in item:
                 get = self._by_route["GET", shape(path)]
                 self._by_route.setdefault(("HEAD", shape(path)), get)
-        status = self._components["schemas"]["Deployment"]["properties"]["status"]
+        self.elsewhere: dict[int, dict[str, Any]] = {  # status to response, of no operation
+            status: self._components["responses"][name]
+            for status, name in ELSEWHERE.items()
+            if name in self._components["responses"]
+        }
+        status = self.schemas["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
         self.running: list[str] = status["x-running"]
         self.challenge: str = self._components["headers"]["WWW-Authenticate"]["example"]
@@ -57,9 +63,7 @@ class Contract:
         """The declared response of that status, of the operation or of none; or None."""
         if operation and str(status) in operation.responses:
             return operation.responses[str(status)]
-        names = {405: "MethodNotAllowed"} if operation else ELSEWHERE
-        found: dict[str, Any] | None = self._components["responses"].get(names.get(status))
-        return found
+        return None if operation and status != 405 else self.elsewhere.get(status)
 
     def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
         """The problem document that a response of that status has, or None."""
@@ -89,6 +93,10 @@ class Contract:
         kind, name = part["$ref"].removeprefix("#/components/").split("/")
         found: dict[str, Any] = self._components[kind][name]
         return found
+
+    def name(self, part: dict[str, Any], place: str) -> str:
+        """The name of what a `$ref` names; of another part, its place."""
+        return part["$ref"].rpartition("/")[2] if "$ref" in part else place
 
 
 @cache

@@ -5,8 +5,10 @@ from threading import Lock
 
 from store import NewId
 
-from .grease.axes import ID_AXES, Switch
+from .grease.axes import ID_AXES, Pair, Switch
 from .grease.ids import vary_id
+
+PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
 def key_of(number: int) -> str:
@@ -37,9 +39,11 @@ class Ids:
         self._world = world
         self._grease = grease
         self._initial = initial
-        self._count: int = initial._count if initial else 0
+        self._before: int = initial._count if initial else 0
+        self._count: int = self._before
         self._numbers: dict[str, int] = {}  # by id
-        self._varied: dict[str, frozenset[str]] = {}  # to the axes that varied it
+        self._parts: list[str] = []  # of the ids with a number of this world, in their order
+        self._varied: dict[str, tuple[Pair, ...]] = {}  # to the axes that varied it, with its part
         self._plain: dict[str, str] = {}  # the plain ids of those
         self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
@@ -49,6 +53,7 @@ class Ids:
         """The id of a new resource: the plain one, or a varied one."""
         with self._lock:
             self._count += 1
+            self._parts.append(PARTS[prefix])
             created = self._vary(self._count, self._plain_id(prefix, self._count))
             self._numbers.setdefault(created, self._count)
             return created
@@ -71,10 +76,15 @@ class Ids:
 
     def _vary(self, number: int, plain: str) -> str:
         grease = self._grease.current
-        if not (axes := ID_AXES.intersection(grease.axes)):
+        if not grease.axes:
             return plain
-        varied = vary_id(grease, key_of(number), plain)
-        self._varied[varied], self._plain[varied] = axes, plain
+        part = self._part(number)
+        axes = [axis for axis in ID_AXES if grease.varies(axis, part)]
+        if not axes:
+            return plain
+        varied = vary_id(axes, grease.seed, key_of(number), plain)
+        self._varied[varied] = tuple((axis, part) for axis in axes)
+        self._plain[varied] = plain
         self.are_varied = True
         return varied
 
@@ -90,9 +100,19 @@ class Ids:
         with self._lock:
             return self._numbers.get(text)
 
-    def axes_of(self, text: str | None) -> frozenset[str]:
-        """The axes that varied an id; none for any other text."""
-        axes = self._varied.get(text or "")
-        if axes is None:
-            axes = self._initial.axes_of(text) if self._initial else frozenset()
-        return axes
+    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+        """The axes that varied an id, with its part; none for any other text."""
+        pairs = self._varied.get(text)
+        if pairs is None:
+            pairs = self._initial.pairs_of(text) if self._initial else ()
+        return pairs
+
+    def part_of(self, text: str) -> str | None:
+        """The part of an id that was created; None for any other text."""
+        number = self._number(text)
+        if number is not None:
+            return self._part(number)
+        return self._initial.part_of(text) if self._initial else None
+
+    def _part(self, number: int) -> str:
+        return self._parts[number - self._before - 1]

@@ -20,7 +20,8 @@ from web.validation import is_number, require_valid, unknown_members
 from .clock import MAX_ADVANCE
 from .export import write_seed
 from .faults import MAX_FAULTS, check_fault
-from .grease.axes import check_grease, in_order
+from .grease.axes import check_grease, in_order, limit
+from .grease.parts import Parts
 from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
 from .seed import SEED_DEPTH, SeedError, make_seed
@@ -41,6 +42,7 @@ class Stub(NamedTuple):
     redactor: Redactor
     max_projects: int
     operations: tuple[str, ...]  # the ids of the contract
+    parts: Parts
 
     def judge(self, fail_on: Collection[str], allowed: Collection[str]) -> Verdict:
         """The verdict of all requests so far."""
@@ -215,9 +217,12 @@ def show_grease() -> ResponseReturnValue:
 @routes.put("/grease")
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_grease(document))
+    by_axis = current_stub().parts.by_axis
+    require_valid(check_grease(document, by_axis))
+    axes = in_order(document["axes"])
+    parts = limit(axes, document.get("parts"), by_axis)
     seed = int(document["seed"]) if "seed" in document else None
-    grease = open_world().grease.change(in_order(document["axes"]), seed)
+    grease = open_world().grease.change(axes, seed, parts)
     return json_response(grease.document())
 
 

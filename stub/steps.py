@@ -14,6 +14,7 @@ from web.redaction import Redactor
 from .contract import Contract
 from .cors import is_preflight
 from .coverage import Count
+from .grease.parts import Parts
 from .grease.responses import vary
 from .journal import describe
 from .outcome import Outcome, carry_out, decide
@@ -35,6 +36,7 @@ class Steps:
 
     worlds: Worlds
     contract: Contract
+    parts: Parts
     redactor: Redactor
     sleep: Callable[[float], None]
     draw_delay: Callable[[], float]
@@ -74,8 +76,9 @@ class Steps:
         status, grease = response.status_code, world.grease.current
         axes: tuple[str, ...] = ()
         # An id stays varied when its axis is off.
-        if (grease.axes or world.ids.are_varied) and not outcome.has_own_body:
-            axes = vary(grease, world.ids, response, self.contract, outcome.operation, received)
+        is_read = grease.axes or world.ids.are_varied or self.parts.are_watched
+        if is_read and not outcome.has_own_body:
+            axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
         entry = describe(
             received, context, outcome, response.status_code, axes, world.clock, ms, self.redactor

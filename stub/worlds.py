@@ -19,7 +19,7 @@ from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
 from .coverage import Count, Coverage, First
 from .faults import Fault, Faults
-from .grease.axes import Switch
+from .grease.axes import Grease, Switch
 from .ids import Ids
 from .journal import Entry, Journal
 from .options import StubOptions
@@ -141,7 +141,12 @@ class WorldFactory:
     """Makes worlds, which share the records that they start with."""
 
     def __init__(
-        self, stores: StoreFactory, contract: Contract, options: StubOptions, redactor: Redactor
+        self,
+        stores: StoreFactory,
+        contract: Contract,
+        options: StubOptions,
+        grease: Grease,
+        redactor: Redactor,
     ) -> None:
         self._redactor = redactor
         self._stores = stores
@@ -149,14 +154,15 @@ class WorldFactory:
         self._new_setting = getattr(stores.new_store, "setting", MemorySetting)
         self._contract = contract
         self._options = options
-        self._initial = self._ids("", self._switch())
+        self._grease = grease
+        self._initial = self._ids("", Switch(grease))
         self._start = ClockSetting(options.freeze)
         # The seed gets its missing ids first, from the same source as a world.
         self._records = stores.records(stores.seed, self._time(), self._initial)
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
-        grease = self._switch()
+        grease = Switch(self._grease)
         ids = self._ids(name, grease, self._initial if seed is None else None)
         clock = WorldClock(self._new_setting(name), self._stores.clock, self._start)
         store: WorldStore = self._stores.open(self._records, name, clock, ids)
@@ -169,9 +175,6 @@ class WorldFactory:
     def _time(self) -> datetime:
         """The time of a world that begins now."""
         return self._start.time(self._stores.clock())
-
-    def _switch(self) -> Switch:
-        return Switch(self._options.grease, self._options.grease_seed)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
         return Ids(self._stores.new_id, self._options.ids_seed, world, grease, initial)

@@ -15,7 +15,7 @@ from web.redaction import cut, printable
 from web.strict_json import JSON
 
 from ..faults import Faults
-from ..grease.axes import TIER_1
+from ..grease.axes import TIER_1, Grease
 from ..journal import Entry
 from ..routes import NUMBER, open_world
 from ..worlds import World, WorldStore
@@ -84,7 +84,8 @@ def view(world: World, after: int) -> dict[str, Any]:
     entries, first, last, coverage = world.recorded(after, SHOWN_ENTRIES)
     projects = world.store.list_projects()
     now, is_frozen = world.clock.reading()
-    grease = world.grease.current
+    grease, initial = world.grease.current, world.grease.initial
+    default = initial if initial.axes else Grease(TIER_1, initial.seed)
     return {
         "world": world.name,
         "instance": world.instance,
@@ -100,7 +101,7 @@ def view(world: World, after: int) -> dict[str, Any]:
             "entries": [row_of(number, entry) for number, entry in entries],
         },
         "faults": faults_of(world.faults),
-        "grease": {**grease.document(), "default": list(world.grease.initial_axes or TIER_1)},
+        "grease": {**grease.document(), "default": default.document()},
         "coverage": summary_of(coverage),
     }
 

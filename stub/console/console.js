@@ -583,7 +583,7 @@ function fillEmptyStates() {
 // Controls
 
 let waiting = 0; // switches of grease on their way
-let defaultAxes = [];
+let switchedOn = { axes: [] };
 
 for (const button of document.querySelectorAll("[data-advance]")) {
   button.addEventListener("click", () => {
@@ -594,7 +594,8 @@ for (const button of document.querySelectorAll("[data-advance]")) {
 $("grease").addEventListener("change", async () => {
   const isOn = $("grease").checked;
   waiting++;
-  const isDone = await act("PUT", "/_stub/grease", { axes: isOn ? defaultAxes : [] }, $("controls-error"));
+  const { axes, parts } = isOn ? switchedOn : { axes: [] };
+  const isDone = await act("PUT", "/_stub/grease", { axes, parts }, $("controls-error"));
   waiting--;
   if (!isDone) $("grease").checked = !isOn;
 });
@@ -638,7 +639,7 @@ function showControls({ clock, faults, grease }) {
   setText($("ahead"), [ahead, clock.frozen ? "stands still" : ""].filter(Boolean).join(", ") || "real time");
   if (!waiting) {
     $("grease").checked = grease.axes.length > 0;
-    defaultAxes = grease.axes.length ? grease.axes : grease.default;
+    switchedOn = grease.axes.length ? grease : grease.default;
   }
   const items = faults.first.map((fault) => {
     const [what, effect, left] = describeFault(fault);

@@ -1,6 +1,7 @@
 """The axes, and which of them vary a world, from what seed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -23,40 +24,87 @@ ID_AXES = frozenset({"ids", "ids-encoded"})
 BODY_AXES = frozenset(AXES) - ID_AXES - {"headers", "success-code", "media-type"}
 MAX_SEED = 2**63
 
+Pair = tuple[str, str]
+"""An axis, and a part of the contract that it can vary by itself."""
+
+PartsByAxis = Mapping[str, tuple[str, ...]]
+
+
+class UnknownPart(ValueError):
+    """A part that the contract does not have, or that does not have the axis."""
+
 
 class Grease(NamedTuple):
-    """Which axes vary, and from what seed."""
+    """Which axes vary, from what seed, and in which parts: None for all."""
 
     axes: tuple[str, ...]
     seed: int
+    parts: PartsByAxis | None = None
+
+    def varies(self, axis: str, part: str) -> bool:
+        return axis in self.axes and (self.parts is None or part in self.parts[axis])
 
     def document(self) -> dict[str, Any]:
-        return {"axes": list(self.axes), "seed": self.seed}
+        document: dict[str, Any] = {"axes": list(self.axes), "seed": self.seed}
+        if self.parts is not None:
+            document["parts"] = list(dict.fromkeys(chain(*self.parts.values())))
+        return document
 
 
 class Switch:
     """The grease of a world, which can be changed."""
 
-    def __init__(self, axes: tuple[str, ...], seed: int) -> None:
-        self.current = Grease(axes, seed)
-        self.initial_axes = axes
+    def __init__(self, initial: Grease) -> None:
+        self.current = self.initial = initial
         self._lock = Lock()
 
-    def change(self, axes: tuple[str, ...], seed: int | None) -> Grease:
-        """Replace the axes and the seed in one step; without a seed, keep the current one."""
+    def change(self, axes: tuple[str, ...], seed: int | None, parts: PartsByAxis | None) -> Grease:
+        """Replace all in one step; without a seed, keep the current one."""
         with self._lock:
-            self.current = Grease(axes, self.current.seed if seed is None else seed)
+            self.current = Grease(axes, self.current.seed if seed is None else seed, parts)
             return self.current
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
-    """The axes that `--grease` names: `tier1`, `all`, or a list; `ValueError` for others."""
+    """What `--grease` names: `tier1`, `all`, or a list of `axis` and `axis@part`.
+
+    Raises `ValueError` for another axis. `read_grease` checks the parts.
+    """
     if text in ("tier1", "all"):
         return TIER_1 if text == "tier1" else AXES
-    requested = [axis.strip() for axis in text.split(",")]
-    if unknown := [axis for axis in requested if axis not in AXES]:
+    requested = dict.fromkeys(word.strip() for word in text.split(","))
+    axes = [word.partition("@")[0] for word in requested]
+    if unknown := [axis for axis in axes if axis not in AXES]:
         raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
-    return in_order(requested)
+    return tuple(sorted(requested, key=lambda word: AXES.index(word.partition("@")[0])))
+
+
+def read_grease(words: Sequence[str], seed: int, parts: PartsByAxis) -> Grease:
+    """The grease of `axis` and `axis@part`: an axis without a part has all of its `parts`.
+
+    Raises `UnknownPart`.
+    """
+    axes = in_order(word.partition("@")[0] for word in words)
+    limited: dict[str, tuple[str, ...]] = {}
+    for axis in axes:
+        of_axis = {f"{axis}@{part}": part for part in parts[axis]}
+        for word in words:
+            if word.startswith(f"{axis}@") and word not in of_axis:
+                part, all_parts = word.partition("@")[2], ", ".join(parts[axis])
+                raise UnknownPart(f"{part!r} is no part of {axis}: they are {all_parts}")
+        chosen = tuple(part for word, part in of_axis.items() if word in words or axis in words)
+        limited[axis] = chosen
+    is_limited = not {*axes} <= {*words}
+    return Grease(axes, seed, limited if is_limited else None)
+
+
+def limit(
+    axes: Iterable[str], requested: Sequence[str] | None, parts: PartsByAxis
+) -> PartsByAxis | None:
+    """The requested ones of the parts of these axes, by axis; None, which is all, for None."""
+    if requested is None:
+        return None
+    return {axis: tuple(part for part in parts[axis] if part in requested) for axis in axes}
 
 
 def in_order(requested: Iterable[str]) -> tuple[str, ...]:
@@ -65,11 +113,16 @@ def in_order(requested: Iterable[str]) -> tuple[str, ...]:
     return tuple(axis for axis in AXES if axis in chosen)
 
 
-def check_grease(document: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of a switch."""
-    yield from unknown_members(document, ("axes", "seed"))
-    axes = document.get("axes")
+def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[FieldError]:
+    """The errors of a switch; `parts` are those that there are."""
+    yield from unknown_members(document, ("axes", "seed", "parts"))
+    axes, requested = document.get("axes"), document.get("parts", [])
     if not isinstance(axes, list) or not all(axis in AXES for axis in axes):
         yield FieldError("/axes", f"must be an array of {', '.join(AXES)}")
+        axes = AXES
+    possible = list(dict.fromkeys(chain(*(parts[axis] for axis in in_order(axes)))))
+    if not isinstance(requested, list) or not all(part in possible for part in requested):
+        there_are = ", ".join(possible) or "none"
+        yield FieldError("/parts", f"must be an array of parts that these axes vary: {there_are}")
     if not is_integer(document.get("seed", 0), 0, MAX_SEED):
         yield FieldError("/seed", f"must be an integer from 0 to {MAX_SEED}")

@@ -1,7 +1,7 @@
 """Varies the body of a response along the contract's schema of it."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import cache
 from itertools import product
@@ -12,10 +12,10 @@ from flask import Response
 
 from records import quoted
 
-from ..contract import Contract
 from ..ids import Ids
-from .axes import BODY_AXES, ID_AXES, TIME_AXES, Grease
+from .axes import BODY_AXES, ID_AXES, TIME_AXES, Grease, Pair
 from .draws import Draws, digest
+from .parts import Parts
 
 # Offsets from UTC in minutes. Every parser takes those of `times`. The grammar allows those of
 # `times-odd` as well (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
@@ -36,26 +36,32 @@ class RawText(str):
 
 
 class Varied:
-    """A response that is varied along the contract's schema of its body."""
+    """A response that is varied along the contract's schema of its body.
 
-    def __init__(
-        self, grease: Grease, ids: Ids, contract: Contract, request: tuple[str, str]
-    ) -> None:
-        self.axes = frozenset(grease.axes)
+    `applied` are the axes and the parts that vary, `met` those that may, whatever the axes.
+    """
+
+    def __init__(self, grease: Grease, ids: Ids, parts: Parts, request: tuple[str, str]) -> None:
+        self.grease = grease
         self.seed = str(grease.seed)
         self.ids = ids
-        self.contract = contract
+        self.contract = parts.contract
+        self.are_watched = parts.are_watched
         self.request = request
-        self.applied: set[str] = set()
+        self.applied: set[Pair] = set()
+        self.met: set[Pair] = set()
 
-    def varies(self, axis: str, declared: Iterable[str]) -> bool:
-        """Whether the axis varies a part that declares these axes."""
-        return axis in self.axes and axis in declared
+    def varies(self, axis: str, declared: Collection[str], part: str) -> bool:
+        """Whether the axis varies a part, which declares these axes and which it may vary."""
+        if axis not in declared:
+            return False
+        self.met.add((axis, part))
+        return self.grease.varies(axis, part)
 
-    def apply(self, axis: str, declared: Iterable[str]) -> bool:
+    def apply(self, axis: str, declared: Collection[str], part: str) -> bool:
         """Whether the axis varies such a part; then it is applied."""
-        if self.varies(axis, declared):
-            self.applied.add(axis)
+        if self.varies(axis, declared, part):
+            self.applied.add((axis, part))
             return True
         return False
 
@@ -63,17 +69,19 @@ class Varied:
         """The draws of an axis for a resource, or for the request."""
         return Draws(self.seed, axis, *(key or self.request))
 
-    def body(self, response: Response, schema: dict[str, Any], declared: Iterable[str]) -> None:
+    def body(
+        self, response: Response, schema: dict[str, Any], declared: Collection[str], part: str
+    ) -> None:
         """Vary the body. It is read only if a part of it may vary or be a greased id."""
-        axes = BODY_AXES & self.axes & self.axes_within(schema).union(declared)
-        if not axes and not self.ids.are_varied:
+        axes = BODY_AXES.intersection(self.grease.axes) & self.axes_within(schema).union(declared)
+        if not axes and not self.ids.are_varied and not self.are_watched:
             return
         # The wire form is varied, as it is a client's view: numbers and their order as they came.
         body = json.loads(response.get_data(), parse_int=RawText, parse_float=RawText)
-        body = self.value(body, schema, self.request)
-        if self.apply("json-text", declared):
+        body = self.value(body, schema, self.request, part)
+        if self.apply("json-text", declared, part):
             response.set_data(self.text(body) + "\n")
-        elif not BODY_AXES.isdisjoint(self.applied):
+        elif not BODY_AXES.isdisjoint(axis for axis, _ in self.applied):
             response.set_data(write(body) + "\n")
 
     def axes_within(self, schema: dict[str, Any]) -> set[str]:
@@ -82,23 +90,25 @@ class Varied:
         parts = [*schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
         return set(schema.get("x-grease", ())).union(*map(self.axes_within, parts))
 
-    def value(self, value: Any, schema: dict[str, Any], key: tuple[str, ...]) -> Any:
-        """A value that the contract describes, of the resource or the request `key`."""
-        schema = self.contract.resolve(schema)
+    def value(self, value: Any, schema: dict[str, Any], key: tuple[str, ...], part: str) -> Any:
+        """A value that the contract describes, of the resource or the request `key`.
+
+        `part` is its place, for a schema without a name.
+        """
+        part, schema = self.contract.name(schema, part), self.contract.resolve(schema)
         declared = schema.get("x-grease", ())
         if isinstance(value, dict):
-            return self.object(value, schema["properties"], declared, key)
+            return self.object(value, schema["properties"], declared, key, part)
         if isinstance(value, list):
-            if self.varies("list-order", declared):
-                value = self.reorder("list-order", value, self.rank)
-            items = self.contract.resolve(schema["items"])
-            return [self.value(each, items, key) for each in value]
+            if len(value) > 1 and self.varies("list-order", declared, part):
+                value = self.reorder("list-order", part, value, self.rank)
+            return [self.value(each, schema["items"], key, part) for each in value]
         if not declared:
             return value
         if not TIME_AXES.isdisjoint(declared):
             # Go's time.Time reads no escapes.
-            return RawText(quoted(self.time(value, declared, key)))
-        if self.apply("error-text", declared):
+            return RawText(quoted(self.time(value, declared, key, part)))
+        if self.apply("error-text", declared, part):
             draws = self.draws("error-text", *key, value)
             return f"{draws.word()} {draws.word()}".capitalize()
         return value
@@ -107,50 +117,66 @@ class Varied:
         self,
         value: dict[str, Any],
         known: dict[str, Any],
-        declared: Iterable[str],
+        declared: Collection[str],
         key: tuple[str, ...],
+        part: str,
     ) -> dict[str, Any]:
         if "id" in known:
             key = (self.ids.key(value["id"]),)
-        if self.ids.are_varied and not self.applied >= ID_AXES:
-            for name, part in known.items():
-                if "ids" in part.get("x-grease", ()):
-                    self.applied |= self.ids.axes_of(value.get(name))
+        if self.ids.are_varied or self.are_watched:
+            for name, schema in known.items():
+                axes = ID_AXES.intersection(schema.get("x-grease", ()))
+                if axes and value.get(name):
+                    self.note_id(value[name], axes)
         is_running = value.get("status") in self.contract.running
         for name, schema in known.items():
             if name in value:
-                value[name] = self.value(value[name], schema, key)
-        if is_running and self.apply("status-values", declared):
+                value[name] = self.value(value[name], schema, key, f"{part}.{name}")
+        if is_running and self.apply("status-values", declared, part):
             value["status"] = self.draws("status-values", *key).word()
-        if self.apply("members", declared):
+        if self.varies("members", declared, part):
+            size = len(value)
             draws = self.draws("members", *key, *known)
             for _ in range(draws.below(3) + 1):
                 name, extra = draws.word(), draws.choice(EXTRA_VALUES)
                 if name not in known:
                     value.setdefault(name, extra)
-        if self.varies("member-order", declared):
+            if len(value) > size:
+                self.applied.add(("members", part))
+        if len(value) > 1 and self.varies("member-order", declared, part):
             salt = crc32(digest(self.seed, "member-order", *key))
-            names = self.reorder("member-order", [*value], lambda name: crc32(name.encode(), salt))
+            names = self.reorder(
+                "member-order", part, [*value], lambda name: crc32(name.encode(), salt)
+            )
             value = {name: value[name] for name in names}
         return value
 
-    def time(self, moment: str, declared: Iterable[str], key: tuple[str, ...]) -> str:
+    def note_id(self, value: str, declared: Collection[str]) -> None:
+        """Note the axes that varied an id, and those that may."""
+        kind = self.ids.part_of(value)
+        if kind is not None:
+            self.met.update((axis, kind) for axis in declared)
+        self.applied.update(pair for pair in self.ids.pairs_of(value) if pair[0] in declared)
+
+    def time(self, moment: str, declared: Collection[str], key: tuple[str, ...], part: str) -> str:
         """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
         digits, offset, separator = 3, "Z", "T"
-        if self.varies("times", declared):
+        if self.varies("times", declared, part):
             draws = self.draws("times", *key)
             digits, offset = draws.below(MAX_FRACTION + 1), draws.choice([*OFFSETS])
             if respell(moment, digits, offset, separator) != moment:
-                self.applied.add("times")
-        if self.apply("times-odd", declared):
+                self.applied.add(("times", part))
+        if self.apply("times-odd", declared, part):
             offset, separator = self.draws("times-odd", *key).choice(ODD_FORMS)
         return respell(moment, digits, offset, separator)
 
-    def reorder(self, axis: str, items: list[Any], rank: Callable[[Any], Any]) -> list[Any]:
+    def reorder(
+        self, axis: str, part: str, items: list[Any], rank: Callable[[Any], Any]
+    ) -> list[Any]:
         """The items by rank, so that the order of two does not depend on the others."""
         ordered = sorted(items, key=rank)
         if ordered != items:
-            self.applied.add(axis)
+            self.applied.add((axis, part))
         return ordered
 
     def rank(self, record: dict[str, Any]) -> bytes:

@@ -4,40 +4,45 @@ from urllib.parse import unquote, urlsplit
 
 from flask import Request, Response
 
-from ..contract import Contract, Operation
+from ..contract import Operation
 from ..ids import Ids
 from .axes import Grease, in_order
 from .bodies import Varied
+from .parts import Parts
 
 
 def vary(
     grease: Grease,
     ids: Ids,
     response: Response,
-    contract: Contract,
+    parts: Parts,
     operation: Operation | None,
     request: Request,
 ) -> tuple[str, ...]:
-    """Vary a response of `/v1`, and return the axes along which it varies."""
+    """Vary a response of `/v1`, count its parts, and return the axes along which it varies."""
     if not request.environ["PATH_INFO"].startswith("/v1/"):
         return ()
-    part = contract.response(operation, response.status_code)
-    if part is None or "content" not in part:
+    status = response.status_code
+    declaration = parts.contract.response(operation, status)
+    if declaration is None or "content" not in declaration:
         return ()
     method = "GET" if request.method == "HEAD" else request.method
-    varied = Varied(grease, ids, contract, (method, path_key(ids, request)))
-    ((media_type, content),) = part["content"].items()
-    declared = part.get("x-grease", ())
-    varied.body(response, content["schema"], declared)
-    if varied.apply("media-type", declared):
+    is_declared = operation and str(status) in operation.responses
+    part = f"{operation.id} {status}" if operation and is_declared else str(status)
+    varied = Varied(grease, ids, parts, (method, path_key(ids, request)))
+    ((media_type, content),) = declaration["content"].items()
+    declared = declaration.get("x-grease", ())
+    varied.body(response, content["schema"], declared, part)
+    if varied.apply("media-type", declared, part):
         response.headers["Content-Type"] = varied.media_type(media_type)
-    if varied.apply("headers", declared):
+    if varied.apply("headers", declared, part):
         draws = varied.draws("headers")
         for _ in range(draws.below(3) + 1):
             response.headers[f"X-{draws.word().title()}"] = draws.word()
-    if varied.apply("success-code", declared):
+    if status != 200 and varied.apply("success-code", declared, part):
         response.status_code = 200
-    applied = in_order(varied.applied)
+    parts.count(varied.applied, varied.met)
+    applied = in_order(axis for axis, _ in varied.applied)
     if applied:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
     return applied

@@ -66,8 +66,8 @@ def test_the_standard_streams_are_the_commands_own() -> None:
         stdout, stderr = running.communicate(text, timeout=20)
     assert stdout == text
     said, listening, idle = sorted(stderr.splitlines(), key=len)  # a thread writes the others
-    words = [line.split()[0] for line in (said, listening, idle)]
-    assert words == ["said", "listening", "warning:"]
+    begun = [line.split()[0] for line in (said, listening, idle)]
+    assert begun == ["said", "listening", "warning:"]
 
 
 def test_a_port_that_is_given_is_used(capfd: Capture) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -148,6 +149,25 @@ def test_it_prints_the_axes_and_the_seed_of_grease() -> None:
     seeds = [random.findall(run("--grease", "list-order,members").stderr) for _ in range(2)]
     assert len({seed for (seed,) in seeds}) == 2
     assert "vary" not in run("--grease-seed", "7").stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "printed"),
+    [
+        ("times,members@Project", "members@Project,times"),
+        ("ids@projects, members@Problem ,members@Project", "members@Problem,members@Project,ids@"),
+        ("headers@getDeployment 404,members", "'members,headers@getDeployment 404'"),
+    ],
+)
+def test_the_option_limits_an_axis_and_what_is_printed_can_be_pasted(
+    given: str, printed: str
+) -> None:
+    first = run("--grease", given, during=lambda url: call(url, "/_stub/grease"))
+    assert f"responses vary on purpose: --grease {printed}" in first.stderr
+    (line,) = re.findall("on purpose: (.*)\n", first.stderr)
+    again = run(*shlex.split(line), during=lambda url: call(url, "/_stub/grease"))
+    assert again.result.json == first.result.json
+    assert line in again.stderr
 
 
 def test_the_seed_of_random_delays_is_printed() -> None:

@@ -8,6 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from stub import StubOptions
 from tests.conftest import ROOT, SAMPLE_NAMES, TOKEN, Clock, control_client_of, seed_of
 from tests.contract import assert_problem
 from tests.stub.conftest import entries
@@ -170,7 +171,15 @@ def test_the_view_shows_clock_faults_and_grease(stub: FlaskClient) -> None:
     fault = {"id": "flt_1", "status": 503, "times": 2, "remaining": 2}
     assert shown["faults"] == {"count": 1, "first": [fault]}
     assert (shown["grease"]["axes"], shown["grease"]["seed"]) == (["times"], 7)
-    assert "members" in shown["grease"]["default"]
+    assert "members" in shown["grease"]["default"]["axes"]
+
+
+def test_the_view_shows_the_parts_of_the_start_to_switch_on() -> None:
+    options = StubOptions(grease=("members@Project",), grease_seed=7)
+    stub = control_client_of(create_app(stub_options=options))
+    stub.put("/_stub/grease", json={"axes": []})
+    limited = {"axes": ["members"], "seed": 7, "parts": ["Project"]}
+    assert view(stub)["grease"] == {"axes": [], "seed": 7, "default": limited}
 
 
 def test_worlds_have_views_of_their_own(
