@@ -53,7 +53,7 @@ class Ids:
         """The id of a new resource: the plain one, or a varied one."""
         with self._lock:
             self._count += 1
-            self._parts.append(PARTS[prefix])
+            self._parts.append(PARTS.get(prefix, prefix))
             created = self._vary(self._count, self._plain_id(prefix, self._count))
             self._numbers.setdefault(created, self._count)
             return created

@@ -153,8 +153,7 @@ class Varied:
 
     def note_id(self, value: str, declared: Collection[str]) -> None:
         """Note the axes that varied an id, and those that may."""
-        kind = self.ids.part_of(value)
-        if kind is not None:
+        if self.are_watched and (kind := self.ids.part_of(value)):
             self.met.update((axis, kind) for axis in declared)
         self.applied.update(pair for pair in self.ids.pairs_of(value) if pair[0] in declared)
 
