@@ -33,7 +33,7 @@ from store import (
 )
 from stub.seed import EMPTY_SEED, Seed
 from stub.stores import StoreFactory
-from web.access_log import Line, log_to, note_time
+from web.access_log import note_time
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
 from web.routing import route_raw_path
@@ -102,14 +102,14 @@ def create_app(
     seed: Seed = EMPTY_SEED,
     strict: bool = False,
     stub_options: stub.StubOptions | None = stub.DEFAULTS,
-    log: Callable[[Line], None] | None = None,
+    log: Callable[[Response], Response] | None = None,
 ) -> Flask:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
     returns the time in UTC, `new_id` makes an id with a prefix, `pace` is in seconds, and
     `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
-    Without `stub_options` there are only `/v1` and the contract. `log` gets each response's line.
+    Without `stub_options` there are only `/v1` and the contract. `log` is the last step.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
@@ -144,7 +144,7 @@ def create_app(
     if strict:
         before.append(check_query)
     if log:
-        after.append(log_to(log))
+        after.append(log)
     for step in before:
         app.before_request(step)
     for last_step in reversed(after):  # Flask calls these in reverse

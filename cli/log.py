@@ -4,9 +4,11 @@ from collections import deque
 from collections.abc import Collection
 from pathlib import Path
 
+from flask import Response
+
 import server
 import stub
-from web.access_log import Line
+from web.access_log import Line, line_of
 from web.redaction import Redactor, printable
 
 from .stderr import say
@@ -18,22 +20,31 @@ MAX_HINTS = 100
 class Log:
     """The log of a run. With `quiet` only what a client's own output may not show is printed.
 
+    `shows_latest` is whether the end of the run may show the latest lines that were not printed.
     `file` is made anew. Raises `OSError` if it cannot be written, or is no regular file.
     """
 
-    def __init__(self, tokens: Collection[str], *, quiet: bool, file: Path | None) -> None:
+    def __init__(
+        self, tokens: Collection[str], *, quiet: bool, file: Path | None, shows_latest: bool
+    ) -> None:
         self._redactor = Redactor(tokens)
         self._quiet = quiet
         self.is_called = False  # whether there was a request to /v1
         if file and file.exists() and not file.is_file():
             raise OSError(0, "not a file")
         self._file = file.open("wb", buffering=0) if file else None
+        self._has_readers = shows_latest or not quiet or file is not None
         self._unprinted = 0  # lines
         self._latest: deque[Line | str] = deque(maxlen=LATEST)  # of these
         self._hints: set[str] = set()
 
-    def add(self, line: Line) -> None:
-        """Log a response."""
+    def add(self, response: Response) -> Response:
+        """The last step of a request: log its response."""
+        if self._has_readers or response.status_code >= 400:
+            self._add(line_of(response))
+        return response
+
+    def _add(self, line: Line) -> None:
         self.is_called = self.is_called or line.path.startswith("/v1/")
         if line.path == stub.POLL_PATH:  # to which an open page sends a request a second
             return

@@ -51,7 +51,7 @@ def run_program(start: Start, /, **values: Any) -> int | None:
     if settings.report_file:
         prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
-    log = open_log(settings)
+    log = open_log(settings, has_command=command is not None)
     app = make_app(start.create_app, settings, log)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()

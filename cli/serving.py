@@ -90,10 +90,15 @@ def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
     return seed, states
 
 
-def open_log(settings: Settings) -> Log:
+def open_log(settings: Settings, *, has_command: bool) -> Log:
     """The log. Raises `NotStarted` if the file of --log cannot be written."""
     try:
-        return Log(settings.tokens, quiet=settings.quiet, file=settings.log_file)
+        return Log(
+            settings.tokens,
+            quiet=settings.quiet,
+            file=settings.log_file,
+            shows_latest=has_command or bool(settings.fail_on),
+        )
     except OSError as error:
         raise NotStarted(f"--log: {settings.log_file}: {error.strerror}.") from None
 

@@ -1,5 +1,6 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
+import time
 from collections import Counter
 from threading import Lock
 from typing import Any, NamedTuple
@@ -89,23 +90,29 @@ class Coverage:
         self._rejected = Tally()  # operation and status, where nobody requested the response
         self._successor: Coverage | None = None
 
-    def count(self, first: First, outcome: Count, *, is_forced: bool) -> None:
+    def count(
+        self, world: str, number: int, entry: Entry, outcome: Count, *, is_forced: bool
+    ) -> None:
         """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
-        entry = first.entry
         with self._lock:
             if self._successor is None:
                 self._count(outcome, 1)
                 self.is_called |= entry.path.startswith("/v1/")
                 for axis in entry.grease:
                     self._grease[axis] += 1
+                is_rejected = entry.operation and entry.status in REJECTED and not is_forced
+                if not (entry.unpromised or entry.violations or is_rejected):
+                    return
+                first = First(time.perf_counter(), world, number, entry)
                 for what in entry.unpromised:
                     self._unpromised.add(what, 1, first)
                 for what in entry.violations:
                     self._violations.add(what, 1, first)
-                if entry.operation and entry.status in REJECTED and not is_forced:
+                if is_rejected:
                     self._rejected.add(f"{entry.operation} {entry.status}", 1, first)
                 return
-        self._successor.count(first, outcome, is_forced=is_forced)
+        # A reset has replaced the world meanwhile.
+        self._successor.count(world, number, entry, outcome, is_forced=is_forced)
 
     def _count(self, outcome: Count, count: int) -> None:
         is_full = len(self._outcomes) >= MAX_KINDS and outcome not in self._outcomes

@@ -1,6 +1,5 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,7 +16,7 @@ from web.redaction import Redactor
 
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Count, Coverage, First
+from .coverage import Count, Coverage
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch
 from .ids import Ids
@@ -98,8 +97,7 @@ class World:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self._lock:
             number = self.journal.append(entry)
-            first = First(time.perf_counter(), self.name, number, entry)
-            self.coverage.count(first, count, is_forced=is_forced)
+            self.coverage.count(self.name, number, entry, count, is_forced=is_forced)
             return number
 
     def recorded(

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
 from tests.conftest import client_of
-from web.access_log import Line
+from web.access_log import Line, line_of
 from web.redaction import Redactor
 
 PREFLIGHT = {"Origin": "http://127.0.0.1:5173", "Access-Control-Request-Method": "GET"}
@@ -23,7 +23,12 @@ Send = Callable[[FlaskClient], Any]
 def logged(send: Send, token: str = "dev-token", **options: Any) -> list[str]:
     """The lines for what `send` sends, without their milliseconds."""
     lines: list[Line] = []
-    app: Flask = create_app(log=lines.append, **options)
+
+    def log(response: Response) -> Response:
+        lines.append(line_of(response))
+        return response
+
+    app: Flask = create_app(log=log, **options)
     send(client_of(app, f"Bearer {token}"))
     texts = [line.text(Redactor(["dev-token"])) for line in lines]
     assert all(re.search(r" \d+\.\d ms\n$", text) for text in texts)

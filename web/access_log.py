@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from flask import Response, g, request
@@ -89,24 +89,17 @@ def note_time() -> None:
     g.started = time.perf_counter()
 
 
-def log_to(write: Callable[[Line], None]) -> Callable[[Response], Response]:
-    """The last step of a request: `write` gets its line."""
-
-    def log_response(response: Response) -> Response:
-        environ, context = request.environ, vars(g._get_current_object())
-        write(
-            Line(
-                environ["REQUEST_METHOD"],
-                environ["PATH_INFO"],
-                environ["REQUEST_URI"],
-                response.status_code,
-                (time.perf_counter() - context["started"]) * 1000,
-                context.get("problem"),
-                context.get("recorded"),
-                context.get("world_name") or context.get("intended_world_name", ""),
-                context.get("hint", ""),
-            )
-        )
-        return response
-
-    return log_response
+def line_of(response: Response) -> Line:
+    """The line of the current request's response."""
+    environ, context = request.environ, vars(g._get_current_object())
+    return Line(
+        environ["REQUEST_METHOD"],
+        environ["PATH_INFO"],
+        environ["REQUEST_URI"],
+        response.status_code,
+        (time.perf_counter() - context["started"]) * 1000,
+        context.get("problem"),
+        context.get("recorded"),
+        context.get("world_name") or context.get("intended_world_name", ""),
+        context.get("hint", ""),
+    )

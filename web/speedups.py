@@ -1,6 +1,7 @@
 """What makes Flask faster and changes nothing else: the service behaves the same without it."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from flask import Flask, Response
@@ -30,15 +31,21 @@ class QuickFlask(Flask):
 
     response_class = CompleteResponse
 
-    def full_dispatch_request(self) -> Response:
-        if (
-            {*self.before_request_funcs, *self.after_request_funcs} != {None}  # a blueprint's
+    @cached_property
+    def _uses_more(self) -> bool:
+        """Whether it has steps of blueprints, URL processors or sessions.
+
+        Flask allows none to be added after the first request.
+        """
+        return bool(
+            {*self.before_request_funcs, *self.after_request_funcs} != {None}
             or self.url_value_preprocessors
-            or self.secret_key  # for sessions
+            or self.secret_key
             or self.session_interface is not Flask.session_interface
-            or request_started.receivers
-            or request_finished.receivers
-        ):
+        )
+
+    def full_dispatch_request(self) -> Response:
+        if self._uses_more or request_started.receivers or request_finished.receivers:
             return super().full_dispatch_request()
         self._got_first_request = True
         result: Any = None
