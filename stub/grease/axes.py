@@ -19,6 +19,49 @@ TIER_2 = (
     "ids-encoded",
 )
 AXES = TIER_1 + TIER_2
+# Why nobody promised what an axis varies, and what a client does about it.
+ADVICE = {
+    "members": (
+        "any server may add members (RFC 8259)",
+        "let the client ignore what it does not know",
+    ),
+    "member-order": ("the members of an object have no order (RFC 8259 §4)", "read them by name"),
+    "json-text": (
+        "whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
+        "parse the body; do not search or compare its text",
+    ),
+    "headers": (
+        "any server or proxy may add headers (RFC 9110 §5.1)",
+        "let the client ignore what it does not know",
+    ),
+    "ids": ("the form of an id is the server's own", "take ids as opaque strings of any length"),
+    "times": (
+        "a moment has several spellings (RFC 3339 §5.6)",
+        "parse times; do not compare their text",
+    ),
+    "list-order": ("no order was promised", "find a record by its name or id, or sort"),
+    "status-values": (
+        "the set of statuses may grow",
+        "take an unknown status as one that may still change",
+    ),
+    "success-code": ("no status was promised for a success", "take any 2xx as a success"),
+    "error-text": (
+        "titles and details are for people (RFC 9457 §3.1)",
+        "decide by the status and `code`",
+    ),
+    "media-type": (
+        "case and parameters do not change a media type (RFC 9110 §8.3.1)",
+        "compare it without them",
+    ),
+    "times-odd": (
+        "the grammar has more spellings than many parsers read (RFC 3339 §5.6)",
+        "use a parser that reads them all, or decide to depend on it",
+    ),
+    "ids-encoded": (
+        "an id may have any character",
+        "percent-encode each id that becomes part of a path",
+    ),
+}
 TIME_AXES = frozenset({"times", "times-odd"})
 ID_AXES = frozenset({"ids", "ids-encoded"})
 BODY_AXES = frozenset(AXES) - ID_AXES - {"headers", "success-code", "media-type"}

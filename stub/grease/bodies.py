@@ -1,11 +1,16 @@
-"""Varies the body of a response along the contract's schema of it."""
+"""Varies the body of a response along the contract's schema of it.
+
+The text of a body is cut along the schema, and joined again. So what does not vary keeps its
+spelling: only `json-text` changes the whitespace, and the escapes of strings.
+"""
 
 import json
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import product
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from flask import Response
@@ -19,20 +24,36 @@ from .parts import Parts
 
 # Offsets from UTC in minutes. Every parser takes those of `times`. The grammar allows those of
 # `times-odd` as well (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
-OFFSETS = {"Z": 0, "+00:00": 0, "+01:00": 60, "-05:00": -300, "+05:30": 330, "-03:30": -210}
+OFFSETS = {"+00:00": 0, "+01:00": 60, "-05:00": -300, "+05:30": 330, "-03:30": -210}
 OFFSETS |= {"+12:45": 765, "+14:00": 840, "-14:00": -840}
 ODD_OFFSETS = {"z": 0, "+23:59": 1439, "-23:59": -1439, "+14:01": 841, "-18:30": -1110}
-MINUTES = OFFSETS | ODD_OFFSETS
-ODD_FORMS = (*product(ODD_OFFSETS, "tT"), *product(OFFSETS, "t"))
-MAX_FRACTION = 9  # of the fraction of a second
+MINUTES = OFFSETS | ODD_OFFSETS | {"Z": 0}
+FRACTIONS = (4, 5, 6, 7, 8, 9)  # digits; the service itself has three
 
-EXTRA_VALUES: tuple[Any, ...] = (None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1})
+EXTRA_VALUES: tuple[str, ...] = ("null", "true", "-9", "1000000000000", "0.5", '"extra"')  # JSON
+EXTRA_VALUES += ("[]", "[1]", "{}", '{"extra": 1}')
+
+# All but numbers, true, false and null.
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]|[ \t\n\r]+')
+READER = json.JSONDecoder(parse_int=str, parse_float=str)  # Python limits the digits of a number
 
 
-class RawText(str):
-    """JSON text that is written as it is: a number of the client's, or a time."""
+class Piece(NamedTuple):
+    """A value and its text. A member has a name, and `label` is the text before its value."""
 
-    __slots__ = ()
+    value: Any
+    text: str
+    name: str = ""
+    label: str = ""
+
+
+class Split(NamedTuple):
+    """The text of an array or an object: its pieces, and what is around them."""
+
+    opening: str
+    gaps: list[str]  # before each piece; empty before the first
+    pieces: list[Piece]
+    closing: str
 
 
 class Varied:
@@ -48,6 +69,7 @@ class Varied:
         self.contract = parts.contract
         self.are_watched = parts.are_watched
         self.request = request
+        self.spell: Callable[[str], str] = str  # a fragment of the text
         self.applied: set[Pair] = set()
         self.met: set[Pair] = set()
 
@@ -76,13 +98,13 @@ class Varied:
         axes = BODY_AXES.intersection(self.grease.axes) & self.axes_within(schema).union(declared)
         if not axes and not self.ids.are_varied and not self.are_watched:
             return
-        # The wire form is varied, as it is a client's view: numbers and their order as they came.
-        body = json.loads(response.get_data(), parse_int=RawText, parse_float=RawText)
-        body = self.value(body, schema, self.request, part)
+        space = ""
         if self.apply("json-text", declared, part):
-            response.set_data(self.text(body) + "\n")
-        elif not BODY_AXES.isdisjoint(axis for axis, _ in self.applied):
-            response.set_data(write(body) + "\n")
+            space, self.spell = self.other_spelling()
+        # The wire form is varied, as it is a client's view.
+        text = response.get_data(as_text=True).strip()
+        varied = self.value(Piece(READER.decode(text), text), schema, self.request, part)
+        response.set_data(f"{space}{varied}\n")
 
     def axes_within(self, schema: dict[str, Any]) -> set[str]:
         """The axes that a schema and its parts declare."""
@@ -90,37 +112,41 @@ class Varied:
         parts = [*schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
         return set(schema.get("x-grease", ())).union(*map(self.axes_within, parts))
 
-    def value(self, value: Any, schema: dict[str, Any], key: tuple[str, ...], part: str) -> Any:
-        """A value that the contract describes, of the resource or the request `key`.
+    def value(self, piece: Piece, schema: dict[str, Any], key: tuple[str, ...], part: str) -> str:
+        """The text of a value that the contract describes, of the resource or the request `key`.
 
         `part` is its place, for a schema without a name.
         """
         part, schema = self.contract.name(schema, part), self.contract.resolve(schema)
         declared = schema.get("x-grease", ())
+        value, text = piece.value, piece.text
         if isinstance(value, dict):
-            return self.object(value, schema["properties"], declared, key, part)
+            return self.object(piece, schema["properties"], declared, key, part)
         if isinstance(value, list):
+            array = split(text)
+            items = array.pieces
             if len(value) > 1 and self.varies("list-order", declared, part):
-                value = self.reorder("list-order", part, value, self.rank)
-            return [self.value(each, schema["items"], key, part) for each in value]
-        if not declared:
-            return value
+                items = self.reorder("list-order", part, items, self.rank)
+            return self.join(
+                array, [self.value(each, schema["items"], key, part) for each in items]
+            )
         if not TIME_AXES.isdisjoint(declared):
             # Go's time.Time reads no escapes.
-            return RawText(quoted(self.time(value, declared, key, part)))
+            return quoted(self.time(value, declared, key, part))
         if self.apply("error-text", declared, part):
             draws = self.draws("error-text", *key, value)
-            return f"{draws.word()} {draws.word()}".capitalize()
-        return value
+            text = quoted(f"{draws.word()} {draws.word()}".capitalize())
+        return self.spell(text)
 
     def object(
         self,
-        value: dict[str, Any],
+        piece: Piece,
         known: dict[str, Any],
         declared: Collection[str],
         key: tuple[str, ...],
         part: str,
-    ) -> dict[str, Any]:
+    ) -> str:
+        value = piece.value
         if "id" in known:
             key = (self.ids.key(value["id"]),)
         if self.ids.are_varied or self.are_watched:
@@ -129,27 +155,37 @@ class Varied:
                 if axes and value.get(name):
                     self.note_id(value[name], axes)
         is_running = value.get("status") in self.contract.running
-        for name, schema in known.items():
-            if name in value:
-                value[name] = self.value(value[name], schema, key, f"{part}.{name}")
-        if is_running and self.apply("status-values", declared, part):
-            value["status"] = self.draws("status-values", *key).word()
+        whole = split(piece.text)
+        members = {}  # name to text
+        for each in whole.pieces:
+            if each.name in known:
+                text = self.value(each, known[each.name], key, f"{part}.{each.name}")
+            else:
+                text = self.spell(each.text)
+            if each.name == "status" and is_running and self.apply("status-values", declared, part):
+                text = self.spell(quoted(self.draws("status-values", *key).word()))
+            members[each.name] = self.spell(each.label) + text
         if self.varies("members", declared, part):
-            size = len(value)
             draws = self.draws("members", *key, *known)
             for _ in range(draws.below(3) + 1):
                 name, extra = draws.word(), draws.choice(EXTRA_VALUES)
                 if name not in known:
-                    value.setdefault(name, extra)
-            if len(value) > size:
+                    members.setdefault(name, self.spell(f'"{name}": {extra}'))
+            if len(members) > len(value):
                 self.applied.add(("members", part))
-        if len(value) > 1 and self.varies("member-order", declared, part):
+        names = [*members]
+        if len(names) > 1 and self.varies("member-order", declared, part):
             salt = crc32(digest(self.seed, "member-order", *key))
             names = self.reorder(
-                "member-order", part, [*value], lambda name: crc32(name.encode(), salt)
+                "member-order", part, names, lambda name: crc32(name.encode(), salt)
             )
-            value = {name: value[name] for name in names}
-        return value
+        return self.join(whole, [members[name] for name in names])
+
+    def join(self, whole: Split, texts: Iterable[str]) -> str:
+        """The text with these pieces; one without a gap of its own follows a comma."""
+        gaps = chain(whole.gaps or [""], repeat(", "))
+        joined = "".join([self.spell(gap) + text for gap, text in zip(gaps, texts, strict=False)])
+        return f"{self.spell(whole.opening)}{joined}{self.spell(whole.closing)}"
 
     def note_id(self, value: str, declared: Collection[str]) -> None:
         """Note the axes that varied an id, and those that may."""
@@ -162,11 +198,11 @@ class Varied:
         digits, offset, separator = 3, "Z", "T"
         if self.varies("times", declared, part):
             draws = self.draws("times", *key)
-            digits, offset = draws.below(MAX_FRACTION + 1), draws.choice([*OFFSETS])
-            if respell(moment, digits, offset, separator) != moment:
-                self.applied.add(("times", part))
+            whole = (0,) if moment.endswith(".000Z") else ()
+            digits, offset = draws.choice(FRACTIONS + whole), draws.choice([*OFFSETS])
+            self.applied.add(("times", part))
         if self.apply("times-odd", declared, part):
-            offset, separator = self.draws("times-odd", *key).choice(ODD_FORMS)
+            offset, separator = self.draws("times-odd", *key).choice([*ODD_OFFSETS]), "t"
         return respell(moment, digits, offset, separator)
 
     def reorder(
@@ -178,24 +214,29 @@ class Varied:
             self.applied.add((axis, part))
         return ordered
 
-    def rank(self, record: dict[str, Any]) -> bytes:
+    def rank(self, record: Piece) -> bytes:
         """The place of a record in a list."""
-        return digest(self.seed, "list-order", self.ids.key(record["id"]))
+        return digest(self.seed, "list-order", self.ids.key(record.value["id"]))
 
-    def text(self, value: Any) -> str:
-        """JSON of the same value with other whitespace and escapes (RFC 8259 §2, §7)."""
+    def other_spelling(self) -> tuple[str, Callable[[str], str]]:
+        """Whitespace, and what puts it, and escapes, into a text (RFC 8259 §2, §7)."""
         draws = self.draws("json-text")
         space, salt = draws.choice([" ", "\n", "\t", "  ", "\r\n "]), draws.below(2**32)
+        spelled = {each: each + space for each in "[{"} | {each: space + each for each in "]}"}
+        spelled |= {each: space + each + space for each in ",:"}
 
-        @cache
-        def spell(text: str) -> str:
+        def spell(match: re.Match[str]) -> str:
+            token = match.group()
+            if token[0] != '"':
+                return spelled.get(token, "")
+            text = json.loads(token)
             plain = quoted(text)
             if not text or len(plain) > len(text) + 2:  # it has escapes already
                 return plain
             at = crc32(self.ids.key(text).encode(), salt) % len(text) + 1
             return f"{plain[:at]}\\u{ord(plain[at]):04x}{plain[at + 1 :]}"
 
-        return space + write(value, spell, space)
+        return space, cache(lambda text: TOKEN.sub(spell, text))
 
     def media_type(self, media_type: str) -> str:
         """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
@@ -204,21 +245,27 @@ class Varied:
         return spelled + draws.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
 
 
-def write(value: Any, spell: Callable[[str], str] = quoted, space: str = "") -> str:
-    """JSON text, with each raw text as it is."""
-    comma, colon = f"{space},{space or ' '}", f"{space}:{space or ' '}"
+def split(text: str) -> Split:
+    """The pieces of an array or an object, whose text begins and ends with its brackets."""
+    gaps, pieces = [], []
+    first = at = end = after_gap(text, 1)
+    while at < len(text) - 1:
+        gaps.append(text[end:at])
+        name, start = "", at
+        if text[0] == "{":
+            name, at = READER.raw_decode(text, at)
+            at = after_gap(text, at)
+        value, end = READER.raw_decode(text, at)
+        pieces.append(Piece(value, text[at:end], name, text[start:at]))
+        at = after_gap(text, end)
+    return Split(text[:first], gaps, pieces, text[end:])
 
-    def text(value: Any) -> str:
-        if isinstance(value, str):
-            return value if isinstance(value, RawText) else spell(value)
-        if isinstance(value, dict):
-            pairs = [f"{spell(name)}{colon}{text(each)}" for name, each in value.items()]
-            return f"{{{space}{comma.join(pairs)}{space}}}"
-        if isinstance(value, list):
-            return f"[{space}{comma.join(map(text, value))}{space}]"
-        return json.dumps(value)
 
-    return text(value)
+def after_gap(text: str, at: int) -> int:
+    """Where the whitespace and the comma or colon at a position end."""
+    while text[at] in " \t\n\r,:":
+        at += 1
+    return at
 
 
 def respell(moment: str, digits: int, offset: str, separator: str) -> str:

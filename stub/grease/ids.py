@@ -7,6 +7,7 @@ from .draws import LETTERS, UNRESERVED, Draws
 # What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
 ENCODED = (("/",), ("%", "%41", "%2F"), (" ",), ("\u00e9", "\u00df", "\u6f22", "\U0001f600"))
 MAX_ID = 255
+PREFIX = 4  # characters of an id that name the kind of its record
 
 
 def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
@@ -28,8 +29,9 @@ def to_encode(seed: int, key: str, new: str) -> str:
     draws = Draws(str(seed), "ids-encoded", key)
     pieces = [draws.choice(kind) for kind in ENCODED]
     new = new[: MAX_ID - len("".join(pieces))]
+    start = min(PREFIX, len(new))  # an id that `ids` does not vary keeps its prefix
     while pieces:
         piece = pieces.pop(draws.below(len(pieces)))
-        at = draws.below(max(len(new) - 1, 1)) + 1
+        at = draws.below(max(len(new) - start, 1)) + start
         new = new[:at] + piece + new[at:]
     return new

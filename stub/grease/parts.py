@@ -79,3 +79,21 @@ def pairs_in(schema: dict[str, Any], part: str) -> Iterator[Pair]:
         yield from pairs_in(each, f"{part}.{name}")
     if "items" in schema:
         yield from pairs_in(schema["items"], part)
+
+
+def origin_of(contract: Contract, part: str) -> str:
+    """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
+    schema, _, member = part.partition(".")
+    record = part.removesuffix("s").title()  # of the ids
+    if schema in contract.schemas:
+        described = contract.schemas[schema]
+        if member:
+            described = described["properties"][member]
+    elif record in contract.schemas:
+        described = contract.schemas[record]["properties"]["id"]
+    else:
+        name, _, status = part.rpartition(" ")
+        found = {each.id: each.responses for each in contract.operations}
+        described = found[name][status] if name else contract.elsewhere[int(status)]
+    ((kind, text),) = described["x-origin"].items()
+    return f"{kind}: {text}"

@@ -43,7 +43,7 @@ def vary(
         response.status_code = 200
     parts.count(varied.applied, varied.met)
     applied = in_order(axis for axis, _ in varied.applied)
-    if applied:
+    if applied and not parts.are_watched:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
     return applied
 
