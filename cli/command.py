@@ -35,6 +35,7 @@ class Command:
         self._signalled_at: float | None = None  # monotonic
         self._early_signal: int | None = None  # one that came before the command was started
         self._owns_terminal = has_terminal()
+        self.on_signal: Callable[[int], None] = lambda number: None
         self.status = 0
 
     def forward_signals(self) -> None:
@@ -71,6 +72,17 @@ class Command:
         threading.Thread(target=self._wait, args=(self._process, then), daemon=True).start()
         return None
 
+    def start_quietly(self, variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        """Start it once more, without input, in a group of its own, with its output in a pipe."""
+        return subprocess.Popen(
+            self._words,
+            env={**self._environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
     def end(self) -> None:
         """End it, if it still runs; `status` is then its own."""
         if self._process is None:
@@ -93,6 +105,7 @@ class Command:
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""
+        self.on_signal(number)
         now = time.monotonic()
         if self._process is None:
             self._signalled_at, self._early_signal = now, number

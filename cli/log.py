@@ -36,6 +36,7 @@ class Log:
         self._has_readers = shows_latest or not quiet or file is not None
         self._unprinted = 0  # lines
         self._latest: deque[Line | str] = deque(maxlen=LATEST)  # of these
+        self.is_muted = False  # whether only the file gets what comes
         self._hints: set[str] = set()
 
     def add(self, response: Response) -> Response:
@@ -47,6 +48,8 @@ class Log:
     def _add(self, line: Line) -> None:
         self.is_called = self.is_called or line.path.startswith("/v1/")
         if line.path == stub.POLL_PATH:  # to which an open page sends a request a second
+            return
+        if self.is_muted and not self._file:
             return
         if self._quiet and not self._file and not line.is_control_error and not line.hint:
             self._keep(line)
@@ -97,6 +100,8 @@ class Log:
             except OSError as error:
                 self.close()
                 say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
+        if self.is_muted:
+            return
         if is_printed or not self._quiet:
             say(text)
         else:

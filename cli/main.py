@@ -18,7 +18,7 @@ from .command import Command
 from .documents import show_document
 from .options import OPTIONS, Program, Start, variable
 from .report import remove_old_report, report
-from .serving import NotStarted, make_app, open_log, server_options
+from .serving import NotStarted, make_app, make_probe, open_log, server_options
 from .settings import Settings, complete
 from .stderr import background_stderr, say
 
@@ -46,22 +46,25 @@ def run_program(start: Start, /, **values: Any) -> int | None:
         source = click.get_current_context().get_parameter_source("port")
         if source is click.core.ParameterSource.DEFAULT:
             settings = settings._replace(port=0)
-    check_combinations(settings)
+    check_combinations(settings, has_command=command is not None)
     check_files(settings)
     if settings.report_file:
         prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
     log = open_log(settings, has_command=command is not None)
-    app = make_app(start.create_app, settings, log)
+    probe = None
+    if settings.probe and command:
+        probe = make_probe(start.create_app, settings, log, command)
+    app = probe.plain_app if probe else make_app(start.create_app, settings, log)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
     try:
-        options = server_options(app, settings, log, command)
-        server.serve(app, settings.host, settings.port, options)
+        options = server_options(app, settings, log, probe or command)
+        server.serve(probe.wsgi_app if probe else app, settings.host, settings.port, options)
         if command:
             command.end()  # if a signal ended the server before there was a command
-        return report(app, settings, log, command.status if command else None)
+        return report(app, settings, log, command.status if command else None, probe)
     except server.ListenError as error:
         raise NotStarted(f"{error}. Give another --port (0 picks a free one) or --host.") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
@@ -87,7 +90,20 @@ program = Program(
 program = click.version_option(VERSION, message="%(version)s")(program)
 
 
-def check_combinations(settings: Settings) -> None:
+def check_probe(settings: Settings, *, has_command: bool) -> None:
+    """Raise `NotStarted` if --probe cannot run as it was asked for."""
+    if not has_command:
+        raise NotStarted("--probe runs a command several times: give one after --.")
+    if settings.grease or settings.no_stub or settings.store:
+        raise NotStarted(
+            "--probe varies the responses by itself, from records that no run leaves behind: "
+            "leave out --grease, --no-stub and --store."
+        )
+    if os.name != "posix":
+        raise NotStarted("--probe needs a POSIX system, to end what a run leaves behind.")
+
+
+def check_combinations(settings: Settings, *, has_command: bool) -> None:
     """Raise `NotStarted` for options that do not go together."""
     host = settings.host
     try:
@@ -104,6 +120,8 @@ def check_combinations(settings: Settings) -> None:
         raise NotStarted(f"--token: {error}.") from None
     if settings.empty and settings.seed_file:
         raise NotStarted("--empty and --seed exclude each other: give one.")
+    if settings.probe:
+        check_probe(settings, has_command=has_command)
     if settings.no_stub and (
         settings.states_file
         or settings.cors_origins
@@ -147,8 +165,8 @@ def prepare_report(path: Path) -> None:
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
     for name in sorted(environ):
-        # The program itself sets STUB_URL, for its command.
-        if name.startswith("STUB_") and name not in (*known, "STUB_URL"):
+        # The program itself sets these two, for its command.
+        if name.startswith("STUB_") and name not in (*known, "STUB_URL", "STUB_PROBE_RUN"):
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 

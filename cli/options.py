@@ -116,6 +116,13 @@ def parse_freeze(text: str | None) -> datetime | None:
     return time
 
 
+def parse_probe(text: str | None) -> tuple[str, ...]:
+    axes = () if text is None else stub.parse_axes(text)
+    if any("@" in axis for axis in axes):
+        raise ValueError("give axes without parts, which --probe finds by itself")
+    return axes
+
+
 def check_store(url: str | None) -> str | None:
     """The error leaves the URL out, which may have a password."""
     if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
@@ -166,6 +173,14 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             parse=lambda text: () if text is None else stub.parse_axes(text),
             text="Vary what nobody promised: tier1 (the default), all, or AXES with "
             "commas; axis@part limits an axis to a part of the contract.",
+        ),
+        option(
+            "--probe",
+            is_flag=False,
+            flag_value="tier1",
+            metavar="[AXES]",
+            parse=parse_probe,
+            text="Run the COMMAND once for each axis, and say on which parts it depends.",
         ),
         option(
             "--grease-seed",

@@ -10,32 +10,41 @@ from flask import Flask
 import stub
 
 from .log import Log
+from .probe import Probe
 from .settings import Settings
 from .stderr import say
 
 
-def report(app: Flask, settings: Settings, log: Log, command_status: int | None) -> int:
+def report(
+    app: Flask, settings: Settings, log: Log, command_status: int | None, probe: Probe | None
+) -> int:
     """Write the coverage and the findings; return the exit status: that of the command if not 0.
 
     With --quiet, a failure is preceded by the latest lines of the log.
     """
-    status = command_status or 0
-    verdict = stub.judge(app, settings.fail_on, settings.allowed)
-    if status or (verdict and verdict.findings):
+    status = probe.status if probe else command_status or 0
+    depends = probe.findings() if probe else []
+    verdict = stub.judge(app, settings.fail_on, settings.allowed, depends)
+    if command_status or (verdict and verdict.of_requests):
         say(log.latest())
     is_started = command_status not in (None, 126, 127)
     if is_started and not log.is_called:
         say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict is None:
         return status
+    if probe:
+        say(probe.table())
     say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
     for pattern in verdict.unused_patterns:
         say(f"warning: --allow {pattern!r} matches no finding\n")
     if verdict.findings:
         status = status or 1
     if settings.report_file:
+        document = verdict.document(status)
+        if probe:
+            document["probe"] = probe.document()
         try:
-            write_whole(settings.report_file, json.dumps(verdict.document(status), indent=2) + "\n")
+            write_whole(settings.report_file, json.dumps(document, indent=2) + "\n")
         except OSError as error:
             say(f"error: {settings.report_file}: {error.strerror}\n")
             status = status or 1

@@ -16,9 +16,11 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
+from web.redaction import Redactor
 
 from .command import Command
 from .log import Log
+from .probe import Probe
 from .settings import Settings
 from .stderr import say
 
@@ -29,7 +31,9 @@ class NotStarted(click.ClickException):
     exit_code = 2
 
 
-def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> Flask:
+def make_app(
+    create_app: Callable[..., Flask], settings: Settings, log: Log, *, watches_parts: bool = False
+) -> Flask:
     """The app for these settings. Raises `NotStarted` for an invalid file, or an unknown part."""
     try:
         seed, states = read_files(settings)
@@ -44,6 +48,7 @@ def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> 
         freeze=settings.freeze,
         delay=settings.delay,
         delay_seed=settings.delay_seed,
+        watches_parts=watches_parts,
     )
     # Without --store it is the one of `create_app`.
     url, threads = settings.store, settings.threads + server.OTHER_THREADS
@@ -61,6 +66,21 @@ def make_app(create_app: Callable[..., Flask], settings: Settings, log: Log) -> 
         )
     except stub.UnknownPart as error:
         raise NotStarted(f"--grease: {error}.") from None
+
+
+def make_probe(
+    create_app: Callable[..., Flask], settings: Settings, log: Log, command: Command
+) -> Probe:
+    """The probe of these settings, with the app of its plain run. Raises `NotStarted`."""
+
+    def app_of(grease: str) -> Flask:
+        log.is_muted = bool(grease)
+        axes = stub.parse_axes(grease) if grease else ()
+        changed = settings._replace(grease=axes)
+        return make_app(create_app, changed, log, watches_parts=True)
+
+    redactor = Redactor(settings.tokens)
+    return Probe(command, settings.probe, settings.grease_seed, app_of, redactor)
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -104,13 +124,14 @@ def open_log(settings: Settings, *, has_command: bool) -> Log:
 
 
 def server_options(
-    app: Flask, settings: Settings, log: Log, command: Command | None
+    app: Flask, settings: Settings, log: Log, command: Command | Probe | None
 ) -> server.ServerOptions:
     """How to serve: the rejections that are logged and counted, and what follows the start."""
 
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
-        stub.count_rejection(app, stub.Rejection(*rejected))
+        current = command.app if isinstance(command, Probe) else app
+        stub.count_rejection(current, stub.Rejection(*rejected))
 
     return server.ServerOptions(
         threads=settings.threads,
@@ -144,7 +165,7 @@ def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
 
 
 def start_command(
-    settings: Settings, command: Command, port: int, stop: Callable[[], None]
+    settings: Settings, command: Command | Probe, port: int, stop: Callable[[], None]
 ) -> None:
     """Start the command; the server stops when it ends. stdout is the command's alone."""
     command.forward_signals()

@@ -26,6 +26,7 @@ class Settings(NamedTuple):
     log_file: Path | None
     strict: bool
     grease: tuple[str, ...]
+    probe: tuple[str, ...]
     grease_seed: int
     ids_seed: int | None
     delay_seed: int

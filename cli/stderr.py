@@ -37,6 +37,9 @@ class BackgroundWriter(io.TextIOBase):
                 self._dropped += text.count("\n")
         return len(text)
 
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
     def finish(self) -> None:
         """Write what is waiting, for up to `WRITE_GRACE` seconds."""
         self._waiting.put(None)

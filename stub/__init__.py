@@ -16,8 +16,8 @@ from . import console
 from .console import POLL_PATH
 from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
-from .grease.axes import MAX_SEED, Pair, UnknownPart, parse_axes, read_grease
-from .grease.parts import Parts
+from .grease.axes import ADVICE, MAX_SEED, TIER_1, Pair, UnknownPart, parse_axes, read_grease
+from .grease.parts import Parts, origin_of
 from .options import DEFAULTS, StubOptions
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
@@ -25,16 +25,19 @@ from .rules import parse_time
 from .seed import Seed, room_for
 from .steps import Steps
 from .stores import StoreFactory
-from .verdict import KINDS, Verdict, parse_kinds
+from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import Rejection, WorldFactory, Worlds
 
 __all__ = [
+    "ADVICE",
     "DEFAULTS",
     "KINDS",
     "MAX_SEED",
     "OPEN_PATHS",
     "POLL_PATH",
+    "TIER_1",
     "Cors",
+    "Finding",
     "Rejection",
     "StubOptions",
     "UnknownPart",
@@ -44,6 +47,7 @@ __all__ = [
     "explain_preflight",
     "install",
     "judge",
+    "origin_of_part",
     "parse_axes",
     "parse_kinds",
     "parse_time",
@@ -94,11 +98,17 @@ def count_rejection(app: Flask, rejection: Rejection) -> None:
 
 
 def judge(
-    app: Flask, fail_on: Collection[str] = (), allowed: Collection[str] = ()
+    app: Flask,
+    fail_on: Collection[str] = (),
+    allowed: Collection[str] = (),
+    more: Collection[Finding] = (),
 ) -> Verdict | None:
-    """The verdict of all requests so far, to all worlds; None without the stub."""
+    """The verdict of all requests so far, to all worlds; None without the stub.
+
+    `more` are findings that the requests alone do not show.
+    """
     stub: Stub | None = app.extensions.get("stub")
-    return stub.judge(fail_on, allowed) if stub else None
+    return stub.judge(fail_on, allowed, more) if stub else None
 
 
 def parts_varied(app: Flask) -> Counter[Pair]:
@@ -114,3 +124,9 @@ def parts_met(app: Flask) -> set[Pair]:
     """
     stub: Stub | None = app.extensions.get("stub")
     return stub.parts.seen()[1] if stub else set()
+
+
+def origin_of_part(app: Flask, part: str) -> str:
+    """What the contract says of a part's origin."""
+    stub: Stub = app.extensions["stub"]
+    return origin_of(stub.parts.contract, part)

@@ -25,7 +25,7 @@ from .grease.parts import Parts
 from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
 from .seed import SEED_DEPTH, SeedError, make_seed
-from .verdict import KINDS, Verdict, parse_kinds
+from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds, WorldStore
 
 CONTRACT = files(__package__) / "openapi.json"
@@ -44,7 +44,9 @@ class Stub(NamedTuple):
     operations: tuple[str, ...]  # the ids of the contract
     parts: Parts
 
-    def judge(self, fail_on: Collection[str], allowed: Collection[str]) -> Verdict:
+    def judge(
+        self, fail_on: Collection[str], allowed: Collection[str], more: Collection[Finding]
+    ) -> Verdict:
         """The verdict of all requests so far."""
         return Verdict(
             self.worlds.coverage_of_the_run(),
@@ -53,6 +55,7 @@ class Stub(NamedTuple):
             self.redactor,
             fail_on,
             allowed,
+            more,
         )
 
 

@@ -61,7 +61,7 @@ class Verdict:
     """The verdict of a run, or of a world.
 
     `rejections` are the server's own. `fail_on` are the kinds of findings. `allowed` are texts, or
-    shell patterns, of findings to ignore.
+    shell patterns, of findings to ignore. `more` are findings that the requests alone do not show.
     """
 
     def __init__(
@@ -72,16 +72,19 @@ class Verdict:
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],
+        more: Collection[Finding] = (),
     ) -> None:
         self.table = coverage.table
         self._is_called = coverage.is_called
         self._document = coverage.document(worlds=True)
+        self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        found = [*self._seen(coverage, redactor, fail_on)]
+        found = [*self._seen(coverage, redactor, fail_on), *more]
         self.findings = [
             each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
         ]
+        self.of_requests = [each for each in self.findings if each not in more]
         self.unused_patterns = [
             pattern for pattern in allowed if not any(matches(pattern, each.text) for each in found)
         ]

@@ -21,7 +21,8 @@ NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith("python3 ")]
 GATED = [command for command in COMMANDS if "careless.sh" in command]
-RECIPES = [command for command in COMMANDS if command not in GATED]
+PROBES = [command for command in COMMANDS if "--probe" in command]
+RECIPES = [command for command in COMMANDS if command not in (*GATED, *PROBES)]
 OLDEST_NODE = 18  # the first with fetch and node:test
 
 pytestmark = pytest.mark.process
@@ -116,6 +117,14 @@ def test_the_gate_prints_what_is_printed(command: str, folder: Path) -> None:
         report = re.sub(r'"curl/[^"]*"', '"curl"', report)
         assert json.loads(document).items() <= json.loads(report).items()
         assert list(json.loads(report))[-2:] == list(json.loads(document))
+
+
+def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
+    (command,) = PROBES
+    done = run(command, folder)
+    named = re.findall(r"the probe finds `(.*?)` and\s+`(.*?)`", TEXTS[NAME])
+    found = re.findall(r"^finding: depends: (.*?): ", done.stderr, re.MULTILINE)
+    assert (done.returncode, found) == (1, [*named[0]])
 
 
 def test_a_client_that_obeys_a_proxy_needs_the_variables_that_are_named(folder: Path) -> None:

@@ -184,6 +184,13 @@ def test_its_help_is_the_programs(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.split() == shown.split()  # lines are as long as the terminal allows
 
 
+def test_it_probes(folder: Path, tmp_path: Path) -> None:
+    shell = f"'{sys.executable}' -S -c \"$0\" > /dev/null; true"  # the client exits with 7
+    done = run_file(folder, tmp_path, "--probe", "members", "--", "sh", "-c", shell, CLIENT)
+    assert "probe: members: passes in " in done.stderr
+    assert done.returncode == 0
+
+
 def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
     done = run_file(folder, tmp_path, "docs", "ci")
     assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / "ci.md").read_text("utf-8"))

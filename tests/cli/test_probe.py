@@ -1,0 +1,314 @@
+"""--probe says on which part that nobody promised a command depends."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program import not_started, process, run
+
+pytestmark = pytest.mark.process
+
+CLIENT = [sys.executable, "-I", str(ROOT / "tests" / "cli" / "probed.py")]
+AXES = ("members", "member-order", "json-text", "headers", "ids", "times")
+AXES += ("list-order", "status-values", "success-code", "error-text", "media-type")
+AXES += ("times-odd", "ids-encoded")
+DEPENDENCIES = {
+    "members": "members of Project",
+    "member-order": "member-order of Deployment",
+    "json-text": "json-text of listProjects 200",
+    "headers": "headers of createProject 201",
+    "ids": "ids of projects",
+    "times": "times of Project.created_at",
+    "list-order": "list-order of ProjectList.projects",
+    "status-values": "status-values of Deployment",
+    "success-code": "success-code of createProject 201",
+    "error-text": "error-text of Problem.title",
+    "media-type": "media-type of getDeployment 404",
+    "times-odd": "times-odd of Project.created_at",
+    "ids-encoded": "ids-encoded of deployments",
+}
+
+
+def script(code: str) -> list[str]:
+    """A COMMAND that begins as a client does, and goes on with `code`."""
+    begin = (
+        "import http.client, json, os, signal, subprocess, sys\n"
+        "from urllib.parse import urlsplit\n"
+        "name = os.environ['STUB_PROBE_RUN']\n"
+        "c = http.client.HTTPConnection(urlsplit(os.environ['STUB_URL']).netloc)\n"
+        "h = {'Authorization': 'Bearer ' + os.environ['STUB_TOKEN'] + '.w'}\n"
+        "def call(method, path, body=None, **more):\n"
+        "  c.request(method, path, body, {**h, 'Content-Type': 'application/json', **more})\n"
+        "  return json.loads(c.getresponse().read() or 'null')\n"
+    )
+    return [sys.executable, "-I", "-c", begin + code]
+
+
+def probe(folder: Path, *args: str, axes: str = "all", seed: int = 7) -> tuple[Any, Any]:
+    """What a run with --probe left, and its report."""
+    options = ["--probe", axes, "--grease-seed", str(seed), "--report", str(folder / "report")]
+    done = run("--quiet", *options, *args)
+    return done, json.loads((folder / "report").read_text("utf-8"))
+
+
+def results(report: Any) -> dict[str, str]:
+    return {axis["axis"]: axis["result"] for axis in report["probe"]["axes"]}
+
+
+def number_of_runs(stderr: str) -> int:
+    return sum(line.startswith("probe: ") and " in " in line for line in stderr.splitlines())
+
+
+def assert_found(folder: Path, axis: str, seed: int) -> None:
+    """The dependency is found by axis and part, and nothing else, in as many runs as needed."""
+    done, report = probe(folder, "--", *CLIENT, axis, seed=seed)
+    assert done.status == 1
+    found = [finding["what"] for finding in report["findings"]]
+    assert found == [DEPENDENCIES[axis]]
+    assert results(report) == {**dict.fromkeys(AXES, "passes"), axis: "breaks"}
+    assert report["probe"]["is_complete"] is True
+    (broken,) = [each for each in report["probe"]["axes"] if each["axis"] == axis]
+    breaking = [each["part"] for each in broken["parts"] if each["result"] == "breaks"]
+    assert breaking == [DEPENDENCIES[axis].partition(" of ")[2]]
+    assert f"this client depends on {axis}" in broken["output"]
+    assert number_of_runs(done.stderr) == 1 + 13 + 1 + len(broken["parts"])
+
+
+def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path) -> None:
+    assert_found(tmp_path, "members", 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("axis", AXES)
+def test_a_dependency_on_any_axis_is_found(tmp_path: Path, axis: str, seed: int) -> None:
+    assert_found(tmp_path, axis, seed)
+
+
+def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
+    done, report = probe(tmp_path, "--", *CLIENT)
+    assert (done.status, report["findings"]) == (0, [])
+    assert results(report) == dict.fromkeys(AXES, "passes")
+    assert "your tests depend on nothing that was varied\n" in done.stderr
+
+
+def test_the_terminal_says_what_breaks_and_why_nobody_promised_it(tmp_path: Path) -> None:
+    done, _ = probe(tmp_path, "--", *CLIENT, "ids", axes="ids,times")
+    lines = done.stderr.splitlines()
+    assert lines[1].startswith("probe: plain: passes in ")
+    assert lines[1].endswith(" s; 2 axes, seed 7; 2 runs to come")
+    assert "  | this client depends on ids" in lines
+    at = lines.index("your tests depend on")
+    assert lines[at + 1] == (
+        "  ids of projects  the form of an id is the server's own; chosen: a record needs an id. "
+        "Take ids as opaque strings of any length."
+    )
+    advice = "take ids as opaque strings of any length"
+    assert lines[-1] == f"finding: depends: ids of projects: {advice}"
+
+
+def test_a_dependency_can_be_allowed(tmp_path: Path) -> None:
+    done, report = probe(tmp_path, "--allow", "depends: ids *", "--", *CLIENT, "ids", axes="ids")
+    assert (done.status, report["findings"], results(report)) == (0, [], {"ids": "breaks"})
+
+
+def test_an_axis_that_no_response_has_is_not_run(tmp_path: Path) -> None:
+    done, report = probe(tmp_path, "--", *script("call('GET', '/v1/projects')"))
+    not_met = {axis for axis, result in results(report).items() if result == "not met"}
+    assert not_met == {"ids", "ids-encoded", "status-values", "success-code", "error-text"}
+    assert "probe: ids: not met: no response of the plain run has such a part\n" in done.stderr
+    assert number_of_runs(done.stderr) == 1 + 13 - len(not_met)
+
+
+def test_without_axes_it_is_tier_1(tmp_path: Path) -> None:
+    _, report = probe(tmp_path, "--", *script("call('GET', '/v1/projects')"), axes="tier1")
+    assert {each["tier"] for each in report["probe"]["axes"]} == {1}
+    done = run("--probe", "--", *script("call('GET', '/v1/projects')"))
+    assert " s; 6 axes, seed " in done.stderr
+
+
+def test_each_run_begins_as_the_program_does(tmp_path: Path) -> None:
+    """With the same ids and address, and no record, fault or clock of an earlier run."""
+    seen = tmp_path / "seen"
+    code = (
+        "p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
+        "call('POST', '/_stub/faults', '{\"status\": 503, \"times\": null}')\n"
+        "call('POST', '/_stub/clock', '{\"advance\": 9, \"frozen\": true}')\n"
+        "last = call('GET', '/_stub/requests')['last']\n"
+        "on = call('GET', '/_stub/grease')['axes']\n"
+        f"print(json.dumps([name, p['id'], last, on, c.port, sys.stdin.read()]),"
+        f" file=open({str(seen)!r}, 'a'))\n"
+    )
+    done, _ = probe(tmp_path, "--ids-seed", "1", "--", *script(code), axes="headers,times")
+    rows = [json.loads(line) for line in seen.read_text("utf-8").splitlines()]
+    assert [row[0] for row in rows] == ["plain", "headers", "times"]
+    assert [row[3] for row in rows] == [[], ["headers"], ["times"]]
+    assert len({(row[1], row[2], row[4]) for row in rows}) == 1
+    assert done.status == 0
+
+
+def test_a_break_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
+    once = str(tmp_path / "once")
+    code = (
+        "call('GET', '/v1/projects')\n"
+        f"if name == 'headers' and not os.path.exists({once!r}):\n"
+        f"  open({once!r}, 'w'); sys.exit(3)\n"
+    )
+    done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
+    assert (done.status, report["findings"]) == (0, [])
+    assert results(report) == {"members": "passes", "headers": "unstable"}
+    unstable = "probe: headers: unstable: broke once, and passed when it was repeated\n"
+    assert unstable in done.stderr
+    assert number_of_runs(done.stderr) == 1 + 2 + 1
+
+
+def test_what_breaks_in_no_part_alone_is_named_by_its_axis(tmp_path: Path) -> None:
+    code = "call('GET', '/v1/projects'); sys.exit(name == 'headers')"
+    done, report = probe(tmp_path, "--", *script(code), axes="headers")
+    assert done.status == 1
+    assert [finding["what"] for finding in report["findings"]] == ["headers"]
+
+
+def test_a_run_that_hangs_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.probe.HANG_SECONDS", 1.0)
+    monkeypatch.setattr("cli.probe.HANG_FACTOR", 1)
+    pid = tmp_path / "pid"
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name != 'plain':\n"
+        "  p = subprocess.Popen(['sleep', '1000'])\n"
+        f"  open({str(pid)!r}, 'w').write(str(p.pid))\n"
+        "  print('it hangs', flush=True)\n"
+        "  signal.pause()\n"
+    )
+    done, report = probe(tmp_path, "--", *script(code), axes="headers")
+    assert (done.status, results(report)) == (1, {"headers": "hangs"})
+    assert [finding["what"] for finding in report["findings"]] == ["headers"]
+    assert "  | it hangs\n" in done.stderr
+    assert number_of_runs(done.stderr) == 2
+    assert_ended(int(pid.read_text()))
+
+
+def test_what_a_varied_run_leaves_is_ended(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name != 'plain':\n"
+        "  p = subprocess.Popen(['sleep', '1000'])\n"
+        f"  print(p.pid, file=open({str(pids)!r}, 'a'))\n"
+    )
+    _, report = probe(tmp_path, "--", *script(code), axes="headers,members")
+    assert set(results(report).values()) == {"passes"}
+    for pid in pids.read_text().split():
+        assert_ended(int(pid))
+
+
+def assert_ended(pid: int) -> None:
+    """It has ended, or is a zombie that nobody has asked for."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return
+    assert state == "Z"
+
+
+def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:
+    done, report = probe(tmp_path, "--", *script("sys.exit(5)"))
+    assert (done.status, report["probe"]["axes"], report["findings"]) == (5, [], [])
+    assert "probe: plain: breaks (exit status 5): nothing was probed\n" in done.stderr
+
+
+def test_the_findings_and_the_coverage_are_of_the_plain_run(tmp_path: Path) -> None:
+    code = "call('GET', '/v1/projects?' + name)"
+    fail_on = ("--fail-on", "unpromised")
+    done, report = probe(tmp_path, *fail_on, "--", *script(code), axes="headers,members")
+    assert report["unpromised"] == [
+        {"what": "listProjects: query parameter plain", "count": 1, "example": 1, "world": "w"}
+    ]
+    assert done.status == 1
+
+
+def test_the_output_of_a_run_is_masked_and_cut(tmp_path: Path) -> None:
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name != 'plain':\n"
+        "  print(200_000 * 'x' + '\\nthe token is', os.environ['STUB_TOKEN']); sys.exit(1)\n"
+    )
+    done, report = probe(tmp_path, "--", *script(code), axes="headers")
+    (axis,) = report["probe"]["axes"]
+    assert axis["output"].endswith("xxx\nthe token is ***\n")
+    assert len(axis["output"]) == 16 * 1024
+    assert "dev-token" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_run_and_shows_what_is_known(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name == 'headers': print('waits', flush=True); signal.pause()\n"
+        "sys.exit(name.startswith('members'))\n"
+    )
+    report = tmp_path / "report"
+    options = ["--probe", "members,headers", "--report", str(report), "--", *script(code)]
+    with process("app.py", "--quiet", *options, start_new_session=True) as running:
+        assert running.stderr
+        for line in running.stderr:
+            if line.startswith("probe: members@Project:"):
+                break
+        running.send_signal(number)
+        stderr = running.stderr.read()
+        assert running.wait(timeout=20) == 128 + number
+    document = json.loads(report.read_text("utf-8"))
+    assert document["probe"]["is_complete"] is False
+    assert document["exit_status"] == 128 + number
+    assert "probe: incomplete: " in stderr
+    assert "finding: depends: members" in stderr
+
+
+ERRORS: list[tuple[list[str], str]] = [
+    ([], "--probe runs a command several times: give one after --."),
+    (["--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
+    (["--no-stub", "--", "true"], "leave out --grease, --no-stub and --store."),
+    (["--store", "redis://x", "--", "true"], "leave out --grease, --no-stub and --store."),
+]
+
+
+@pytest.mark.parametrize(("args", "reason"), ERRORS)
+def test_what_cannot_be_probed_is_an_error(args: list[str], reason: str) -> None:
+    assert reason in not_started("--probe", "all", *args)
+
+
+def test_parts_are_found_and_not_given() -> None:
+    error = not_started("--probe", "members@Project", "--", "true")
+    assert "give axes without parts, which --probe finds by itself" in error
+    assert "'x' is no axis: they are members" in not_started("--probe", "x", "--", "true")
+
+
+def test_a_command_that_is_not_found_is_not_probed(tmp_path: Path) -> None:
+    done, report = probe(tmp_path, "--", str(tmp_path / "none"))
+    assert (done.status, report["probe"]["axes"]) == (127, [])
+
+
+def test_worlds_of_parallel_tests_are_probed_alike(tmp_path: Path) -> None:
+    code = (
+        "for n in range(30):\n"
+        "  h['Authorization'] = f\"Bearer {os.environ['STUB_TOKEN']}.w{n}\"\n"
+        "  p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
+        "  assert call('GET', '/v1/projects')['projects'][-1]['name'] == 'x', p\n"
+    )
+    done, report = probe(tmp_path, "--", *script(code), axes="members,list-order")
+    assert results(report) == {"members": "passes", "list-order": "breaks"}
+    assert done.status == 1
+    (_, order) = report["probe"]["axes"]
+    assert order["varied"] >= 1
+    assert os.environ.get("STUB_PROBE_RUN") is None
