@@ -83,6 +83,11 @@ class Command:
             start_new_session=True,
         )
 
+    def kill(self) -> None:
+        """End it at once, if it still runs."""
+        if self._process and self._process.poll() is None:
+            self._send(KILL)
+
     def end(self) -> None:
         """End it, if it still runs; `status` is then its own."""
         if self._process is None:

@@ -18,7 +18,7 @@ from .command import Command
 from .documents import show_document
 from .options import OPTIONS, Program, Start, variable
 from .report import remove_old_report, report
-from .serving import NotStarted, make_app, make_probe, open_log, server_options
+from .serving import NotStarted, make_app, make_probe, open_log, read_files, server_options
 from .settings import Settings, complete
 from .stderr import background_stderr, say
 
@@ -55,7 +55,9 @@ def run_program(start: Start, /, **values: Any) -> int | None:
     probe = None
     if settings.probe and command:
         probe = make_probe(start.create_app, settings, log, command)
-    app = probe.plain_app if probe else make_app(start.create_app, settings, log)
+        app = probe.plain_app
+    else:
+        app = make_app(start.create_app, settings, log, read_files(settings))
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from flask import Flask
 
 import stub
-from web.redaction import Redactor
+from web.redaction import Redactor, printable
 
 from .command import COMMAND_GRACE, KILL, REPEAT_WINDOW, Command
 from .stderr import say
@@ -92,7 +92,7 @@ class Probe:
         axes: Sequence[str],
         seed: int,
         make_app: Callable[[str], Flask],
-        redactor: Redactor,
+        tokens: Collection[str],
     ) -> None:
         self.app = self.plain_app = make_app("")
         self.axes: list[Axis] = []
@@ -102,7 +102,8 @@ class Probe:
         self._names = axes
         self._seed = seed
         self._make_app = make_app
-        self._redactor = redactor
+        self._redactor = Redactor(tokens)
+        self._longest_token = max(map(len, tokens))
         self._variables: Mapping[str, str] = {}
         self._plain_seconds = 0.0
         self._to_come = 0  # runs
@@ -156,22 +157,19 @@ class Probe:
 
     def table(self) -> str:
         """What the tests depend on, why nobody promised it, and what to do."""
-        if self._command.status and not self.axes:
-            return (
-                f"probe: plain: breaks (exit status {self._command.status}): nothing was probed\n"
-            )
-        lines = [
-            f"probe: {axis.name}: unstable: broke once, and passed when it was repeated\n"
-            for axis in self.axes
-            if axis.result == "unstable"
-        ]
-        if not self.is_complete:
-            lines.append(f"probe: incomplete: {amount(self._to_come, 'run')} or more not made\n")
+        status, lines = self._command.status, []
+        if self._signal:
+            lines.append("probe: incomplete: a signal came before all runs were made\n")
+        elif status:
+            lines.append(f"probe: plain: breaks (exit status {status}): nothing was probed\n")
+        elif not self.is_complete:
+            lines.append("probe: incomplete: not all runs could be made\n")
+        lines += self._warnings()
         rows = [(axis, what) for axis in self.axes for what in axis.dependencies()]
         if rows:
             lines.append("your tests depend on\n")
         elif self.is_complete:
-            lines.append("your tests depend on nothing that was varied\n")
+            lines.append(f"no dependency was found with seed {self._seed}; others may find more\n")
         width = max((len(what) for _, what in rows), default=0)
         for axis, what in rows:
             why, advice = stub.ADVICE[axis.name]
@@ -179,6 +177,17 @@ class Probe:
             origin = f"; {stub.origin_of_part(self.plain_app, part)}" if part else ""
             lines.append(f"  {what:{width}}  {why}{origin}. {advice[0].upper()}{advice[1:]}.\n")
         return "".join(lines)
+
+    def _warnings(self) -> Iterator[str]:
+        """What makes the results doubtful."""
+        made = [(axis, axis.run) for axis in self.axes if axis.run]
+        for axis, run in made:
+            if axis.result == "unstable":
+                yield f"probe: {axis.name}: unstable: broke, and passed when repeated\n"
+            elif axis.result == "not met" and run.status:
+                yield f"warning: {axis.name}: broke before a response was varied\n"
+        if len(made) > 1 and all(run.status for _, run in made):
+            yield "warning: all axes break the tests: can these run twice, and without input?\n"
 
     def document(self) -> dict[str, Any]:
         return {
@@ -200,32 +209,30 @@ class Probe:
             f"{amount(self._to_come, 'run')} to come\n"
         )
         for name in self._names:
-            axis = Axis(name)
-            self.axes.append(axis)
             if name in met:
-                self._probe(axis)
+                self._probe(Axis(name))
             else:
+                self.axes.append(Axis(name))
                 say(f"probe: {name}: not met: no response of the plain run has such a part\n")
         self.is_complete = True
 
     def _probe(self, axis: Axis) -> None:
+        """Run the axis, repeat a break, and narrow it; `axes` has what is known for certain."""
         axis.run = run = self._run(axis.name)
-        if not run.parts:
-            return
-        axis.result = run.result
-        if axis.result == "passes":
-            return
-        shown = run.output.splitlines()[-SHOWN_LINES:]
-        say("".join(f"  | {line}\n" for line in shown))
-        if axis.result == "hangs":
-            return
-        self._to_come += 1
-        if self._run(axis.name, " again").result == "passes":
-            axis.result = "unstable"
-            return
-        self._to_come += len(run.parts)
-        for part in run.parts:
-            axis.parts[part] = self._run(f"{axis.name}@{part}").result
+        if run.parts:
+            axis.result = run.result
+        if axis.result in ("breaks", "hangs"):
+            shown = run.output.splitlines()[-SHOWN_LINES:]
+            say("".join(f"  | {printable(line)}\n" for line in shown))
+        if axis.result == "breaks":
+            self._to_come += 1
+            if self._run(axis.name, " again").result == "passes":
+                axis.result = "unstable"
+        self.axes.append(axis)
+        if axis.result == "breaks":
+            self._to_come += len(run.parts)
+            for part in run.parts:
+                axis.parts[part] = self._run(f"{axis.name}@{part}").result
 
     def _run(self, grease: str, which: str = "") -> Run:
         """Run the command with an axis or a part of one. Raises `Interrupted`."""
@@ -269,7 +276,7 @@ class Probe:
             status if status >= 0 else 128 - status,
             seconds,
             hangs,
-            self._redactor.text(tail.text()),
+            tail.masked(self._redactor, self._longest_token),
             verdict.varied[axis],
             [part for each, part in stub.parts_varied(self.app) if each == axis],
         )
@@ -280,13 +287,14 @@ class Probe:
         if self._signal is None:
             self._signal, self._signalled_at = number, now
         process = self._process
-        if process is None:
-            return  # the plain run, to which the command passes the signal
-        if now - self._signalled_at > REPEAT_WINDOW:
-            end_group(process)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        timer = threading.Timer(COMMAND_GRACE, end_group, [process])
+        if process is None:  # the plain run, to which the command passes the signal
+            timer = threading.Timer(COMMAND_GRACE, self._command.kill)
+        else:
+            if now - self._signalled_at > REPEAT_WINDOW:
+                end_group(process)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+            timer = threading.Timer(COMMAND_GRACE, end_group, [process])
         timer.daemon = True
         timer.start()
 
@@ -300,10 +308,12 @@ class Tail:
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
-    def text(self) -> str:
-        """What was written; a process that left the group may still write on."""
+    def masked(self, redactor: Redactor, longest_token: int) -> str:
+        """What was written, without tokens; a process that left the group may still write on."""
         self._thread.join(OUTPUT_GRACE)
-        return self._data.decode(errors="replace")
+        data = self._data
+        text = redactor.text(data.decode(errors="replace"))
+        return text[longest_token:] if len(data) == MAX_TAIL else text  # it may begin in a token
 
     def _read(self) -> None:
         assert self._process.stdout

@@ -16,13 +16,15 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
-from web.redaction import Redactor
 
 from .command import Command
 from .log import Log
 from .probe import Probe
 from .settings import Settings
 from .stderr import say
+
+Files = tuple[Seed, dict[str, Seed]]
+"""The seed and the provider states."""
 
 
 class NotStarted(click.ClickException):
@@ -32,13 +34,15 @@ class NotStarted(click.ClickException):
 
 
 def make_app(
-    create_app: Callable[..., Flask], settings: Settings, log: Log, *, watches_parts: bool = False
+    create_app: Callable[..., Flask],
+    settings: Settings,
+    log: Log,
+    files: Files,
+    *,
+    watches_parts: bool = False,
 ) -> Flask:
-    """The app for these settings. Raises `NotStarted` for an invalid file, or an unknown part."""
-    try:
-        seed, states = read_files(settings)
-    except ValueError as error:
-        raise NotStarted(str(error)) from None
+    """The app for these settings. Raises `NotStarted` for an unknown part."""
+    seed, states = files
     stub_options = stub.StubOptions(
         states=states,
         cors_origins=settings.cors_origins,
@@ -73,14 +77,15 @@ def make_probe(
 ) -> Probe:
     """The probe of these settings, with the app of its plain run. Raises `NotStarted`."""
 
+    files = read_files(settings)  # once: a test may change them
+
     def app_of(grease: str) -> Flask:
         log.is_muted = bool(grease)
         axes = stub.parse_axes(grease) if grease else ()
         changed = settings._replace(grease=axes)
-        return make_app(create_app, changed, log, watches_parts=True)
+        return make_app(create_app, changed, log, files, watches_parts=True)
 
-    redactor = Redactor(settings.tokens)
-    return Probe(command, settings.probe, settings.grease_seed, app_of, redactor)
+    return Probe(command, settings.probe, settings.grease_seed, app_of, settings.tokens)
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -97,8 +102,15 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
         raise NotStarted(f"--store: {error}.") from None
 
 
-def read_files(settings: Settings) -> tuple[Seed, dict[str, Seed]]:
-    """The seed and the provider states."""
+def read_files(settings: Settings) -> Files:
+    """The seed and the provider states. Raises `NotStarted` for an invalid file."""
+    try:
+        return read_seed_and_states(settings)
+    except ValueError as error:
+        raise NotStarted(str(error)) from None
+
+
+def read_seed_and_states(settings: Settings) -> Files:
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
     if settings.seed_file:  # which may be an export of the sample

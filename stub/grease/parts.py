@@ -37,9 +37,11 @@ class Parts:
                 self.met.update(met)
 
     def seen(self) -> tuple[Counter[Pair], set[Pair]]:
-        """Copies of `varied` and `met`."""
+        """Copies of `varied`, in the order of the contract, and `met`."""
         with self._lock:
-            return self.varied.copy(), self.met.copy()
+            varied, met = self.varied.copy(), self.met.copy()
+        pairs = [(axis, part) for axis, parts in self.by_axis.items() for part in parts]
+        return Counter({pair: varied[pair] for pair in pairs if pair in varied}), met
 
 
 def parts_by_axis(contract: Contract) -> Mapping[str, tuple[str, ...]]:

@@ -95,7 +95,7 @@ def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *CLIENT)
     assert (done.status, report["findings"]) == (0, [])
     assert results(report) == dict.fromkeys(AXES, "passes")
-    assert "your tests depend on nothing that was varied\n" in done.stderr
+    assert "no dependency was found with seed 7; others may find more\n" in done.stderr
 
 
 def test_the_terminal_says_what_breaks_and_why_nobody_promised_it(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_break_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
     assert (done.status, report["findings"]) == (0, [])
     assert results(report) == {"members": "passes", "headers": "unstable"}
-    unstable = "probe: headers: unstable: broke once, and passed when it was repeated\n"
+    unstable = "probe: headers: unstable: broke, and passed when repeated\n"
     assert unstable in done.stderr
     assert number_of_runs(done.stderr) == 1 + 2 + 1
 
@@ -247,6 +247,61 @@ def test_the_output_of_a_run_is_masked_and_cut(tmp_path: Path) -> None:
     assert axis["output"].endswith("xxx\nthe token is ***\n")
     assert len(axis["output"]) == 16 * 1024
     assert "dev-token" not in done.stderr
+
+
+def test_a_token_that_the_end_of_the_output_cuts_is_not_shown(tmp_path: Path) -> None:
+    token = "S3cretTokenOfFortyThreeCharactersLong123456"
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name != 'plain':\n"
+        "  print(5000 * (os.environ['STUB_TOKEN'] + '\\n')); sys.exit(1)\n"
+    )
+    done, report = probe(tmp_path, "--token", token, "--", *script(code), axes="headers")
+    (axis,) = report["probe"]["axes"]
+    assert {*axis["output"].split()} == {"***"}
+    assert "456" not in done.stderr
+
+
+def test_a_break_before_anything_is_varied_is_told(tmp_path: Path) -> None:
+    code = "sys.exit(9) if name == 'headers' else call('GET', '/v1/projects')"
+    done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
+    assert (done.status, results(report)["headers"]) == (0, "not met")
+    assert "warning: headers: broke before a response was varied\n" in done.stderr
+
+
+def test_tests_that_cannot_run_twice_are_told(tmp_path: Path) -> None:
+    code = f"call('GET', '/v1/projects'); os.mkdir({str(tmp_path / 'once')!r})"
+    done, _ = probe(tmp_path, "--", *script(code), axes="headers,members")
+    warning = "warning: all axes break the tests: can these run twice, and without input?\n"
+    assert warning in done.stderr
+
+
+def test_a_break_that_was_not_confirmed_is_no_finding(tmp_path: Path) -> None:
+    once, report = str(tmp_path / "once"), tmp_path / "report"
+    code = (
+        "call('GET', '/v1/projects')\n"
+        f"if name == 'headers' and os.path.exists({once!r}): print('waits'); signal.pause()\n"
+        f"if name == 'headers': open({once!r}, 'w'); sys.exit(1)\n"
+    )
+    options = ["--probe", "headers", "--report", str(report), "--", *script(code)]
+    with process("app.py", "--quiet", *options, start_new_session=True) as running:
+        assert running.stderr
+        for line in running.stderr:
+            if line.startswith("probe: headers: breaks"):
+                break
+        running.send_signal(signal.SIGTERM)
+        running.stderr.read()
+        assert running.wait(timeout=20) == 143
+    document = json.loads(report.read_text("utf-8"))
+    assert (document["findings"], document["probe"]["axes"]) == ([], [])
+
+
+def test_files_are_read_once(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"projects": [{"name": "x"}]}')
+    code = f"call('GET', '/v1/projects'); name == 'plain' and os.remove({str(seed)!r})"
+    done, report = probe(tmp_path, "--seed", str(seed), "--", *script(code), axes="headers")
+    assert (done.status, results(report)) == (0, {"headers": "passes"})
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

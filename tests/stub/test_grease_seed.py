@@ -93,7 +93,9 @@ def test_two_apps_with_random_ids_respond_alike_to_the_byte(seed: int) -> None:
 
 def test_another_seed_varies_otherwise() -> None:
     for axis in AXES:
-        seen = [look(axis, responses_of(AXES, seed)) for seed in SEEDS]
+        # Three projects have two orders with another first.
+        seeds = range(5) if axis == "list-order" else SEEDS
+        seen = [look(axis, responses_of(AXES, seed)) for seed in seeds]
         assert axis == "success-code" or any(each != seen[0] for each in seen), axis
 
 
