@@ -78,8 +78,9 @@ class AgainstTheModel(RuleBasedStateMachine):
         deployment_id = data.draw(st.sampled_from(self.ids))
         self.both(lambda store: store.get_deployment(deployment_id))
 
-    @rule(seconds=st.floats(-5, 5))
-    def wait(self, seconds: float) -> None:
+    # Whole seconds: on Redis a clock that is less than one behind another change has its time.
+    @rule(seconds=st.integers(-5, 5))
+    def wait(self, seconds: int) -> None:
         self.clock.advance(seconds)
 
     @rule(numbers=st.lists(st.integers(0, 5), unique=True, max_size=4))

@@ -142,14 +142,19 @@ def test_a_client_that_obeys_a_proxy_needs_the_variables_that_are_named(folder: 
 
 
 def test_the_jobs_have_the_form_of_some() -> None:
-    github, gitlab = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
-    assert set(github) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
-    (job,) = github["jobs"].values()
-    assert {"runs-on", "steps"} <= set(job)
-    for step in job["steps"]:
-        assert set(step) in ({"run"}, {"uses"}, {"uses", "with"}, {"uses", "if", "with"})
-        assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v4"))
-    (command,) = [step["run"] for step in job["steps"] if "run" in step]
+    nightly, github, gitlab = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
+    commands = []
+    for workflow in (nightly, github):
+        assert set(workflow) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
+        (job,) = workflow["jobs"].values()
+        assert {"runs-on", "steps"} <= set(job)
+        for step in job["steps"]:
+            assert set(step) in ({"run"}, {"uses"}, {"uses", "with"}, {"uses", "if", "with"})
+            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v4"))
+        commands += [step["run"] for step in job["steps"] if "run" in step]
+    probing, command = commands
+    assert "--probe all" in probing
+    assert probing.partition(" -- ")[2] == command.partition(" -- ")[2]
     (other,) = gitlab.values()
     assert set(other) == {"image", "timeout", "script", "artifacts"}
     assert other["script"] == [command]
