@@ -106,7 +106,7 @@ def unauthorized(code: str, detail: str, challenge: str) -> Problem:
 
 
 def bearer_check(
-    auth: BearerAuth, open_paths: Container[str], explain: Callable[[], str] = str
+    auth: BearerAuth, open_paths: Container[str], explain: Callable[[], str] = lambda: ""
 ) -> Callable[[], None]:
     """The step that rejects a request without a token, except GET and HEAD of `open_paths`.
 

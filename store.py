@@ -176,10 +176,10 @@ class MemoryStore:
         self._deployments[deployment_id] = deployment
         return deployment_id
 
-    def add(self, records: Records, told: datetime | None = None) -> None:
+    def add(self, records: Records, made_at: datetime | None = None) -> None:
         with self._lock:
             now = milliseconds(self.now())
-            records = records.dated(told, now)
+            records = records.dated(made_at, now)
             new = {
                 project.id: project
                 for project in records.projects

@@ -1,4 +1,4 @@
-"""The documents, which come along in the one file: `app.py docs [NAME]` prints one."""
+"""The documents, which the one file includes: `app.py docs [NAME]` prints one."""
 
 from pkgutil import get_data
 

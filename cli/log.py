@@ -8,7 +8,7 @@ from flask import Response
 
 import server
 import stub
-from web.access_log import Line, line_of
+from web.access_log import Line, is_control_path, line_of
 from web.redaction import Redactor, printable
 
 from .stderr import say
@@ -60,13 +60,12 @@ class Log:
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
-        path, mark, query = rejected.target.partition("?")
-        target = f"{rejected.method} {path}{mark}{self._redactor.query(query)}"
-        what = self._redactor.text(target) if rejected.target else "a request"
+        target = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
+        what = self._redactor.target(target)
+        path = rejected.target.partition("?")[0]
         self.is_called = self.is_called or path.startswith("/v1/") or not path
-        is_control = path.startswith("/_stub/")
         text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
-        self._write(text, is_printed=is_control)
+        self._write(text, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             name = server.without_port(rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")

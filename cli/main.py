@@ -52,12 +52,13 @@ def run_program(start: Start, /, **values: Any) -> int | None:
         prepare_report(settings.report_file)
     warn_of_unknown_variables(start.environ)
     log = open_log(settings, has_command=command is not None)
+    files = read_files(settings)  # once, as a test of the command may change them
     probe = None
     if settings.probe and command:
-        probe = make_probe(start.create_app, settings, log, command)
+        probe = make_probe(start.create_app, settings, log, files, command)
         app = probe.plain_app
     else:
-        app = make_app(start.create_app, settings, log, read_files(settings))
+        app = make_app(start.create_app, settings, log, files)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()

@@ -73,11 +73,9 @@ def make_app(
 
 
 def make_probe(
-    create_app: Callable[..., Flask], settings: Settings, log: Log, command: Command
+    create_app: Callable[..., Flask], settings: Settings, log: Log, files: Files, command: Command
 ) -> Probe:
     """The probe of these settings, with the app of its plain run. Raises `NotStarted`."""
-
-    files = read_files(settings)  # once: a test may change them
 
     def app_of(grease: str) -> Flask:
         log.is_muted = bool(grease)
@@ -104,21 +102,17 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 def read_files(settings: Settings) -> Files:
     """The seed and the provider states. Raises `NotStarted` for an invalid file."""
-    try:
-        return read_seed_and_states(settings)
-    except ValueError as error:
-        raise NotStarted(str(error)) from None
-
-
-def read_seed_and_states(settings: Settings) -> Files:
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
-    if settings.seed_file:  # which may be an export of the sample
-        room = room_for(settings.max_projects, seed)
-        seed = read_seed(settings.seed_file, max_projects=room)
-    if settings.states_file:
-        room = room_for(settings.max_projects, seed)
-        states = read_states(settings.states_file, max_projects=room)
+    try:
+        if settings.seed_file:  # which may be an export of the sample
+            room = room_for(settings.max_projects, seed)
+            seed = read_seed(settings.seed_file, max_projects=room)
+        if settings.states_file:
+            room = room_for(settings.max_projects, seed)
+            states = read_states(settings.states_file, max_projects=room)
+    except ValueError as error:
+        raise NotStarted(str(error)) from None
     return seed, states
 
 

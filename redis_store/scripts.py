@@ -14,7 +14,7 @@ index        hash: the place in `projects` by `id ID`, and the same by `name NAM
 deployments  hash by id: each deployment as text, which begins with the lines PROJECT and ID
 
 ARGV[1] has the caller's time (RFC 3339, always of one length), the time of the last change that the
-caller knows of, and the clock setting by which it told the time. A reply starts with a word: `ok`,
+caller knows of, and the clock setting for that time. A reply starts with a word: `ok`,
 what prevents it (`taken`, `full`, `unknown`), or why it must be repeated, when nothing was written:
 `absent` (the world has no records), `clock` (the setting is another one), `late` (a change of a
 later time came first), `ids` (more candidates for new ids are needed). So times are given in the

@@ -82,7 +82,7 @@ class RedisStore:
         self._clock = clock if isinstance(clock, SharedClock) else OwnClock(clock)
         self._new_id = new_id
         # What the source of the ids would now make in place of an id that was not used.
-        self._renew: Callable[[str], str] = getattr(new_id, "renew", str)
+        self._renew: Callable[[str], str] = getattr(new_id, "renew", lambda unused: unused)
         self._pace = pace
         self._timeline = timeline_of(pace)
         self._max_projects = max_projects
@@ -138,15 +138,15 @@ class RedisStore:
         with self._server.available() as client:
             client.unlink(*self._keys)
 
-    def add(self, records: Records, told: datetime | None = None) -> None:
+    def add(self, records: Records, made_at: datetime | None = None) -> None:
         if len(records.projects) + len(records.deployments) > BATCH:
-            self._rewrite(lambda store: store.add(records, told))
+            self._rewrite(lambda store: store.add(records, made_at))
             return
 
         def arguments(now: datetime) -> list[Any]:
             values = [self._max_projects, deployment_text(now, self._timeline)]
             values += [len(records.projects), len(records.deployments)]
-            for each in records.dated(told, now).projects:
+            for each in records.dated(made_at, now).projects:
                 text = project_text(each.name, each.created_at, each.sent)
                 values += [each.id, each.name, each.latest_deployment_id, text]
             for one in records.deployments:
@@ -218,7 +218,7 @@ class RedisStore:
                 known = self._clock.text  # read before the time: an older text is corrected
                 now = milliseconds(self._clock())
                 if last and last - SKEW < now < last:
-                    now = last  # told by a clock of another machine
+                    now = last  # the clock of another machine is ahead
                 values = [f"{timestamp(now)} {timestamp(last) if last else '-'} {known}"]
                 values += arguments(now)
                 values += chain.from_iterable(drawn.values())

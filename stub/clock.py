@@ -122,7 +122,7 @@ class WorldClock:
     def remember(self, known: str, text: str) -> None:
         """Take a text in place of the `known` one, unless another thread has done so meanwhile.
 
-        Raises `ValueError` if it is no setting, or has a time that cannot be told.
+        Raises `ValueError` if it is no setting, or its time is out of range.
         """
         try:
             self._setting_of(text).time(self._real())

@@ -5,7 +5,7 @@ from collections import Counter
 from threading import Lock
 from typing import Any, NamedTuple
 
-from web.access_log import REJECTED, place
+from web.access_log import REJECTED, request_name
 from web.redaction import Redactor
 
 from .contract import Contract
@@ -192,7 +192,7 @@ class Coverage:
         for kind in ("unpromised", "violations"):
             rows = document[kind]
             for row in rows[:MAX_PRINTED]:
-                first = place(row["world"], row["example"])
+                first = request_name(row["world"], row["example"])
                 lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
             if len(rows) > MAX_PRINTED:
                 lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")

@@ -67,8 +67,8 @@ class States:
             each._replace(project_id=moved.get(each.project_id, each.project_id))
             for each in seed.deployments
         ]
-        told = milliseconds(store.now())
-        store.add(self._make_records(Seed(tuple(new), tuple(deployments)), told), told)
+        made_at = milliseconds(store.now())
+        store.add(self._make_records(Seed(tuple(new), tuple(deployments)), made_at), made_at)
         values: Values = {}
         names = {each.name for each in seed.projects}
         ids = {each.id for each in seed.projects}

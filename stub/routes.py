@@ -161,7 +161,7 @@ def show_clock() -> ResponseReturnValue:
 
 
 @routes.post("/clock")
-def turn_clock() -> ResponseReturnValue:
+def change_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_clock(document))
     if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):

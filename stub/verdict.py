@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from web.access_log import REJECTED, place
+from web.access_log import REJECTED, request_name
 from web.redaction import Redactor
 
-from .coverage import Coverage
+from .coverage import Coverage, First
 from .faults import Fault
 from .worlds import Rejection
 
@@ -51,7 +51,10 @@ class Finding:
         notes = [f"x{self.count}"] if self.count > 1 else []
         if self.first:
             world, number, reason = (self.first[name] for name in ("world", "number", "reason"))
-            seen = [*([place(world, number)] if number else []), *([reason] if reason else [])]
+            seen = [
+                *([request_name(world, number)] if number else []),
+                *([reason] if reason else []),
+            ]
             notes.append(f"first: {': '.join(seen)}")
         shown = f" ({', '.join(notes)})" if notes else ""
         return f"finding: {self.text}{shown}: {self.advice}\n"
@@ -80,7 +83,12 @@ class Verdict:
         self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
-        found = [*self._seen(coverage, redactor, fail_on), *more]
+        found = [
+            Finding(kind, what, count, KINDS[kind], first.document(redactor) if first else None)
+            for kind, what, count, first in self._seen(coverage)
+            if kind in fail_on
+        ]
+        found += more
         self.findings = [
             each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
         ]
@@ -114,31 +122,25 @@ class Verdict:
             "exit_status": exit_status,
         }
 
-    def _seen(
-        self, coverage: Coverage, redactor: Redactor, kinds: Collection[str]
-    ) -> Iterator[Finding]:
-        """All findings of these kinds."""
+    def _seen(self, coverage: Coverage) -> Iterator[tuple[str, str, int, First | Rejection | None]]:
+        """All that may be found: kind, what, how often, and the request that showed it first."""
         operations = self._document["operations"]
         for kind, seen in coverage.seen().items():
-            for what, (count, first) in seen.items() if kind in kinds else ():
-                yield finding_of(kind, what, count, first.document(redactor))
-        for count, rejection in self._rejections if "rejected" in kinds else ():
+            for what, (count, first) in seen.items():
+                yield kind, what, count, first
+        for count, rejection in self._rejections:
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"
-                yield finding_of("rejected", what, count, rejection.document(redactor))
-        for operation, counts in operations.items() if "missed" in kinds else ():
+                yield "rejected", what, count, rejection
+        for operation, counts in operations.items():
             for status, count in counts.items():
                 if not count and status != "other":
-                    yield finding_of("missed", f"{operation} {status}", 0)
-        for operation, counts in operations.items() if "idle" in kinds else ():
+                    yield "missed", f"{operation} {status}", 0, None
+        for operation, counts in operations.items():
             if not any(counts.values()):
-                yield finding_of("idle", operation, 0)
-        for what, count in self._unused_faults.items() if "unused-faults" in kinds else ():
-            yield finding_of("unused-faults", what, count)
-
-
-def finding_of(kind: str, what: str, count: int, first: dict[str, Any] | None = None) -> Finding:
-    return Finding(kind, what, count, KINDS[kind], first)
+                yield "idle", operation, 0, None
+        for what, count in self._unused_faults.items():
+            yield "unused-faults", what, count, None
 
 
 def matches(pattern: str, text: str) -> bool:

@@ -48,11 +48,11 @@ class WorldStore(Store, Protocol):
         A store that processes share resets the setting of the clock in the same step.
         """
 
-    def add(self, records: Records, told: datetime | None = None) -> None:
+    def add(self, records: Records, made_at: datetime | None = None) -> None:
         """Add the records whose id and name are not in use, all or none.
 
-        Projects that were created at `told`, the time by which the caller made them, are created at
-        the time of the change: so they follow what was created meanwhile. Raises `StoreFull`.
+        Projects that were created at `made_at`, when the caller made the records, get the time of
+        the change, so that they follow what was created meanwhile. Raises `StoreFull`.
         """
 
     def remove_projects(self) -> None:

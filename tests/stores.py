@@ -95,8 +95,8 @@ class PlainStore:
             self._projects = list(records.projects)
             self._deployments = [each.with_start(now) for each in records.deployments]
 
-    def add(self, records: Records, told: datetime | None = None) -> None:
-        records = records.dated(told, milliseconds(self.now()))
+    def add(self, records: Records, made_at: datetime | None = None) -> None:
+        records = records.dated(made_at, milliseconds(self.now()))
         with self._lock:
             used = [(each.id, each.name) for each in self._projects]
             new = [

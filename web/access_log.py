@@ -47,12 +47,11 @@ class Line(NamedTuple):
     @property
     def is_control_error(self) -> bool:
         """Whether a request to a control route failed, which a test's own log may not show."""
-        return self.status >= 400 and f"{self.path}/".startswith("/_stub/")
+        return self.status >= 400 and is_control_path(self.path)
 
     def text(self, redactor: Redactor) -> str:
         """The line: printable, and without tokens."""
-        path, mark, query = ORIGIN.sub("", self.target).partition("?")
-        target = cut(redactor.text(path + mark + redactor.query(query)), MAX_TARGET)
+        target = cut(redactor.target(ORIGIN.sub("", self.target)), MAX_TARGET)
         words = [redactor.text(self.method), target, str(self.status)]
         if self.problem:
             words.append(self.problem["code"])
@@ -64,7 +63,7 @@ class Line(NamedTuple):
                 words.append(f"({found[0]})")
         if self.recorded:
             world, number, fault, grease = self.recorded
-            words.insert(0, place(world, number))
+            words.insert(0, request_name(world, number))
             words += [f"fault {fault}"] if fault else []
             words += [f"grease {','.join(grease)}"] if grease else []
         elif self.world:
@@ -72,7 +71,11 @@ class Line(NamedTuple):
         return printable(" ".join([*words, f"{self.ms:.1f} ms"])) + "\n"
 
 
-def place(world: str, number: int) -> str:
+def is_control_path(path: str) -> bool:
+    return f"{path}/".startswith("/_stub/")
+
+
+def request_name(world: str, number: int) -> str:
     """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
     return f"{world} #{number}".lstrip()
 

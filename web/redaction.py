@@ -48,6 +48,11 @@ class Redactor:
         decoded = unquote(unquote(text)).lower() if "%" in text else ""
         return MASK if any(token in decoded for token in self._lower) else text
 
+    def target(self, target: str) -> str:
+        """The target of a request with tokens and the value of `access_token` masked."""
+        path, mark, query = target.partition("?")
+        return self.text(path + mark + self.query(query))
+
     @staticmethod
     def query(query: str) -> str:
         """A query string with the value of `access_token` masked."""

@@ -87,8 +87,8 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH) -> Any:
     """The value of a JSON text. Raises `json.JSONDecodeError`, which has the place.
 
     Unlike Python's own reader, it rejects what some clients could not read as it was sent:
-    a repeated member name, NaN, Infinity or a number that would become one, be it an integer, a
-    lone surrogate, a BOM, more levels than `max_depth`.
+    a repeated member name, NaN, Infinity, a number beyond an IEEE double, a lone surrogate, a BOM,
+    more levels than `max_depth`.
     """
     if "\\" not in text and not _is_deeper(text, max_depth):
         with suppress(ValueError):

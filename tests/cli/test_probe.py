@@ -56,6 +56,18 @@ def probe(folder: Path, *args: str, axes: str = "all", seed: int = 7) -> tuple[A
     return done, json.loads((folder / "report").read_text("utf-8"))
 
 
+def interrupted(*args: str, after: str, number: signal.Signals) -> tuple[int, str]:
+    """Run the program, and send a signal after a line with this beginning: status and stderr."""
+    with process("app.py", "--quiet", *args, start_new_session=True) as running:
+        assert running.stderr
+        for line in running.stderr:
+            if line.startswith(after):
+                break
+        running.send_signal(number)
+        stderr = running.stderr.read()
+        return running.wait(timeout=20), stderr
+
+
 def results(report: Any) -> dict[str, str]:
     return {axis["axis"]: axis["result"] for axis in report["probe"]["axes"]}
 
@@ -282,15 +294,9 @@ def test_a_break_that_was_not_confirmed_is_no_finding(tmp_path: Path) -> None:
         f"if name == 'headers' and os.path.exists({once!r}): print('waits'); signal.pause()\n"
         f"if name == 'headers': open({once!r}, 'w'); sys.exit(1)\n"
     )
-    options = ["--probe", "headers", "--report", str(report), "--", *script(code)]
-    with process("app.py", "--quiet", *options, start_new_session=True) as running:
-        assert running.stderr
-        for line in running.stderr:
-            if line.startswith("probe: headers: breaks"):
-                break
-        running.send_signal(signal.SIGTERM)
-        running.stderr.read()
-        assert running.wait(timeout=20) == 143
+    args = ("--probe", "headers", "--report", str(report), "--", *script(code))
+    status, _ = interrupted(*args, after="probe: headers: breaks", number=signal.SIGTERM)
+    assert status == 143
     document = json.loads(report.read_text("utf-8"))
     assert (document["findings"], document["probe"]["axes"]) == ([], [])
 
@@ -313,15 +319,9 @@ def test_a_signal_ends_the_run_and_shows_what_is_known(
         "sys.exit(name.startswith('members'))\n"
     )
     report = tmp_path / "report"
-    options = ["--probe", "members,headers", "--report", str(report), "--", *script(code)]
-    with process("app.py", "--quiet", *options, start_new_session=True) as running:
-        assert running.stderr
-        for line in running.stderr:
-            if line.startswith("probe: members@Project:"):
-                break
-        running.send_signal(number)
-        stderr = running.stderr.read()
-        assert running.wait(timeout=20) == 128 + number
+    args = ("--probe", "members,headers", "--report", str(report), "--", *script(code))
+    status, stderr = interrupted(*args, after="probe: members@Project:", number=number)
+    assert status == 128 + number
     document = json.loads(report.read_text("utf-8"))
     assert document["probe"]["is_complete"] is False
     assert document["exit_status"] == 128 + number
