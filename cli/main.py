@@ -21,6 +21,7 @@ from .report import remove_old_report, report
 from .serving import NotStarted, make_app, make_probe, open_log, read_files, server_options
 from .settings import Settings, complete
 from .stderr import background_stderr, say
+from .verify import verify
 
 VERSION = "1.0.0"
 
@@ -87,7 +88,7 @@ program = Program(
     options_metavar="[OPTIONS]",
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
-    commands=[show_document],
+    commands=[show_document, verify],
     context_settings={"max_content_width": 100},
 )
 program = click.version_option(VERSION, message="%(version)s")(program)

@@ -1,0 +1,67 @@
+"""`app.py verify URL`: asks a real service for what the contract says, part by part."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..options import Number, Start
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("verify", short_help="Ask a real service for what the contract says.")
+@click.argument("url")
+@click.option("--write", is_flag=True, help="Create one project, and follow its deployment.")
+@click.option(
+    "--abuse",
+    is_flag=True,
+    help="With --write: send bodies that the contract rejects, each twice. A tolerant service "
+    "creates projects from them.",
+)
+@click.option(
+    "--wait",
+    type=Number(0, 3600),
+    default=60.0,
+    show_default=True,
+    help="Seconds to wait for the created project in the list, and for the end of its deployment.",
+)
+@click.option(
+    "--pause",
+    type=Number(0, 60),
+    default=0.2,
+    show_default=True,
+    help="Seconds between two requests.",
+)
+@click.option("--ca", type=FILE, help="File of a certificate authority to trust, too, as PEM.")
+@click.option("--known", type=FILE, help="JSON file of known differences, which are no findings.")
+@click.option("--write-known", type=FILE, help="File for the differences of this run, as --known.")
+@click.option(
+    "--max-age",
+    type=click.IntRange(0),
+    metavar="DAYS",
+    help="With --known: a difference that was not seen for so long is a finding.",
+)
+@click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="KINDS",
+    default=["broken,ledger"],
+    show_default=True,
+    help="Exit with 1 if one of these is found: broken, differs, ledger, stale; repeatable.",
+)
+@click.pass_obj
+def verify(start: Start, /, **values: Any) -> int:
+    """Ask the service at a base URL for what the contract says.
+
+    The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
+    alone. Without --write only GET, HEAD and OPTIONS are sent. For each part of the contract, the
+    result says whether the service keeps what the interface fixes, and whether it does what this
+    program chose where the interface is silent.
+
+    Exit status: 0 if there is no finding, 1 if there is one, 2 if nothing could be checked.
+    """
+    from .main import verify_service  # http.client and ssl would slow down each start
+
+    return verify_service(start.environ, **values)

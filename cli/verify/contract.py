@@ -1,0 +1,222 @@
+"""Judges responses by the contract: a claim for each part with an `x-origin` that one shows.
+
+Forms are judged: a status, a media type, whether a member or a header is there, and its type. What
+a server may add at any time is no difference: members, headers, white space, an order of members.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import stub
+
+from .service import Exchange
+
+PROBLEM = "#/components/schemas/Problem"
+MISSING = "missing"
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": float,
+    "null": type(None),
+}
+# Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
+FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "date-time": ("an RFC 3339 time", lambda text: stub.parse_time(text) is not None),
+    "json-pointer": ("a JSON pointer", lambda text: text[:1] in ("", "/")),
+    "Cache-Control": (
+        "no-store",
+        lambda text: "no-store" in re.split(r"[\s,]+", text.lower()),
+    ),
+    "WWW-Authenticate": (
+        "a Bearer challenge",
+        lambda text: re.search(r"(^|,)\s*bearer\b", text.lower()) is not None,
+    ),
+    "Allow": ("a list of methods", lambda text: re.fullmatch(r"[\w-]+(\s*,\s*[\w-]+)*", text)),
+}
+
+
+class Claim(NamedTuple):
+    """What a response says about a part. Both sides are forms: the same in every run."""
+
+    part: str
+    agrees: bool
+    expected: str
+    observed: str
+
+
+class Contract:
+    """The parts of an OpenAPI document, by JSON pointer; without those of the stub alone."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self.origins: dict[str, tuple[str, str]] = {}  # part to ("fixed" or "chosen", text)
+        self._read(document, "#")
+
+    def _read(self, node: Any, pointer: str) -> None:
+        if isinstance(node, list):
+            node = dict(enumerate(node))
+        if not isinstance(node, dict) or node.get("x-stub-only"):
+            return
+        if "x-origin" in node:
+            ((origin, text),) = node["x-origin"].items()
+            self.origins[pointer] = (origin, text)
+        for name, value in node.items():
+            if name not in ("x-origin", "examples"):
+                self._read(value, f"{pointer}/{escape(str(name))}")
+
+    def find(self, pointer: str) -> tuple[str, Any]:
+        """What is at a pointer, and where it is when `$ref` was followed."""
+        node: Any = self._document
+        for name in pointer.split("/")[1:]:
+            name = name.replace("~1", "/").replace("~0", "~")
+            node = node[int(name)] if isinstance(node, list) else node[name]
+        return self.find(node["$ref"]) if "$ref" in node else (pointer, node)
+
+    def status(self, pointer: str) -> int:
+        """The status of a response."""
+        last = pointer.rpartition("/")[2]
+        if last.isdecimal():
+            return int(last)
+        (content,) = self.find(pointer)[1]["content"].values()
+        status: int = next(iter(content["examples"].values()))["value"]["status"]
+        return status
+
+    def ended_statuses(self) -> set[str]:
+        """The known statuses in which a deployment has ended."""
+        _, status = self.find("#/components/schemas/Deployment/properties/status")
+        return {*status["examples"]} - {*status["x-running"]}
+
+    def within(self, pointer: str) -> Iterator[str]:
+        """The parts at a pointer and below, behind `$ref` too."""
+        pointer, node = self.find(pointer)
+        if pointer in self.origins:
+            yield pointer
+        items = enumerate(node) if isinstance(node, list) else node.items()
+        for name, value in items:
+            if isinstance(value, (dict, list)) and name not in ("x-origin", "examples", "links"):
+                yield from self.within(f"{pointer}/{escape(str(name))}")
+
+    def judge(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
+        """The claims of a response, whose status is the declared one or another success."""
+        pointer, response = self.find(pointer)
+        status = str(self.status(pointer))
+        yield Claim(pointer, status == str(exchange.status), status, str(exchange.status))
+        for name in response["headers"]:
+            part, _ = self.find(f"{pointer}/headers/{name}")
+            value = exchange.headers.get(name)
+            yield Claim(part, value is not None, "present", MISSING if value is None else "present")
+            if value is not None:
+                yield judge_form(f"{part}/schema", name, value)
+        (media_type,) = response["content"]
+        if exchange.media_type != media_type:
+            yield Claim(pointer, False, media_type, exchange.media_type or "no media type")
+        value = read_json(exchange)
+        if value is not None:
+            yield from self.judge_value(
+                f"{pointer}/content/{escape(media_type)}/schema", value, pointer
+            )
+        elif exchange.media_type == media_type:
+            yield Claim(pointer, False, "JSON", "no JSON")
+
+    def judge_value(self, pointer: str, value: Any, part: str) -> Iterator[Claim]:
+        """The claims of a value of a schema; `part` is the one that it lies in."""
+        pointer, schema = self.find(pointer)
+        part = pointer if pointer in self.origins else part
+        if "anyOf" in schema:
+            yield from self._judge_any(pointer, schema["anyOf"], value, part)
+            return
+        expected: str = schema["type"]
+        if not isinstance(value, TYPES[expected]) or type_of(value) == "boolean" != expected:
+            yield Claim(part, False, expected, type_of(value))
+        elif isinstance(value, str) and schema.get("format") in FORMS:
+            yield judge_form(part, schema["format"], value)
+        else:
+            yield Claim(part, True, expected, expected)
+        if expected == "object" and isinstance(value, dict):
+            yield from self._judge_members(pointer, schema, value, part)
+        elif expected == "object" and isinstance(value, list):
+            for name in self._arrays(schema):  # the array alone, without the object around it
+                yield from self._judge_items(f"{pointer}/properties/{name}", value, part)
+        elif expected == "array" and isinstance(value, list):
+            yield from self._judge_items(pointer, value, part)
+
+    def _judge_items(self, pointer: str, value: list[Any], part: str) -> Iterator[Claim]:
+        for item in value:
+            yield from self.judge_value(f"{pointer}/items", item, part)
+
+    def _arrays(self, schema: dict[str, Any]) -> list[str]:
+        """The required members that are arrays."""
+        properties = schema.get("properties", {})
+        required = schema.get("required", ())
+        return [name for name in required if properties[name].get("type") == "array"]
+
+    def _judge_any(
+        self, pointer: str, schemas: list[dict[str, Any]], value: Any, part: str
+    ) -> Iterator[Claim]:
+        expected = " or ".join(each["type"] for each in schemas)
+        for index, each in enumerate(schemas):
+            if type_of(value) == each["type"]:
+                yield Claim(part, True, expected, expected)
+                yield from self.judge_value(f"{pointer}/anyOf/{index}", value, part)
+                return
+        yield Claim(part, False, expected, type_of(value))
+
+    def _judge_members(
+        self, pointer: str, schema: dict[str, Any], value: dict[str, Any], part: str
+    ) -> Iterator[Claim]:
+        required = schema.get("required", [])
+        inner = self.unwrap(pointer, value)
+        if inner is not value:
+            yield Claim(part, False, "the members themselves", "a member around them")
+        is_other = len(required) > 1 and not any(name in inner for name in required)
+        if is_other:
+            yield Claim(part, False, f"members {', '.join(required)}", "none of them")
+        for name in schema.get("properties", {}):
+            member = f"{pointer}/properties/{escape(name)}"
+            is_fixed = self.origins[member][0] == "fixed"
+            if name in inner:
+                yield from self.judge_value(member, inner[name], part)
+            elif name in required and (is_fixed or not is_other):
+                yield Claim(member, False, "present", MISSING)
+                other = next((each for each in inner.values() if isinstance(each, list)), None)
+                if name in self._arrays(schema) and other:  # under another name
+                    yield from self._judge_items(member, other, part)
+
+    def unwrap(self, pointer: str, value: dict[str, Any]) -> dict[str, Any]:
+        """The object itself, or that in one of its members which alone has the required ones."""
+        _, schema = self.find(pointer)
+        required = schema.get("required", ())
+        if not any(name in value for name in required):
+            for inner in value.values():
+                if isinstance(inner, dict) and any(name in inner for name in required):
+                    return inner
+        return value
+
+
+def judge_form(part: str, form: str, text: str) -> Claim:
+    expected, has_form = FORMS[form]
+    return Claim(part, bool(has_form(text)), expected, expected if has_form(text) else "another")
+
+
+def read_json(exchange: Exchange) -> Any:
+    """The body, None if it is no JSON."""
+    try:
+        return json.loads(exchange.content)
+    except (ValueError, RecursionError):
+        return None
+
+
+def type_of(value: Any) -> str:
+    """The name of JSON's type."""
+    if isinstance(value, bool):
+        return "boolean"
+    return next(name for name, each in TYPES.items() if isinstance(value, each))
+
+
+def escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,147 @@
+"""The command as a function: checks the options, asks, prints the result, returns the status."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from pkgutil import get_data
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import click
+
+from server import is_loopback
+from web.redaction import Redactor, printable
+
+from ..report import remove_old_report, target_of, write_whole
+from .contract import Contract
+from .ledger import KINDS, Known, findings_of, known_of, read_known
+from .probes import ABUSE, READ, WRITE
+from .result import document_of, is_checked, judge, left_behind, mask, text_of
+from .run import Run
+from .service import Service, Unusable, parse_url
+
+
+def verify_service(
+    environ: Mapping[str, str],
+    url: str,
+    *,
+    write: bool,
+    abuse: bool,
+    wait: float,
+    pause: float,
+    ca: Path | None,
+    known: Path | None,
+    write_known: Path | None,
+    max_age: int | None,
+    report: Path | None,
+    fail_on: Sequence[str],
+) -> int:
+    """Verify the service at `url`; return the exit status. Raises `Unusable`."""
+    token = read_token(environ)
+    try:
+        base, kinds = parse_url(url), parse_kinds(fail_on)
+    except ValueError as error:
+        raise Unusable(f"{error}.") from None
+    if abuse and not write:
+        raise Unusable("--abuse may create projects: give --write, too.")
+    if max_age is not None and not known:
+        raise Unusable("--max-age is for the entries of --known: give it, too.")
+    entries = read_known(known) if known else []
+    level = ABUSE if abuse else WRITE if write else READ
+    redactor, contract = Redactor([token]), read_contract()
+    service = Service(base, token, pause, ca)
+    old = entries or read_old(write_known)
+    prepare_files(report, write_known, (ca, known))
+
+    def tell(line: str) -> None:
+        click.echo(printable(redactor.text(line)))
+
+    started = datetime.now(timezone.utc)
+    tell(f"verify {url} ({level})")
+    if base.scheme == "http" and not is_loopback(base.host):
+        tell("warning: http sends the token without encryption")
+    run = Run(contract, service, level, wait, tell)
+    try:
+        run.run()
+        parts = judge(contract, run, level)
+        if not is_checked(parts):
+            raise Unusable("nothing could be checked: the lines above say why.")
+        for line in text_of(parts, redactor):
+            tell(line)
+        found = [
+            each
+            for each in findings_of(parts, entries, started.date(), max_age)
+            if each.kind in kinds
+        ]
+        for each in found:
+            tell(f"finding: {each.kind}: {each.what}")
+    except KeyboardInterrupt:
+        tell("interrupted: no verdicts")
+        return 130
+    except Unusable as error:
+        raise Unusable(printable(redactor.text(error.message))) from None
+    finally:
+        for line in left_behind(run):
+            tell(line)
+    if report:
+        moment = started.isoformat(timespec="seconds").replace("+00:00", "Z")
+        write_json(report, mask(document_of(url, moment, level, run, parts), redactor))
+    if write_known:
+        known_now = known_of(parts, old, started.date())
+        write_json(write_known, mask([each._asdict() for each in known_now], redactor))
+    return 1 if found else 0
+
+
+def read_token(environ: Mapping[str, str]) -> str:
+    token = environ.get("VERIFY_TOKEN", "")
+    if not re.fullmatch("[!-~]+", token):
+        raise Unusable(
+            "VERIFY_TOKEN has no token: set this environment variable to the token of the service, "
+            "one line of ASCII without spaces."
+        )
+    return token
+
+
+def parse_kinds(values: Iterable[str]) -> list[str]:
+    kinds = [kind.strip() for value in values for kind in value.split(",")]
+    for kind in kinds:
+        if kind not in KINDS:
+            raise ValueError(f"--fail-on: {kind!r} is unknown: there are {', '.join(KINDS)}")
+    return kinds
+
+
+def read_contract() -> Contract:
+    data = get_data("auth", "openapi.json")  # of the folder of auth.py, which may be a zip file
+    assert data
+    return Contract(json.loads(data))
+
+
+def read_old(path: Path | None) -> list[Known]:
+    """The entries of a file that will be written anew, so that none of their reasons is lost."""
+    return read_known(path) if path and path.exists() else []
+
+
+def prepare_files(
+    report: Path | None, write_known: Path | None, read: Iterable[Path | None]
+) -> None:
+    """Remove the report of a previous run. Raises `Unusable` if a file cannot be written."""
+    others = [target_of(each) for each in (*read, write_known) if each]
+    if report and target_of(report) in others:
+        raise Unusable(f"--report: {report} is the file of another option.")
+    try:
+        if report:
+            remove_old_report(report)
+        if write_known:
+            with NamedTemporaryFile(dir=target_of(write_known).parent):
+                pass
+    except OSError as error:
+        raise Unusable(f"{report if report else write_known}: {error.strerror}.") from None
+
+
+def write_json(path: Path, document: Any) -> None:
+    try:
+        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise Unusable(f"{path}: {error.strerror}.") from None
