@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from server import is_loopback
 from web.redaction import Redactor, printable
 
 from ..report import remove_old_report, target_of, write_whole
@@ -21,6 +20,8 @@ from .probes import ABUSE, READ, WRITE
 from .result import document_of, is_checked, judge, left_behind, mask, text_of
 from .run import Run
 from .service import Service, Unusable, parse_url
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def verify_service(
@@ -60,7 +61,7 @@ def verify_service(
 
     started = datetime.now(timezone.utc)
     tell(f"verify {url} ({level})")
-    if base.scheme == "http" and not is_loopback(base.host):
+    if base.scheme == "http" and base.host not in LOOPBACK:
         tell("warning: http sends the token without encryption")
     run = Run(contract, service, level, wait, tell)
     try:
@@ -75,8 +76,11 @@ def verify_service(
             for each in findings_of(parts, entries, started.date(), max_age)
             if each.kind in kinds
         ]
+        tell("")
         for each in found:
             tell(f"finding: {each.kind}: {each.what}")
+        if not found:
+            tell(f"no finding of the kinds {', '.join(kinds)}")
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130

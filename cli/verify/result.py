@@ -22,7 +22,7 @@ VERDICTS = (
     "could not check",
 )
 DIFFERENCES = ("broken", "differs")
-MAX_SHOWN = 1000  # bytes of a body
+MAX_SHOWN = 500  # bytes of a body
 ADVICE = {
     "broken": "the interface states it: have the service changed, or the interface",
     "differs": "nobody promised it: have the contract changed, so that clients learn of it",
@@ -61,7 +61,7 @@ def judge_part(part: str, origin: str, text: str, run: Run, level: str) -> Verdi
     seen = [each for each in run.seen if each.claim.part == part]
     against = [each for each in seen if not each.claim.agrees]
     if shown := against or seen:
-        claims = [each.claim for each in shown]
+        claims = [each.claim for each in (against or seen[:1])]
         verdict = verdict._replace(
             expected="; ".join(dict.fromkeys(each.expected for each in claims)),
             observed="; ".join(sorted({each.observed for each in claims})),
@@ -164,7 +164,7 @@ def left_behind(run: Run) -> Iterator[str]:
         yield ""
         yield "left behind in the service:"
         for each in run.created:
-            place = "perhaps" if each.id is None else json.dumps(each.id)
+            place = "perhaps" if each.id is None else json.dumps(each.id, ensure_ascii=False)
             yield f"  {place}  {json.dumps(each.name, ensure_ascii=False)}"
 
 

@@ -43,6 +43,9 @@ LATEST = f"{PROJECT}/properties/latest_deployment_id"
 OWN_MEMBER = "stub_verify"
 
 
+HTML = "text/html"
+
+
 class Seen(NamedTuple):
     """A claim, and where it is from."""
 
@@ -86,19 +89,24 @@ class Run:
         self._tell = tell
         self._by_path: dict[str, list[Exchange]] = {PROJECTS: [], DEPLOYMENT: []}
         self._unknown_path: Exchange | None = None
+        self._owners: dict[str, Any] = {}  # id of a deployment to that of its project
+        self._sent_before = 0  # requests, when the previous probe ended
 
     def run(self) -> None:
         """Ask. Raises `Unusable` if the first responses show that nothing can be checked."""
         first = self._ask(LIST)[0]
         check_usable(first)
-        unknown = [*self._ask(UNKNOWN_DEPLOYMENT), *self._ask(UNKNOWN_PATH)]
-        self._unknown_path = unknown[-1]
+        unknown = self._ask(UNKNOWN_DEPLOYMENT)
         if all(each.status in (401, 403) for each in (first, *unknown)):
             raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
+        self._unknown_path = self._ask(UNKNOWN_PATH)[-1]
+        if all(each.media_type == HTML for each in (first, *unknown, self._unknown_path)):
+            raise Unusable("the service responds with HTML: give the URL of the service itself.")
         for probe in OTHER_LISTS:
             self._ask(probe)
         created = self._create() if WRITE in self._levels else {}
         projects = projects_of(read_json(first)) if first.is_success else []
+        self._owners = {latest_of(each): each.get("id") for each in [created, *projects]}
         latest = next(filter(None, map(latest_of, [*projects, created])), "")
         for probe in (GET_DEPLOYMENT, *OTHER_DEPLOYMENTS):
             self._ask(probe, "no listed project has a deployment", id=latest)
@@ -114,12 +122,15 @@ class Run:
             self._skip(probe, reason)
             return []
         self._service.may_wait = True
-        exchanges = [self._send(probe, **words) for _ in range(2)]
-        first, second = (list(self._judge(probe, each)) for each in exchanges)
+        exchanges = [self._send(probe, **words)]
+        if exchanges[0].status != 429:
+            exchanges.append(self._send(probe, **words))
+        judged = [(list(self._judge(probe, each)), each) for each in exchanges]
+        first, second = judged[0][0], judged[-1][0]
         for part in {each.part for each in first} & {each.part for each in second}:
             if contradictions(part, first) != contradictions(part, second):
                 self.unstable.setdefault(part, ("two responses differ", probe.name))
-        self._conclude(probe, exchanges, [(first, exchanges[0]), (second, exchanges[1])])
+        self._conclude(probe, exchanges, judged)
         return exchanges
 
     def _send(self, probe: Probe, **words: str) -> Exchange:
@@ -169,8 +180,10 @@ class Run:
                 self._skip(probe, "no project was created")
             return {}
         listed = self._find_created(record, words["name"])
-        self._follow(latest_of(record) or latest_of(listed), record.get("id", listed.get("id")))
-        return {**listed, **record, "name": words["name"]}
+        created = {**listed, **record, "name": words["name"]}
+        self._owners = {latest_of(created): created.get("id")}
+        self._follow(latest_of(created))
+        return created
 
     def _compare_created(
         self, record: dict[str, Any], exchange: Exchange, word: str, name: str
@@ -208,7 +221,7 @@ class Run:
         self._conclude(LISTED, exchanges, [(claims, last)])
         return listed
 
-    def _follow(self, latest: str, project_id: Any) -> None:
+    def _follow(self, latest: str) -> None:
         """Poll a deployment until it has ended or changes no more."""
         if not latest:
             self._skip(FOLLOWED, "the created project names no deployment")
@@ -229,10 +242,6 @@ class Run:
         exchanges = self._poll(FOLLOWED, has_ended, id=latest)
         judged = [each for each in exchanges if each.is_success] or exchanges[-1:]
         claims = [(list(self._judge(FOLLOWED, each)), each) for each in judged]
-        record = self._contract.unwrap(RECORD, object_of(judged[-1]))
-        if project_id is not None and record.get("project_id") is not None:
-            part, is_its = f"{RECORD}/properties/project_id", record["project_id"] == project_id
-            claims[-1][0].append(claim(part, is_its, "the id of its project", "another"))
         self._conclude(FOLLOWED, exchanges, claims)
 
     def _poll(
@@ -244,7 +253,8 @@ class Run:
         while True:
             exchanges.append(self._send(probe, **words))
             waited = time.monotonic() - started
-            if is_done(exchanges[-1]) or waited >= self._wait or self._service.is_given_up:
+            is_over = waited >= self._wait or exchanges[-1].status == 429
+            if is_done(exchanges[-1]) or is_over or self._service.is_given_up:
                 return exchanges
             time.sleep(min(waited / 10, MAX_POLL_PAUSE))
 
@@ -316,6 +326,10 @@ class Run:
             if is_id(record.get("id")):
                 is_same = str(record["id"]) == asked
                 yield claim(f"{RECORD}/properties/id", is_same, "the id of the path", "another")
+            owner, project_id = self._owners.get(asked), record.get("project_id")
+            if owner is not None and project_id is not None:
+                part = f"{RECORD}/properties/project_id"
+                yield claim(part, project_id == owner, "the id of its project", "another")
 
     def _compare_problem(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
         """The relation of a problem document to its response."""
@@ -352,6 +366,8 @@ class Run:
             outcome = "unstable"
         elif failures and not claims:
             outcome = f"could not check: {failures[0]}"
+        elif failures:
+            outcome += f"; once {failures[0]}"
         elif not probe.expects:
             statuses = [str(each.status) for each in exchanges if not each.is_success]
             outcome = (
@@ -359,14 +375,16 @@ class Run:
             )
         for part in self.parts_of(probe) if failures else ():
             self.failures.setdefault(part, (failures[0], probe.name))
-        self._report(probe, len(exchanges), outcome)
+        self._report(probe, outcome)
 
     def _skip(self, probe: Probe, reason: str) -> None:
         for part in self.parts_of(probe):
             self.unasked.setdefault(part, (reason, probe.name))
-        self._report(probe, 0, f"not asked: {reason}")
+        self._report(probe, f"not asked: {reason}")
 
-    def _report(self, probe: Probe, requests: int, outcome: str) -> None:
+    def _report(self, probe: Probe, outcome: str) -> None:
+        requests = self._service.sent - self._sent_before
+        self._sent_before = self._service.sent
         self.outcomes.append({"name": probe.name, "requests": requests, "outcome": outcome})
         self._tell(f"{probe.name:26} {outcome}")
 
@@ -405,7 +423,7 @@ def check_usable(first: Exchange) -> None:
             f"the service redirects ({first.status}) to {place!r}, which is not followed: "
             "give the URL of the service itself."
         )
-    if first.is_success and first.media_type in ("text/html", "application/xhtml+xml"):
+    if first.is_success and first.media_type == HTML:
         raise Unusable("the service responds with HTML: is there a login page before it?")
 
 

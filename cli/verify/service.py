@@ -85,6 +85,7 @@ class Service:
         self.base = base
         self.may_wait = True
         self.timeouts = 0  # in a row
+        self.sent = 0  # requests
         self._token = f"Bearer {token}"
         self._pause = pause
         self._free_at = 0.0  # when the next request may be sent
@@ -125,6 +126,7 @@ class Service:
 
     def _send(self, exchange: Exchange) -> Exchange:
         time.sleep(max(0.0, self._free_at - time.monotonic()))
+        self.sent += 1
         try:
             return self._receive(exchange)
         except TimeoutError:
@@ -204,7 +206,11 @@ class Watch:
 
 
 def headers_of(exchange: Exchange) -> dict[str, str]:
-    headers = {"Accept": JSON, "User-Agent": "stub-verify", "Connection": "close"}
+    headers = {
+        "Accept": f"{JSON}, application/problem+json",
+        "User-Agent": "stub-verify",
+        "Connection": "close",
+    }
     if exchange.authorization:
         headers["Authorization"] = exchange.authorization
     if exchange.content_type:
