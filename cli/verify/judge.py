@@ -1,0 +1,169 @@
+"""Judges a response by its probe: what the contract says of it, and how it relates to others."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import stub
+
+from .contract import MISSING, PROBLEM, Claim, Contract, read_json, type_of
+from .probes import GET_DEPLOYMENT, INPUT, LIST, PROJECTS, RESPONSES, SCHEMAS, Probe
+from .service import Exchange
+
+PROJECT_LIST = f"{SCHEMAS}ProjectList"
+PROJECT = f"{SCHEMAS}Project"
+RECORD = f"{SCHEMAS}Deployment"
+LATEST = f"{PROJECT}/properties/latest_deployment_id"
+OWN_MEMBER = "stub_verify"
+
+
+class Judge:
+    """Judges responses. `owners` has the id of the project by the id of its latest deployment.
+
+    `unknown_path` is the response to a path that cannot exist.
+    """
+
+    def __init__(self, contract: Contract) -> None:
+        self.unknown_path: Exchange | None = None
+        self.owners: dict[str, Any] = {}
+        self._contract = contract
+
+    def claims(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
+        """What a response says about the parts of its probe."""
+        if not probe.expects or self.failure(probe, exchange):
+            return
+        pointer, _ = self._contract.find(probe.expects)
+        status = self._contract.status(pointer)
+        if status < 400:
+            if not exchange.is_success:
+                yield from self._judge_failed(probe, pointer, status, exchange)
+                return
+            yield from (claim(rule, True, "success", "") for rule in probe.rules)
+            yield from self._contract.judge(pointer, exchange)
+            yield from self._compare(probe, exchange)
+        elif exchange.is_success and probe.rules:
+            for rule in probe.rules:
+                yield claim(rule, False, "rejected", f"accepted with {exchange.status}")
+        elif exchange.status == status:
+            yield from (claim(rule, True, "rejected", "") for rule in probe.rules)
+            yield from self._contract.judge(pointer, exchange)
+            yield from self._compare_problem(pointer, exchange)
+        else:
+            if exchange.status >= 400:
+                yield from (claim(rule, True, "rejected", "") for rule in probe.rules)
+            yield claim(pointer, False, str(status), str(exchange.status))
+
+    def _judge_failed(
+        self, probe: Probe, pointer: str, status: int, exchange: Exchange
+    ) -> Iterator[Claim]:
+        """What it says that a request which should succeed did not."""
+        observed = str(exchange.status)
+        operation = pointer.partition("/responses/")[0]
+        if exchange.status < 400:
+            yield claim(pointer, False, str(status), observed)
+        elif exchange.status == 405 or (probe.path == PROJECTS and exchange.status == 404):
+            yield claim(operation, False, "success", observed)
+        elif probe.method == "POST" and exchange.status == 415:
+            yield claim(f"{operation}/requestBody", False, "JSON is accepted", observed)
+        elif probe.method == "POST":
+            yield claim(INPUT, False, "a name and other members are accepted", observed)
+        elif probe.path == PROJECTS:
+            yield claim(operation, False, "success", observed)
+        elif exchange.status != 404:
+            yield claim(pointer, False, str(status), observed)
+        elif self._is_like_unknown_path(exchange):
+            yield claim(operation, False, "success", "404, as for a path that does not exist")
+        else:
+            yield claim(LATEST, False, "the id of a deployment", "404")
+
+    def _is_like_unknown_path(self, exchange: Exchange) -> bool:
+        other = self.unknown_path
+        return other is not None and other.status == 404 and likeness(other) == likeness(exchange)
+
+    def _compare(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
+        """The relations within a list, and of a deployment to the id in the path."""
+        if probe.expects == LIST.expects:
+            made = [
+                stub.parse_time(each.get("created_at")) for each in projects_of(read_json(exchange))
+            ]
+            times = [each for each in made if each]
+            if len(times) == len(made) > 1:
+                part = f"{PROJECT_LIST}/properties/projects"
+                yield claim(part, times == sorted(times), "oldest first", "another order")
+        elif probe.expects == GET_DEPLOYMENT.expects:
+            record = self._contract.unwrap(RECORD, object_of(exchange))
+            asked = unquote(exchange.target.rpartition("/")[2])
+            if is_id(record.get("id")):
+                is_same = str(record["id"]) == asked
+                yield claim(f"{RECORD}/properties/id", is_same, "the id of the path", "another")
+            owner, project_id = self.owners.get(asked), record.get("project_id")
+            if owner is not None and project_id is not None:
+                part = f"{RECORD}/properties/project_id"
+                yield claim(part, project_id == owner, "the id of its project", "another")
+
+    def _compare_problem(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
+        """The relation of a problem document to its response."""
+        problem = self._contract.unwrap(PROBLEM, object_of(exchange))
+        if type_of(problem.get("status")) == "integer":
+            part, is_same = f"{PROBLEM}/properties/status", problem["status"] == exchange.status
+            yield claim(part, is_same, "the status of the response", "another")
+        if pointer == f"{RESPONSES}InvalidBody" and problem and "errors" not in problem:
+            yield claim(f"{PROBLEM}/properties/errors", False, "present", MISSING)
+
+    def failure(self, probe: Probe, exchange: Exchange) -> str:
+        """Why a response says nothing about the contract, if so."""
+        if exchange.failure or not probe.expects:
+            return exchange.failure
+        if self._contract.status(probe.expects) < 400 and exchange.status in (401, 403):
+            return f"{exchange.status}: the token is not accepted for this"
+        if probe.expects == LIST.expects and exchange.is_success and read_json(exchange) is None:
+            return "no JSON where the list should be"
+        return ""
+
+    def compare_created(
+        self, record: dict[str, Any], exchange: Exchange, word: str, name: str
+    ) -> Iterator[Claim]:
+        """What was sent, in a response."""
+        if "name" in record and isinstance(record["name"], str):
+            part = f"{PROJECT}/properties/name"
+            yield claim(part, record["name"] == name, "as it was sent", "changed")
+        if record and OWN_MEMBER.encode() in exchange.body:
+            is_kept = record.get(OWN_MEMBER) == word
+            observed = "changed" if OWN_MEMBER in record else "left out"
+            yield claim(PROJECT, is_kept, "members of the client as they were sent", observed)
+
+
+def claim(part: str, agrees: bool, expected: str, otherwise: str) -> Claim:
+    return Claim(part, agrees, expected, expected if agrees else otherwise)
+
+
+def object_of(exchange: Exchange) -> dict[str, Any]:
+    """The JSON object in the body, {} if there is none."""
+    value = read_json(exchange)
+    return value if isinstance(value, dict) else {}
+
+
+def projects_of(value: Any) -> list[dict[str, Any]]:
+    """The records of a list, under whatever name it has them."""
+    if isinstance(value, dict):
+        arrays = [value.get("projects"), *value.values()]
+        value = next((each for each in arrays if isinstance(each, list)), [])
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def latest_of(project: dict[str, Any]) -> str:
+    """The id of a project's latest deployment as it stands in a path, "" if it has none."""
+    latest = project.get("latest_deployment_id")
+    return str(latest) if is_id(latest) else ""
+
+
+def is_id(value: Any) -> bool:
+    return (isinstance(value, str) and value not in ("", ".", "..")) or type_of(value) == "integer"
+
+
+def likeness(exchange: Exchange) -> Any:
+    """What responses for one reason have in common: the code of the error, or the whole body."""
+    code = object_of(exchange).get("code")
+    asked = unquote(exchange.target).rpartition("/")[2]
+    body = exchange.content.decode(errors="replace")
+    return code or body.replace(exchange.target, "").replace(asked, "")
