@@ -14,6 +14,8 @@ PROJECT_LIST = f"{SCHEMAS}ProjectList"
 PROJECT = f"{SCHEMAS}Project"
 RECORD = f"{SCHEMAS}Deployment"
 LATEST = f"{PROJECT}/properties/latest_deployment_id"
+INVALID_BODY = f"{RESPONSES}InvalidBody"
+ERRORS = f"{PROBLEM}/properties/errors"  # which this response alone has
 OWN_MEMBER = "stub_verify"
 
 
@@ -107,8 +109,8 @@ class Judge:
         if type_of(problem.get("status")) == "integer":
             part, is_same = f"{PROBLEM}/properties/status", problem["status"] == exchange.status
             yield claim(part, is_same, "the status of the response", "another")
-        if pointer == f"{RESPONSES}InvalidBody" and problem and "errors" not in problem:
-            yield claim(f"{PROBLEM}/properties/errors", False, "present", MISSING)
+        if pointer == INVALID_BODY and problem and "errors" not in problem:
+            yield claim(ERRORS, False, "present", MISSING)
 
     def failure(self, probe: Probe, exchange: Exchange) -> str:
         """Why a response says nothing about the contract, if so."""

@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 from .contract import Claim, Contract, read_json
 from .judge import (
+    ERRORS,
+    INVALID_BODY,
     OWN_MEMBER,
     PROJECT,
     PROJECT_LIST,
@@ -288,7 +290,10 @@ class Run:
 
     def parts_of(self, probe: Probe) -> set[str]:
         """The parts that a probe can witness."""
-        return {*probe.rules, *(self._contract.within(probe.expects) if probe.expects else ())}
+        parts = {*probe.rules, *(self._contract.within(probe.expects) if probe.expects else ())}
+        if probe.expects != INVALID_BODY:
+            parts -= {*self._contract.within(ERRORS)}
+        return parts
 
     def _judge_paths(self) -> None:
         """A path exists if it has any response but 404."""

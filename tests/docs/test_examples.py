@@ -180,8 +180,9 @@ def test_the_demo_prints_the_statuses_that_are_printed() -> None:
 
 @pytest.fixture(scope="module")
 def options() -> set[str]:
-    """The options of the program."""
-    return set(re.findall(r"--[a-z-]+", run("--help").stdout))
+    """The options of the program and of its commands."""
+    shown = run("--help").stdout + run("verify", "--help").stdout
+    return set(re.findall(r"--[a-z-]+", shown))
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -1,0 +1,54 @@
+"""docs/verify.md is true: its output is as printed, and its files and its job have their forms."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.documents import TEXTS, blocks_of
+from tests.program import program, run
+
+NAME = "docs/verify.md"
+BLOCKS = blocks_of(NAME)
+DATE = re.compile(r"< Date: .*")
+
+pytestmark = pytest.mark.process
+
+
+def test_the_command_prints_what_is_printed() -> None:
+    (command,) = (text for kind, text in BLOCKS if kind == "sh")
+    (printed,) = (text for kind, text in BLOCKS if kind == "text")
+    (options,) = re.findall(r"Start the program with `(.*?)`", TEXTS[NAME])
+    variable, _, _, verify, url = command.split()
+    with program("--quiet", *options.split()) as (_, real_url):
+        done = run(verify, real_url, env=dict([variable.split("=")]))
+    assert done.status == 0, done.stderr
+    shown = DATE.sub("", done.stdout.replace(real_url, url))
+    assert shown == DATE.sub("", printed) + "\n"
+
+
+def test_the_files_have_the_printed_form(tmp_path: Path) -> None:
+    known, report = (json.loads(text) for kind, text in BLOCKS if kind == "json")
+    (tmp_path / "known.json").write_text(json.dumps(known))
+    with program("--quiet", "--grease", "list-order") as (_, url):
+        files = [tmp_path / name for name in ("known.json", "written.json", "report.json")]
+        options = ["--known", files[0], "--write-known", files[1], "--report", files[2]]
+        words = ["verify", url, "--pause", "0", *map(str, options)]
+        done = run(*words, "--fail-on", "differs,ledger", env={"VERIFY_TOKEN": "dev-token"})
+    assert done.status == 0, done
+    (written,) = json.loads(files[1].read_text())
+    assert {**written, "seen": known[0]["seen"]} == known[0]
+    made = json.loads(files[2].read_text())
+    assert made.keys() == report.keys()
+    assert made["parts"][0].keys() == report["parts"][0].keys()
+    assert made["probes"][0].keys() == report["probes"][0].keys()
+
+
+def test_the_nightly_job_is_never_run_for_a_pull_request() -> None:
+    (job,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
+    assert set(job[True]) == {"schedule"}  # YAML 1.1 reads `on` as true
+    (verify,) = (each for each in job["jobs"]["verify"]["steps"] if "run" in each)
+    assert verify["run"].startswith("python3 stub.pyz verify https://")
+    assert set(verify["env"]) == {"VERIFY_TOKEN"}
