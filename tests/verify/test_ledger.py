@@ -173,7 +173,7 @@ def entry(**members: Any) -> str:
         entry(seen=20261122),
         entry(observed=None),
         entry()[:-1],
-        "[" * 100_000,
+        pytest.param("[" * 100_000, id="deep"),
         "\udcff",
     ],
 )
