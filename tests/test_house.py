@@ -41,6 +41,8 @@ PROCESSES = {
     "tests.live",
     "tests.program",
     "tests.redis_server",
+    "tests.verify.service",
+    "tests.verify.verified",
     "tests.wire",
 }
 PROCESS_FIXTURES = {"live_url", "redis_stores", "shared_redis"}

@@ -1,0 +1,143 @@
+"""What differs is found at its part; what a service may do at any time is not."""
+
+import pytest
+
+from tests.verify import differences, error_differences, growth
+from tests.verify.changes import every_other, of_projects, on, put, renamed, without
+from tests.verify.differences import NO_LIST
+from tests.verify.error_differences import asked, of_errors, of_fields
+from tests.verify.parts import (
+    ALLOW,
+    BEARER,
+    CACHE,
+    CODE,
+    CREATED,
+    DEP_404,
+    ITEMS,
+    LARGE,
+    LIST,
+    MALFORMED,
+    MEDIA,
+    METHOD,
+    POINTER,
+    POST,
+    POST_201,
+    PROJECTS,
+    STATUS,
+    TAKEN,
+    TITLE,
+    UNAUTHORIZED,
+    UNKNOWN,
+    Difference,
+    broken,
+    differs,
+)
+from tests.verify.service import Service
+from tests.verify.verified import assert_found, verify
+
+pytestmark = pytest.mark.process
+
+DIFFERENCES = [*differences.DIFFERENCES, *error_differences.DIFFERENCES]
+
+
+def test_the_tables_have_each_name_once() -> None:
+    names = [each.name for each in (*DIFFERENCES, *growth.GROWTH)]
+    assert sorted(names) == sorted({*names})
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.name)
+def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
+    assert_found(difference, verify(difference.service(), level=difference.level))
+
+
+# What is not there, or not readable, is told once, and not by each probe that needs it.
+TOLD_ONCE = (
+    *("v2", "list is no JSON", "list is null", "projects null", "projects by id"),
+    *("projects are ids", "POST 404", "POST 405", "POST 403", "POST 415", "POST 501"),
+    *("another error shape", "a member is required", "deployment 404", "deployment 405"),
+)
+
+
+@pytest.mark.parametrize("name", TOLD_ONCE)
+def test_nothing_follows_from_a_difference_at_another_level(name: str) -> None:
+    (difference,) = [each for each in DIFFERENCES if each.name == name]
+    done = verify(difference.service(), level="abuse")
+    more = broken(POST) if name == "v2" else frozenset()
+    assert_found(difference._replace(may=difference.may | more), done)
+
+
+@pytest.mark.parametrize("grown", growth.GROWTH, ids=lambda each: each.name)
+def test_what_may_grow_or_come_late_is_no_difference(grown: Difference) -> None:
+    done = verify(grown.service(), level=grown.level)
+    assert_found(grown, done)
+    assert done.status == 0, done.stderr
+
+
+def test_twelve_differences_and_three_broken_promises_are_found_together() -> None:
+    service = Service(
+        on("deployment", body=without("status")),
+        on("created", status=200),
+        of_projects(put(created_at=1767603600)),
+        on("list", status=404),
+        on("no deployment", status=410),
+        on("unknown", status=400),
+        on("method", headers={"Allow": None}),
+        of_errors(without("title")),
+        on("malformed", status=422),
+        of_fields(renamed("pointer", "field")),
+        on("large", status=400),
+        on("anonymous", "unauthorized", status=403),
+        open_deployments=True,
+        unique=False,
+        needs_media_type=False,
+    )
+    done = verify(service, level="abuse")
+    assert done.found - NO_LIST == broken(LIST, STATUS, BEARER) | differs(
+        POST_201,
+        CREATED,
+        DEP_404,
+        UNKNOWN,
+        ALLOW,
+        TITLE,
+        MALFORMED,
+        POINTER,
+        LARGE,
+        UNAUTHORIZED,
+        TAKEN,
+        MEDIA,
+    )
+    assert done.status == 1
+
+
+def test_every_part_is_reported_once_with_its_origin() -> None:
+    done = verify(Service(), level="abuse")
+    assert len(done.report["parts"]) == len(done.parts)
+    for part, each in done.parts.items():
+        possible = {"fixed": ("kept", "broken"), "chosen": ("confirmed", "differs")}
+        assert each["verdict"] in (*possible[each["origin"]], "not seen"), part
+    assert len(done.seen("kept", "confirmed")) >= 50
+
+
+def test_a_contradiction_outweighs_agreements() -> None:
+    """One of many projects has a time of another form."""
+    one = on("list", body=put(projects=lambda each: [*each[:-1], put(created_at=7)(each[-1])]))
+    done = verify(Service(asked("GET", one), sample=200))
+    assert done.found == {(CREATED, "differs")}
+
+
+def test_an_unstable_part_is_unstable_whatever_else_was_seen() -> None:
+    service = Service(every_other(on("method", status=204)), on("method", headers={"Allow": None}))
+    done = verify(service)
+    assert (METHOD, "unstable") in done.found
+    assert not done.found & differs(METHOD)
+
+
+def test_what_needs_another_level_is_not_seen_with_the_reason() -> None:
+    done = verify(Service())
+    assert "--write" in done.parts[POST_201]["reason"]
+    assert "--abuse" in done.parts[TAKEN]["reason"]
+    assert {done.parts[each]["verdict"] for each in (POST_201, TAKEN)} == {"not seen"}
+    assert done.parts[ITEMS]["verdict"] == "confirmed"
+    assert done.parts[CACHE]["verdict"] == "confirmed"
+    assert done.parts[CODE]["verdict"] == "confirmed"
+    assert done.parts[PROJECTS]["verdict"] == "confirmed"

@@ -1,0 +1,170 @@
+"""A service that misbehaves is a sentence and status 2, or what could not be checked."""
+
+import socket
+import time
+from collections import Counter
+from contextlib import ExitStack
+
+import pytest
+
+from tests.verify import misbehaving
+from tests.verify.changes import of_projects, on, put
+from tests.verify.misbehaving import endless, limited, redirects
+from tests.verify.parts import Difference
+from tests.verify.service import TOKEN, Request, Response, Service, listening
+from tests.verify.verified import Verified, assert_found, verify
+from tests.wire import free_port
+
+pytestmark = pytest.mark.process
+
+
+def assert_nothing_checked(done: Verified) -> None:
+    """Status 2, and a sentence of why."""
+    assert done.status == 2, done
+    assert done.stderr.strip() or done.stdout.strip()
+    assert TOKEN not in done.stdout + done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", misbehaving.NOTHING_CHECKED)
+def test_nothing_can_be_checked_and_nothing_is_created(name: str) -> None:
+    service = misbehaving.NOTHING_CHECKED[name]()
+    assert_nothing_checked(verify(service, level="abuse"))
+    assert {each.method for each in service.requests} <= {"GET", "HEAD", "OPTIONS"}
+
+
+@pytest.mark.parametrize("difference", misbehaving.PARTLY, ids=lambda each: each.name)
+def test_what_misbehaves_in_one_place_could_not_be_checked_there(difference: Difference) -> None:
+    done = verify(difference.service())
+    assert_found(difference, done)
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_nobody_listens() -> None:
+    assert_nothing_checked(verify(f"http://127.0.0.1:{free_port()}", level="abuse"))
+
+
+def test_the_name_has_no_address() -> None:
+    assert_nothing_checked(verify("http://service.invalid"))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_to_another_origin(status: int) -> None:
+    trap = Service()
+    with listening(trap) as other:
+        done = verify(Service(redirects(f"{other}/v1/projects", status)), level="abuse")
+    assert_nothing_checked(done)
+    assert trap.requests == []
+
+
+@pytest.mark.parametrize("status", [302, 303, 307, 308])
+@pytest.mark.parametrize("case", ["created", "deployment", "unknown", "anonymous"])
+def test_a_redirect_in_one_place_is_not_followed(case: str, status: int) -> None:
+    trap = Service()
+    with listening(trap) as other:
+        headers = {"Location": f"{other}/v1/projects", "Refresh": f"0; url={other}"}
+        service = Service(on(case, status=status, headers=headers, raw=b""))
+        verify(service, level="abuse")
+    assert trap.requests == []
+    assert {each.path.split("/")[1] for each in service.requests} == {"v1"}
+
+
+def test_a_redirect_to_a_path_of_its_own_is_not_followed() -> None:
+    service = Service(on("unknown", status=302, headers={"Location": "/v1/secret"}, raw=b""))
+    verify(service)
+    assert "/v1/secret" not in {each.path for each in service.requests}
+
+
+def test_retry_after_is_obeyed_once() -> None:
+    service = Service(limited(1, "1", "unknown"))
+    assert verify(service).status == 0
+    asked = [each for each in service.requests if each.status in (404, 429)]
+    first = next(each for each in asked if each.status == 429)
+    following = service.requests[service.requests.index(first) + 1]
+    assert following.target == first.target
+    assert following.at - first.until >= 1
+
+
+@pytest.mark.parametrize("value", ["11", "86400"])
+def test_a_long_retry_after_is_not_obeyed(value: str) -> None:
+    service = Service(limited(10**6, value, "unknown"))
+    started = time.monotonic()
+    verify(service)
+    assert time.monotonic() - started < 8
+    assert sum(each.status == 429 for each in service.requests) == 1
+
+
+def test_a_probe_ends_with_its_second_429() -> None:
+    service = Service(limited(10**6, "0", "unknown"))
+    verify(service)
+    assert sum(each.status == 429 for each in service.requests) == 2
+
+
+def test_a_body_is_read_to_4_mib() -> None:
+    service = Service(write=endless)
+    verify(service)
+    in_sockets = 8  # MiB that the system may hold
+    assert max(each.status for each in service.requests) <= 4 + in_sockets
+
+
+def test_a_creation_that_is_cut_off_is_not_repeated_but_told() -> None:
+    """The record may exist: whoever reads that has its name."""
+    write = misbehaving.at("created", write=misbehaving.sends(b"HTTP/1.1 201 Created\r\nX"))
+    service = Service(write=write)
+    done = verify(service, level="write")
+    posts = [each for each in service.requests if each.method == "POST"]
+    assert len(posts) == 1
+    assert posts[0].json["name"] in done.stdout + done.stderr
+    assert [each["name"] for each in done.report["created"]] == [posts[0].json["name"]]
+
+
+@pytest.mark.parametrize("name", misbehaving.SLOW)
+def test_after_three_timeouts_nothing_more_is_asked(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.verify.service.TIMEOUT", 0.5)
+    service = misbehaving.SLOW[name]()
+    assert_nothing_checked(verify(service, level="abuse"))
+    assert len(service.requests) == 3
+
+
+def test_a_service_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verify.service.TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
+        for _ in range(8):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        assert_nothing_checked(verify(f"http://127.0.0.1:{server.getsockname()[1]}"))
+
+
+def test_a_slow_part_alone_could_not_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verify.service.TIMEOUT", 0.5)
+    service = Service(write=misbehaving.at("unknown", write=misbehaving.waits()))
+    done = verify(service)
+    assert done.found == {("#/components/responses/NotFound", "could not check")}
+
+
+@pytest.mark.parametrize("member", ["id", "name", "latest_deployment_id"])
+def test_text_that_is_no_unicode_is_told_as_other_text(member: str) -> None:
+    """JSON may have half of a character (RFC 8259 §8.2)."""
+    edit = of_projects(put(**{member: "S"}))
+    ascii_only = misbehaving.framed(
+        lambda response, data: misbehaving.head(response) + data.replace(b'"S"', b'"\\ud800"')
+    )
+    done = verify(Service(edit, write=ascii_only), level="write")
+    assert done.status in (0, 1)
+    assert len(done.report["created"]) == 1
+
+
+def test_a_429_ends_the_polls() -> None:
+    def limited_later(response: Response, request: Request, number: int) -> None:
+        if service.created and request.method == "GET":
+            on(status=429, headers={"Retry-After": "0"})(response, request, number)
+
+    service = Service(limited_later)
+    verify(service, level="write")
+    assert len(service.created) == 1
+    targets = Counter(each.target for each in service.requests if each.status == 429)
+    assert targets.pop("/v1/projects") <= 2
+    assert sum(targets.values()) <= 8

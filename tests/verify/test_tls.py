@@ -1,0 +1,86 @@
+"""Certificates are checked; `--ca` names those of an own authority."""
+
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import needs
+from tests.verify.service import TOKEN, Service, listening
+from tests.verify.verified import Verified, verify
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An authority `ca`, its certificates `good`, `elsewhere` and `expired`, and `another` one."""
+    needs("openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("ca", "another"):
+        new_key(folder, name, "-x509", "-days", "9")
+    for name, alternative, days in (
+        ("good", "IP:127.0.0.1", "9"),
+        ("elsewhere", "DNS:service.example,IP:127.0.0.9", "9"),
+        ("expired", "IP:127.0.0.1", "-1"),
+    ):
+        new_key(folder, name)
+        Path(folder, f"{name}.ext").write_text(f"subjectAltName={alternative}\n")
+        files = ("-in", f"{name}.crt", "-out", f"{name}.crt", "-extfile", f"{name}.ext")
+        signer = ("-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", days)
+        openssl(folder, "x509", "-req", *files, *signer)
+    return folder
+
+
+def new_key(folder: Path, name: str, *options: str) -> None:
+    """A key, and a request for a certificate; with `-x509` a certificate."""
+    key = ("-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt")
+    openssl(folder, "req", "-new", *key, "-subj", f"/CN={name}", *options)
+
+
+def openssl(folder: Path, *words: str) -> None:
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+
+def verified(folder: Path, name: str, *options: str) -> tuple[Verified, Service]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+    service = Service()
+    with listening(service, context) as url:
+        return verify(url, *options, level="write"), service
+
+
+def assert_rejected(done: Verified, service: Service) -> None:
+    assert done.status == 2
+    assert "certificate" in (done.stdout + done.stderr).lower()
+    assert service.requests == []
+
+
+def test_the_own_authority_is_taken(folder: Path) -> None:
+    done, service = verified(folder, "good", "--ca", str(folder / "ca.crt"))
+    assert (done.status, done.found) == (0, set())
+    assert service.created
+
+
+@pytest.mark.parametrize(
+    ("name", "authority"),
+    [("good", ""), ("good", "another"), ("elsewhere", "ca"), ("expired", "ca")],
+)
+def test_a_certificate_is_rejected(folder: Path, name: str, authority: str) -> None:
+    options = ("--ca", str(folder / f"{authority}.crt")) if authority else ()
+    assert_rejected(*verified(folder, name, *options))
+
+
+def test_tls_where_none_is_spoken_and_none_where_it_is(folder: Path) -> None:
+    with listening(Service()) as url:
+        done = verify(url.replace("http:", "https:"))
+    assert done.status == 2
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "good.crt", folder / "good.key")
+    service = Service()
+    with listening(service, context) as url:
+        done = verify(url.replace("https:", "http:"))
+    assert done.status == 2
+    assert service.requests == []
+    assert TOKEN not in done.stdout + done.stderr
