@@ -41,6 +41,12 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail("give a finite number of seconds.", param, ctx)
+        return number
+
 
 class Line(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""
@@ -92,12 +98,6 @@ def check_file(path: Path | None) -> Path | None:
     return path
 
 
-def parse_seconds(seconds: float) -> float:
-    if not math.isfinite(seconds):
-        raise ValueError("give a finite number of seconds")
-    return seconds
-
-
 def parse_delay(text: str) -> tuple[float, float]:
     least, _, most = text.partition("-")
     try:
@@ -142,7 +142,6 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             "--pace",
             type=Number(0),
             default=PACE,
-            parse=parse_seconds,
             text="Seconds that a new deployment is queued, and then building.",
         ),
         flag("--empty", "Start without the sample."),
@@ -257,14 +256,12 @@ OPTIONS: dict[str, list[click.Parameter]] = {
             "--deadline",
             type=Number(0, min_open=True),
             default=30.0,
-            parse=parse_seconds,
             text="Seconds in which a request must arrive.",
         ),
         option(
             "--grace",
             type=Number(0),
             default=10.0,
-            parse=parse_seconds,
             text="Seconds to finish the current requests at the end.",
         ),
     ],

@@ -15,6 +15,7 @@ from .service import Exchange
 
 PROBLEM = "#/components/schemas/Problem"
 MISSING = "missing"
+NO_JSON = object()
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
@@ -116,7 +117,7 @@ class Contract:
         if exchange.media_type != media_type:
             yield Claim(pointer, False, media_type, exchange.media_type or "no media type")
         value = read_json(exchange)
-        if value is not None:
+        if value is not NO_JSON:
             yield from self.judge_value(
                 f"{pointer}/content/{escape(media_type)}/schema", value, pointer
             )
@@ -204,11 +205,15 @@ def judge_form(part: str, form: str, text: str) -> Claim:
 
 
 def read_json(exchange: Exchange) -> Any:
-    """The body, None if it is no JSON."""
+    """The body, `NO_JSON` if it is none."""
     try:
-        return json.loads(exchange.content)
+        return json.loads(exchange.content.decode(), parse_constant=reject_constant)
     except (ValueError, RecursionError):
-        return None
+        return NO_JSON
+
+
+def reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def type_of(value: Any) -> str:

@@ -1,12 +1,13 @@
 """Judges a response by its probe: what the contract says of it, and how it relates to others."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
 import stub
 
-from .contract import MISSING, PROBLEM, Claim, Contract, read_json, type_of
+from .contract import MISSING, NO_JSON, PROBLEM, Claim, Contract, read_json, type_of
 from .probes import GET_DEPLOYMENT, INPUT, LIST, PROJECTS, RESPONSES, SCHEMAS, Probe
 from .service import Exchange
 
@@ -28,12 +29,16 @@ class Judge:
     def __init__(self, contract: Contract) -> None:
         self.unknown_path: Exchange | None = None
         self.owners: dict[str, Any] = {}
+        self.lost: set[str] = set()  # paths of the contract that do not seem to exist
         self._contract = contract
+        self._members = contract.find(PROBLEM)[1]["required"]
 
     def claims(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
         """What a response says about the parts of its probe."""
         if not probe.expects or self.failure(probe, exchange):
             return
+        if exchange.status == 404 and probe.method != "GET" and probe.path in self.lost:
+            return  # which says nothing about the rest
         pointer, _ = self._contract.find(probe.expects)
         status = self._contract.status(pointer)
         if status < 400:
@@ -64,6 +69,8 @@ class Judge:
         if exchange.status < 400:
             yield claim(pointer, False, str(status), observed)
         elif exchange.status == 405 or (probe.path == PROJECTS and exchange.status == 404):
+            if probe.method == "GET" and exchange.status == 404:
+                self.lost.add(probe.path)
             yield claim(operation, False, "success", observed)
         elif probe.method == "POST" and exchange.status == 415:
             yield claim(f"{operation}/requestBody", False, "JSON is accepted", observed)
@@ -74,6 +81,7 @@ class Judge:
         elif exchange.status != 404:
             yield claim(pointer, False, str(status), observed)
         elif self._is_like_unknown_path(exchange):
+            self.lost.add(probe.path)
             yield claim(operation, False, "success", "404, as for a path that does not exist")
         else:
             yield claim(LATEST, False, "the id of a deployment", "404")
@@ -85,9 +93,7 @@ class Judge:
     def _compare(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
         """The relations within a list, and of a deployment to the id in the path."""
         if probe.expects == LIST.expects:
-            made = [
-                stub.parse_time(each.get("created_at")) for each in projects_of(read_json(exchange))
-            ]
+            made = [stub.parse_time(each.get("created_at")) for each in projects_of(exchange)]
             times = [each for each in made if each]
             if len(times) == len(made) > 1:
                 part = f"{PROJECT_LIST}/properties/projects"
@@ -101,7 +107,7 @@ class Judge:
             owner, project_id = self.owners.get(asked), record.get("project_id")
             if owner is not None and project_id is not None:
                 part = f"{RECORD}/properties/project_id"
-                yield claim(part, project_id == owner, "the id of its project", "another")
+                yield claim(part, str(project_id) == str(owner), "the id of its project", "another")
 
     def _compare_problem(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
         """The relation of a problem document to its response."""
@@ -109,7 +115,7 @@ class Judge:
         if type_of(problem.get("status")) == "integer":
             part, is_same = f"{PROBLEM}/properties/status", problem["status"] == exchange.status
             yield claim(part, is_same, "the status of the response", "another")
-        if pointer == INVALID_BODY and problem and "errors" not in problem:
+        if pointer == INVALID_BODY and "errors" not in problem and {*problem} & {*self._members}:
             yield claim(ERRORS, False, "present", MISSING)
 
     def failure(self, probe: Probe, exchange: Exchange) -> str:
@@ -118,7 +124,7 @@ class Judge:
             return exchange.failure
         if self._contract.status(probe.expects) < 400 and exchange.status in (401, 403):
             return f"{exchange.status}: the token is not accepted for this"
-        if probe.expects == LIST.expects and exchange.is_success and read_json(exchange) is None:
+        if probe.expects == LIST.expects and exchange.is_success and read_json(exchange) is NO_JSON:
             return "no JSON where the list should be"
         return ""
 
@@ -145,12 +151,18 @@ def object_of(exchange: Exchange) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def projects_of(value: Any) -> list[dict[str, Any]]:
-    """The records of a list, under whatever name it has them."""
+def array_of(exchange: Exchange) -> list[Any] | None:
+    """The array of a list, under whatever name it has it; None if there is none."""
+    value = read_json(exchange) if exchange.is_success else None
     if isinstance(value, dict):
         arrays = [value.get("projects"), *value.values()]
-        value = next((each for each in arrays if isinstance(each, list)), [])
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        value = next((each for each in arrays if isinstance(each, list)), None)
+    return value if isinstance(value, list) else None
+
+
+def projects_of(exchange: Exchange) -> list[dict[str, Any]]:
+    """The records of a list, none if it has no such form."""
+    return [each for each in array_of(exchange) or () if isinstance(each, dict)]
 
 
 def latest_of(project: dict[str, Any]) -> str:
@@ -160,7 +172,10 @@ def latest_of(project: dict[str, Any]) -> str:
 
 
 def is_id(value: Any) -> bool:
-    return (isinstance(value, str) and value not in ("", ".", "..")) or type_of(value) == "integer"
+    """Whether it can be sent in a path."""
+    if isinstance(value, str):
+        return value not in ("", ".", "..") and not re.search("[\ud800-\udfff]", value)
+    return type_of(value) == "integer"
 
 
 def likeness(exchange: Exchange) -> Any:

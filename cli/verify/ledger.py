@@ -35,7 +35,7 @@ def read_known(path: Path) -> list[Known]:
         entries = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise Unusable(f"{path}: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unusable(f"{path}: it is no JSON: {error}.") from None
     if not isinstance(entries, list):
         raise Unusable(f"{path}: give a list of known differences.")

@@ -146,6 +146,6 @@ def prepare_files(
 
 def write_json(path: Path, document: Any) -> None:
     try:
-        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        write_whole(path, json.dumps(document, indent=2) + "\n")
     except OSError as error:
         raise Unusable(f"{path}: {error.strerror}.") from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from .contract import Claim, Contract, read_json
+from .contract import NO_JSON, Claim, Contract, read_json
 from .judge import (
     ERRORS,
     INVALID_BODY,
@@ -16,6 +16,7 @@ from .judge import (
     PROJECT_LIST,
     RECORD,
     Judge,
+    array_of,
     claim,
     latest_of,
     object_of,
@@ -102,18 +103,27 @@ class Run:
         if all(each.status in (401, 403) for each in (first, *unknown)):
             raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
         self._judge.unknown_path = self._ask(UNKNOWN_PATH)[-1]
+        if first.is_success and read_json(first) is NO_JSON and self._judge.unknown_path.is_success:
+            raise Unusable(
+                "the service responds alike to everything: is there a login page before it?"
+            )
         if all(each.media_type == HTML for each in (first, *unknown, self._judge.unknown_path)):
             raise Unusable("the service responds with HTML: give the URL of the service itself.")
         for probe in OTHER_LISTS:
             self._ask(probe)
+        if not self.seen:
+            raise Unusable("nothing could be checked: the lines above say why.")
         created = self._create() if WRITE in self._levels else {}
-        projects = projects_of(read_json(first)) if first.is_success else []
+        projects = projects_of(first)
         self._judge.owners = {latest_of(each): each.get("id") for each in [created, *projects]}
         latest = next(filter(None, map(latest_of, [*projects, created])), "")
         for probe in (GET_DEPLOYMENT, *OTHER_DEPLOYMENTS):
             self._ask(probe, "no listed project has a deployment", id=latest)
         for probe in ABUSES if ABUSE in self._levels else ():
-            self._ask(probe, "no project was created", created=created.get("name", ""))
+            if created:
+                self._ask(probe, created=created["name"])
+            else:
+                self._skip(probe, "no project was created")
         self._judge_paths()
 
     def _ask(self, probe: Probe, reason: str = "", **words: str) -> list[Exchange]:
@@ -129,9 +139,12 @@ class Run:
             exchanges.append(self._send(probe, **words))
         judged = [(list(self._judge.claims(probe, each)), each) for each in exchanges]
         first, second = judged[0][0], judged[-1][0]
-        for part in {each.part for each in first} & {each.part for each in second}:
-            if contradictions(part, first) != contradictions(part, second):
-                self.unstable.setdefault(part, ("two responses differ", probe.name))
+        parts = {each.part for each in first} & {each.part for each in second}
+        differing = {each for each in parts if against(each, first) != against(each, second)}
+        if bool(first) != bool(second) and all(each.status not in (0, 429) for each in exchanges):
+            differing.add(self._contract.find(probe.expects)[0])  # one was an error of the server
+        for part in differing:
+            self.unstable.setdefault(part, ("two responses differ", probe.name))
         self._conclude(probe, exchanges, judged)
         return exchanges
 
@@ -154,7 +167,8 @@ class Run:
             elif exchange.is_success:
                 record = self._contract.unwrap(PROJECT, object_of(exchange))
                 self.created[-1] = Created(record.get("id"), record.get("name", sent))
-        if probe.path and probe.authorization is not None and not exchange.failure:
+        is_evidence = probe.expects and probe.authorization is not None and not exchange.failure
+        if probe.path and is_evidence:
             self._by_path[probe.path].append(exchange)
         return exchange
 
@@ -192,15 +206,17 @@ class Run:
         listed: dict[str, Any] = {}
 
         def is_listed(exchange: Exchange) -> bool:
-            for each in projects_of(read_json(exchange)) if exchange.is_success else ():
-                if each.get("id") == record["id"] if "id" in record else each.get("name") == name:
+            for each in projects_of(exchange):
+                key = "id" if "id" in record and "id" in each else "name"
+                if each.get(key) == {**record, "name": name}[key]:
                     listed.update(each)
             return bool(listed)
 
         exchanges = self._poll(LISTED, is_listed)
         last = exchanges[-1]
         claims = list(self._judge.claims(LISTED, last))
-        if last.is_success:
+        array = array_of(last)
+        if array is not None and (not array or projects_of(last)):
             claims.append(
                 claim(PROJECT_LIST, bool(listed), "a created project is listed", "it is not")
             )
@@ -308,7 +324,7 @@ class Run:
                 self.seen.append(Seen(claim(path, False, "exists", "404"), LIST.name, exchanges[0]))
 
 
-def contradictions(part: str, claims: Iterable[Claim]) -> set[str]:
+def against(part: str, claims: Iterable[Claim]) -> set[str]:
     return {each.observed for each in claims if each.part == part and not each.agrees}
 
 
@@ -322,7 +338,7 @@ def check_usable(first: Exchange) -> None:
             f"the service redirects ({first.status}) to {place!r}, which is not followed: "
             "give the URL of the service itself."
         )
-    if first.is_success and first.media_type == HTML:
+    if first.is_success and first.media_type == HTML and read_json(first) is NO_JSON:
         raise Unusable("the service responds with HTML: is there a login page before it?")
 
 

@@ -1,6 +1,7 @@
 """Asks the service: one request at a time, to one origin, in bounded time and memory."""
 
 import http.client
+import re
 import socket
 import ssl
 import threading
@@ -38,7 +39,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        return 200 <= self.status < 300
+        return not self.failure and 200 <= self.status < 300
 
     @property
     def media_type(self) -> str:
@@ -68,9 +69,9 @@ def parse_url(text: str) -> Base:
         port = url.port
     except ValueError:
         raise ValueError(f"{text!r} is no URL") from None
-    if url.scheme not in ("http", "https") or not url.hostname or not text.isprintable():
+    if url.scheme not in ("http", "https") or not url.hostname:
         raise ValueError("give a URL such as https://service.example")
-    if url.username is not None or url.query or url.fragment or not text.isascii():
+    if url.username is not None or url.query or url.fragment or not re.fullmatch("[!-~]+", text):
         raise ValueError("give the URL without user, query and fragment, in ASCII")
     path = url.path.rstrip("/")
     if path.endswith("/v1"):
@@ -89,7 +90,8 @@ class Service:
         self._token = f"Bearer {token}"
         self._pause = pause
         self._free_at = 0.0  # when the next request may be sent
-        self._context = make_context(ca) if base.scheme == "https" else None
+        context = make_context(ca)
+        self._context = context if base.scheme == "https" else None
 
     def ask(
         self,
@@ -157,6 +159,7 @@ class Service:
         else:
             connection = http.client.HTTPConnection(self.base.host, self.base.port)
         connection.sock = sock
+        connection.response_class = Response
         watch = Watch(sock)
         try:
             if isinstance(sock, ssl.SSLSocket):
@@ -167,9 +170,7 @@ class Service:
             response = connection.getresponse()
             content = response.read(MAX_BODY + 1)
             failure = ""
-            if response.status < 200:
-                failure = f"an interim response ({response.status}) alone"
-            elif len(content) > MAX_BODY:
+            if len(content) > MAX_BODY:
                 failure = f"its body is over {MAX_BODY // 1024**2} MiB"
             elif response.length:  # bytes that are missing
                 failure = "the connection was cut off"
@@ -186,6 +187,17 @@ class Service:
         return exchange._replace(
             status=response.status, headers=response.headers, content=content, failure=failure
         )
+
+
+class Response(http.client.HTTPResponse):
+    """A response after any interim ones (RFC 9110 §15.2); http.client skips 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status not in range(102, 200):
+                return version, status, reason
+            http.client.parse_headers(self.fp)
 
 
 class Watch:
