@@ -47,6 +47,8 @@ def verify_service(
         raise Unusable(f"{error}.") from None
     if abuse and not write:
         raise Unusable("--abuse may create projects: give --write, too.")
+    if ca and base.scheme != "https":
+        raise Unusable("--ca is for https.")
     if max_age is not None and not known:
         raise Unusable("--max-age is for the entries of --known: give it, too.")
     entries = read_known(known) if known else []

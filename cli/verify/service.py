@@ -90,8 +90,7 @@ class Service:
         self._token = f"Bearer {token}"
         self._pause = pause
         self._free_at = 0.0  # when the next request may be sent
-        context = make_context(ca)
-        self._context = context if base.scheme == "https" else None
+        self._context = make_context(ca) if base.scheme == "https" else None
 
     def ask(
         self,

@@ -89,7 +89,7 @@ def test_the_token_is_in_one_header_alone(level: str) -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_one_request_at_a_time(level: str) -> None:
-    requests = asked(level)
+    requests = asked(level, "--pause", "0.02")
     assert {each.in_flight for each in requests} == {1}
     for one, following in pairwise(requests):
         assert following.at >= one.at
