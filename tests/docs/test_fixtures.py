@@ -173,6 +173,15 @@ def passed(done: "subprocess.CompletedProcess[str]") -> int:
     return int(count)
 
 
+def freed_worlds(started: "subprocess.Popen[str]") -> int:
+    """End a program; return the number of its worlds, each of which was reset at last."""
+    started.terminate()
+    pattern = r"^([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
+    latest = dict(re.findall(pattern, started.communicate()[1], re.MULTILINE))
+    assert set(latest.values()) == {"POST /_stub/reset 204"}
+    return len(latest)
+
+
 def sections_of(output: str) -> dict[str, str]:
     """What is shown of the requests, by the test; without the responses' bodies."""
     pattern = r"^-+ requests to the stub -+\nworld (\w+)-[0-9a-f]{12}:\n((?:(?![_=]{3}).*\n)*)"
@@ -191,10 +200,11 @@ def test_every_operation_works_in_a_world_of_its_own(team: Path, how: str) -> No
         named = {"STUB_PROGRAM": str(ROOT / "app.py"), "STUB_HOST": "0.0.0.0", "STUB_PORT": "x"}
         assert passed(run(team, OPERATIONS, env={**named, "STUB_TOKEN": "s3cret other"})) == 5
     else:
-        with program("--token", "s3cret") as (_, url):
+        with program("--token", "s3cret") as (started, url):
             named = {"STUB_URL": f"{url}/", "STUB_TOKEN": "s3cret", "STUB_PROGRAM": "nowhere"}
             proxy = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1"}
             assert passed(run(team, OPERATIONS, env={**named, **proxy})) == 5
+            assert freed_worlds(started) == 5
 
 
 @pytest.mark.parametrize("more", [[], ["--show-capture=no", "-l", "--tb=short"], ["-n", "2"]])

@@ -11,6 +11,7 @@ import pytest
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
 from tests.docs.documents import files_of
+from tests.docs.test_fixtures import freed_worlds
 from tests.program import environment, program
 
 pytestmark = pytest.mark.process
@@ -25,6 +26,7 @@ class Team(NamedTuple):
 
     command: list[str]
     shown: str
+    worlds: int
 
 
 def node(folder: Path) -> Team:
@@ -32,7 +34,7 @@ def node(folder: Path) -> Team:
     shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
     shutil.copy(TEAMS / "shop.test.mjs", folder)
     shown = '#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank) > {"name": ""}'
-    return Team(["node", "--test", "--test-reporter=spec"], shown)
+    return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
 
 
 def vitest(folder: Path) -> Team:
@@ -41,7 +43,7 @@ def vitest(folder: Path) -> Team:
     test = folder / "shop.test.mjs"
     text = test.read_text("utf-8").replace('test from "node:test"', '{ test } from "vitest"')
     test.write_text(text, "utf-8")
-    return Team(["node", "node_modules/vitest/vitest.mjs", "run"], team.shown)
+    return Team(["node", "node_modules/vitest/vitest.mjs", "run"], team.shown, 6)
 
 
 def go(folder: Path) -> Team:
@@ -51,7 +53,7 @@ def go(folder: Path) -> Team:
     (folder / "go.mod").write_text(files_of("docs/ci.md")["go.mod"], "utf-8")
     shutil.copy(TEAMS / "shop_test.go", folder)
     shown = "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
-    return Team(["go", "test", "-count=1", "./..."], shown)
+    return Team(["go", "test", "-count=1", "./..."], shown, 6)
 
 
 def junit(folder: Path) -> Team:
@@ -65,7 +67,8 @@ def junit(folder: Path) -> Team:
     subprocess.run(words, cwd=folder, check=True)
     launcher = "org.junit.platform.console.ConsoleLauncher"
     words = ["java", "-cp", f".:{JARS}/*", launcher, "-c", "ShopTest", "-c", "TeamTest"]
-    return Team(words, '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"')
+    shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
+    return Team(words, shown, 4)
 
 
 MAKERS = [node, vitest, go, pytest.param(junit, marks=pytest.mark.slow)]
@@ -90,10 +93,11 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
     team = make(tmp_path)
-    with program("--token", "s3cret") as (_, url):
+    with program("--token", "s3cret") as (started, url):
         done = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret")
         assert done.returncode == 0, done.stdout
         failed = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret", FAILING="1")
+        assert freed_worlds(started) == team.worlds
     assert failed.returncode != 0
     assert team.shown in failed.stdout, failed.stdout
     assert "must be an integer from 400 to 599" in failed.stdout
