@@ -223,6 +223,18 @@ def test_a_test_that_fails_shows_its_requests_without_the_token(
     assert not {"urllib", "stub_fixtures.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
 
 
+def test_a_conftest_may_name_the_plugin_and_import_from_it(team: Path) -> None:
+    lines = 'from stub_fixtures import Stub\npytest_plugins = ["stub_fixtures"]\n'
+    (team / "conftest.py").write_text(lines, "utf-8")
+    test = "from stub_fixtures import Stub\ndef test_it(stub: Stub) -> None: stub.reset()"
+    (team / "test_shop.py").write_text(test, "utf-8")
+    plain = [word for word in words_of("-W", "error") if word != "stub_fixtures"]
+    plain.remove("-p")
+    with process(*plain, cwd=team, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as started:
+        output = started.communicate()
+    assert started.returncode == 0, output
+
+
 def test_a_failure_looks_as_ci_md_prints_it(team: Path) -> None:
     (printed,) = [text for kind, text in blocks_of("docs/ci.md") if "requests to the stub" in text]
     name = re.findall(r"world (\w+)-", printed)[0]
@@ -244,7 +256,7 @@ def test_the_body_of_a_response_is_shown_if_the_journal_has_it() -> None:
     response = {"status": 200, "headers": {}, "body": '{"projects": [\n{}]}\n'}
     noted = {"violations": [], "unpromised": [], "grease": ["members"], "reason": None}
     entry = {**request, **noted, "status": 200, "code": None, "fault": None, "response": response}
-    lines = ["#7 GET /v1/projects 200 (grease members)", '   < {"projects": [ {}]} ']
+    lines = ["#7 GET /v1/projects 200 (grease members)", '   < {"projects": [ {}]}']
     assert module.described([entry]) == lines
 
 
