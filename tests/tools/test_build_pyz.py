@@ -197,8 +197,9 @@ def test_it_probes(folder: Path, tmp_path: Path) -> None:
 
 
 def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
-    done = run_file(folder, tmp_path, "docs", "ci")
-    assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / "ci.md").read_text("utf-8"))
+    for name, path in (("ci", "ci.md"), ("stub_fixtures.py", "fixtures/stub_fixtures.py")):
+        done = run_file(folder, tmp_path, "docs", name)
+        assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / path).read_text("utf-8"))
 
 
 def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:
