@@ -5,22 +5,28 @@ from pkgutil import get_data
 import click
 
 DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "scale", "testing", "verify")
+FIXTURES = ("Stub.java", "stub.go", "stub_fixture.mjs", "stub_fixtures.py")
+NAMES = ("readme", *DOCUMENTS, *FIXTURES)
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")
-@click.argument("name", metavar="[NAME]", required=False, type=click.Choice(["readme", *DOCUMENTS]))
+@click.argument("name", metavar="[NAME]", required=False, type=click.Choice(NAMES))
 def show_document(name: str | None) -> None:
-    """Print README.md or one of docs/ as Markdown. Without a NAME, print the names and titles."""
+    """Print README.md, one of docs/ as Markdown, or a fixture to copy beside your tests.
+
+    Without a NAME, print the names and titles.
+    """
     if name:
         click.echo(read_document(name), nl=False)
     else:
-        for each in ("readme", *DOCUMENTS):
-            title = read_document(each).partition("\n")[0].lstrip("# ")
-            click.echo(f"{each:12} {title}")
+        for each in NAMES:
+            title = read_document(each).partition("\n")[0].lstrip('#"/ ')
+            click.echo(f"{each:16} {title}")
 
 
 def read_document(name: str) -> str:
-    path = "README.md" if name == "readme" else f"docs/{name}.md"
+    path = f"docs/fixtures/{name}" if name in FIXTURES else f"docs/{name}.md"
+    path = "README.md" if name == "readme" else path
     data = get_data("auth", path)  # of the folder of auth.py, which may be a zip file
     assert data
     return data.decode()

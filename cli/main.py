@@ -169,8 +169,9 @@ def prepare_report(path: Path) -> None:
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
     for name in sorted(environ):
-        # The program itself sets these two, for its command.
-        if name.startswith("STUB_") and name not in (*known, "STUB_URL", "STUB_PROBE_RUN"):
+        # The program sets two of these for its command; the fixture of pytest reads the third.
+        others = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
+        if name.startswith("STUB_") and name not in (*known, *others):
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 

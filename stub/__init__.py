@@ -5,12 +5,15 @@ from collections import Counter
 from collections.abc import Collection
 from datetime import datetime
 from functools import partial
+from pkgutil import get_data
 from random import Random
 
 from flask import Flask
+from flask.typing import ResponseReturnValue
 
 from records import Records
 from web.redaction import Redactor
+from web.strict_json import JSON
 
 from . import console
 from .console import POLL_PATH
@@ -56,6 +59,7 @@ __all__ = [
 ]
 
 OPEN_PATHS = {
+    "/llms.txt",
     "/_stub/health",
     "/_stub/ready",
     "/_stub/openapi.json",
@@ -85,9 +89,17 @@ def install(
     app.extensions["stub"] = Stub(worlds, states, redactor, most, operations, parts)
     app.register_blueprint(routes)
     app.register_blueprint(console.console)
+    app.add_url_rule("/llms.txt", "guide", show_guide)
     app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
     return Steps(worlds, v1, parts, redactor, options.sleep, delay)
+
+
+def show_guide() -> ResponseReturnValue:
+    """llms.txt for coding agents, beside records.py, which may be in a zip file."""
+    guide = get_data("records", "llms.txt")
+    assert guide
+    return guide, 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}
 
 
 def count_rejection(app: Flask, rejection: Rejection) -> None:

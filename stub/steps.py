@@ -21,7 +21,7 @@ from .outcome import Outcome, carry_out, decide
 from .worlds import World, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
-UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/favicon.ico"}
+UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
 UNRECORDED_PREFIXES = ("/_stub/", "/.well-known/", "/apple-touch-icon")
 
 

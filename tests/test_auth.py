@@ -97,7 +97,7 @@ def test_without_a_token_every_path_and_method_is_401(
     assert_problem(response, 401, MISSING, head=method == "HEAD")
 
 
-@pytest.mark.parametrize("path", ["/openapi.json", "/_stub/health", "/_stub/ready"])
+@pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt", "/_stub/health", "/_stub/ready"])
 def test_open_paths_ignore_the_token_for_get_and_head_alone(
     anonymous: FlaskClient, path: str
 ) -> None:
@@ -189,7 +189,8 @@ def test_one_string_is_no_collection_of_tokens() -> None:
 def test_without_the_stub_the_contract_alone_is_open() -> None:
     anonymous = create_app(stub_options=None).test_client()
     assert anonymous.get("/openapi.json").status_code == 200
-    assert_problem(anonymous.get("/_stub/health"), 401, MISSING)
+    for path in ("/_stub/health", "/llms.txt"):
+        assert_problem(anonymous.get(path), 401, MISSING)
 
 
 def test_the_name_of_a_world_has_up_to_64_characters(app: Flask) -> None:

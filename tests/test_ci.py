@@ -24,8 +24,9 @@ PACKAGES = {
     "go": "golang-go",
     "redis-server": "redis-server",
     "nginx": "nginx",
+    "javac": "default-jdk-headless",
 }
-FOUND = {tool: ["1.2.3", "found"] for tool in PACKAGES}
+FOUND = {tool: ["1.2.3", "found"] for tool in (*PACKAGES, "junit5")}
 IN_VENV = ("pip", "ruff", "mypy")
 WORKS = "echo tool v1.2.3"
 IS_NEW = "echo tool v4.5"
@@ -50,8 +51,9 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in (".ci", "bin", "tests", "tmp", ".venv/bin"):
+        for name in (".ci", "bin", "tests", "tmp", ".venv/bin", "jars"):
             (folder / name).mkdir(parents=True)
+        (folder / "jars" / "junit-jupiter-api-1.2.3.jar").touch()
         shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
         for name in ("dirname", "env", "mktemp", "rm"):
             (folder / "bin" / name).symlink_to(str(shutil.which(name)))
@@ -90,7 +92,7 @@ class Machine:
         done = subprocess.run(
             [str(shutil.which("bash")), ".ci/run", *args],
             cwd=self.folder,
-            env=environment({"PATH": f"{self.folder}/bin", "TMPDIR": f"{self.folder}/tmp"}),
+            env=environment({"PATH": f"{self.folder}/bin", "TMPDIR": "tmp", "JARS": "jars"}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -147,6 +149,13 @@ def test_who_is_not_root_installs_with_sudo_and_is_asked_for_no_password(machine
     machine.packages({"golang-go": "go"})
     assert machine.run("--tools").returncode == 0
     assert machine.log == ["sudo", UPDATE, "sudo", install("golang-go")]
+
+
+def test_a_package_that_has_no_command_is_installed_if_its_jar_is_missing(machine: Machine) -> None:
+    (machine.folder / "jars" / "junit-jupiter-api-1.2.3.jar").unlink()
+    machine.apt_get('[ "$2" = update ] || : > ../jars/junit-jupiter-api-4.5.jar')
+    assert table(machine.run("--tools").stdout) == {**FOUND, "junit5": ["4.5", "installed"]}
+    assert machine.log == [UPDATE, install("junit5")]
 
 
 def test_npm_is_not_installed_if_node_brought_it(machine: Machine) -> None:

@@ -41,7 +41,7 @@ def test_the_routes_are_those_of_the_contract(contract: Contract, prefix: str, a
         for rule in app.url_map.iter_rules()
         for method in rule.methods or ()
         if method != "HEAD"
-        and (rule.rule == "/" or rule.rule.startswith("/_stub/")) == bool(prefix)
+        and (rule.rule in ("/", "/llms.txt") or rule.rule.startswith("/_stub/")) == bool(prefix)
     }
     routes.discard(("GET", "/openapi.json"))
     assert routes == {(method, path) for method, path, _ in contract.operations()}

@@ -63,7 +63,8 @@ def install_packages(pip: Sequence[str], folder: Path) -> None:
 def program_files() -> Iterator[Path]:
     """The files of the program, relative to the root."""
     yield Path("openapi.json")
-    for path in [*ROOT.glob("*.py"), ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+    documents = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/fixtures/*.*")]
+    for path in [*ROOT.glob("*.py"), ROOT / "README.md", ROOT / "llms.txt", *documents]:
         yield path.relative_to(ROOT)
     for folder in ("web", "server", "stub", "cli", "redis_store"):
         for path in (ROOT / folder).rglob("*"):

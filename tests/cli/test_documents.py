@@ -7,7 +7,11 @@ from tests.program import not_started, run
 
 pytestmark = pytest.mark.process
 
-FILES = {"readme": ROOT / "README.md", **{path.stem: path for path in ROOT.glob("docs/*.md")}}
+FILES = {
+    "readme": ROOT / "README.md",
+    **{path.stem: path for path in ROOT.glob("docs/*.md")},
+    **{path.name: path for path in ROOT.glob("docs/fixtures/*.*")},
+}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -19,7 +23,8 @@ def test_each_document_is_printed_as_it_is(name: str) -> None:
 def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
     assert {line.split()[0] for line in lines} == {*FILES}
-    assert "ci           Use the stub in CI" in lines
+    assert "ci               Use the stub in CI" in lines
+    assert "stub_fixtures.py pytest: the fixture `stub`, a world of its own for each test." in lines
 
 
 def test_an_unknown_document_is_an_error_that_names_the_known_ones() -> None:

@@ -321,7 +321,8 @@ def test_an_empty_variable_sets_nothing() -> None:
 
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
     env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x"}
-    lines = run(env={**env, "STUB_URL": "http://x"}).stderr.splitlines()
+    others = {"STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}
+    lines = run(env={**env, **others}).stderr.splitlines()
     assert [line for line in lines if line.startswith("warning: ")] == [
         "warning: STUB_MAXPROJECTS sets no option: did you mean STUB_MAX_PROJECTS?",
         "warning: STUB_PROT sets no option: did you mean STUB_PORT?",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 PYTHON = ".venv/bin/python "
-PATHS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PATHS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PATHS}
 
 Block = tuple[str, str]

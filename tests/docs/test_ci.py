@@ -19,7 +19,8 @@ from tests.program import environment
 
 NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
-COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith("python3 ")]
+STARTS = ("python3 ", "mkdir ")  # of a command; other blocks are files
+COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith(STARTS)]
 GATED = [command for command in COMMANDS if "careless.sh" in command]
 PROBES = [command for command in COMMANDS if "--probe" in command]
 RECIPES = [command for command in COMMANDS if command not in (*GATED, *PROBES)]
@@ -79,8 +80,8 @@ def following(command: str) -> list[str]:
 def test_there_is_a_recipe_for_each_kind_of_team() -> None:
     assert [re.findall(r"(?:-- |-m )(\w+)", command) for command in RECIPES] == [
         ["sh"],
+        ["python3", "pytest"],
         ["node"],
-        ["pytest"],
         ["go"],
     ]
 
@@ -161,3 +162,11 @@ def test_the_jobs_have_the_form_of_some() -> None:
     assert other["artifacts"]["paths"] == re.findall(r"--report (\S+)", command)
     assert command.startswith("python3 stub.pyz ")
     assert command.split(" -- ")[1] in [each.partition(" -- ")[2] for each in RECIPES]
+
+
+def test_each_fixture_is_copied_from_the_program_by_a_recipe() -> None:
+    copied = re.findall(
+        r"python3 stub\.pyz docs (\S+) > (?:\S+/)?(\S+)$", TEXTS[NAME], re.MULTILINE
+    )
+    assert {name for name, _ in copied} == {path.name for path in ROOT.glob("docs/fixtures/*.*")}
+    assert all(name == target for name, target in copied)

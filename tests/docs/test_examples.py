@@ -193,7 +193,7 @@ def test_every_option_in_the_documentation_exists(name: str, options: set[str]) 
         r" -- \w.*|-m pytest .*|\.ci/run --\w+", "", text
     )  # a command, which has options of its own
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options
-    variables = {"STUB_URL", "STUB_PROBE_RUN"} | {
+    variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options
     }
     assert set(re.findall(r"STUB_[A-Z_]+", TEXTS[name])) <= variables

@@ -124,7 +124,7 @@ def test_a_preferred_outcome_is_that_of_the_operation(stub: FlaskClient) -> None
 
 
 def test_control_routes_and_open_paths_are_not_recorded(app: Flask, stub: FlaskClient) -> None:
-    for path in ("/_stub/health", "/_stub/nope", "/openapi.json", "/", "/_stub/coverage"):
+    for path in ("/_stub/health", "/_stub/nope", "/openapi.json", "/llms.txt", "/", "/_stub/state"):
         stub.get(path)
         app.test_client().get(path)
     assert entries(stub) == []

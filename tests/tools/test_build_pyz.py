@@ -33,7 +33,7 @@ print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects
 assert json.loads(get("/openapi.json"))["openapi"]
 assert json.loads(get("/_stub/openapi.json"))["openapi"]
 assert json.loads(get("/_stub/coverage"))["met"] == 1
-for path in ("/", "/_stub/console/console.js", "/_stub/console/console.css"):
+for path in ("/", "/llms.txt", "/_stub/console/console.js", "/_stub/console/console.css"):
     assert len(get(path)) > 1000
 sys.exit(7)
 """
@@ -120,7 +120,12 @@ def test_the_file_has_the_program_and_its_packages_and_nothing_else(pyz: Path) -
     needed = {"blinker", "click", "flask", "itsdangerous", "jinja2", "markupsafe", "waitress"}
     assert distributions == {*needed, "werkzeug"}
     assert all(f"{name}/METADATA" in names for name in metadata)
-    ours = {path.name for path in ROOT.glob("*.py")} | {"openapi.json", "README.md", "docs"}
+    ours = {path.name for path in ROOT.glob("*.py")} | {
+        "openapi.json",
+        "README.md",
+        "llms.txt",
+        "docs",
+    }
     ours |= {"web", "server", "stub", "cli", "redis_store"}
     assert tops == {"__main__.py", *ours, *metadata, *distributions}
     assert str(ROOT).encode() not in pyz.read_bytes()
@@ -192,8 +197,9 @@ def test_it_probes(folder: Path, tmp_path: Path) -> None:
 
 
 def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
-    done = run_file(folder, tmp_path, "docs", "ci")
-    assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / "ci.md").read_text("utf-8"))
+    for name, path in (("ci", "ci.md"), ("stub_fixtures.py", "fixtures/stub_fixtures.py")):
+        done = run_file(folder, tmp_path, "docs", name)
+        assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / path).read_text("utf-8"))
 
 
 def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""The fixtures for Node, Vitest, Go and JUnit 5, with the tests of a team in teams/."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.clients.commands import link_node_modules
+from tests.conftest import ROOT, needs
+from tests.docs.documents import files_of
+from tests.docs.test_fixtures import freed_worlds
+from tests.program import environment, program
+
+pytestmark = pytest.mark.process
+
+FIXTURES = ROOT / "docs" / "fixtures"
+TEAMS = Path(__file__).parent / "teams"
+JARS = Path("/usr/share/java")  # of Debian's package junit5
+
+
+class Team(NamedTuple):
+    """How a team runs its tests, and what a test that fails shows of its requests."""
+
+    command: list[str]
+    shown: str
+    worlds: int
+
+
+def node(folder: Path) -> Team:
+    needs("node")
+    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
+    shutil.copy(TEAMS / "shop.test.mjs", folder)
+    shown = '#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank) > {"name": ""}'
+    return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
+
+
+def vitest(folder: Path) -> Team:
+    team = node(folder)
+    link_node_modules(folder)
+    test = folder / "shop.test.mjs"
+    text = test.read_text("utf-8").replace('test from "node:test"', '{ test } from "vitest"')
+    test.write_text(text, "utf-8")
+    return Team(["node", "node_modules/vitest/vitest.mjs", "run"], team.shown, 6)
+
+
+def go(folder: Path) -> Team:
+    needs("go")
+    (folder / "stub").mkdir()
+    shutil.copy(FIXTURES / "stub.go", folder / "stub")
+    (folder / "go.mod").write_text(files_of("docs/ci.md")["go.mod"], "utf-8")
+    shutil.copy(TEAMS / "shop_test.go", folder)
+    shown = "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
+    return Team(["go", "test", "-count=1", "./..."], shown, 6)
+
+
+def junit(folder: Path) -> Team:
+    needs("javac", "java")
+    if not (JARS / "junit-jupiter-api.jar").exists():
+        pytest.skip("junit5 is not installed: `.ci/run --tools` installs it")
+    shutil.copy(FIXTURES / "Stub.java", folder)
+    shutil.copy(TEAMS / "TeamTest.java", folder)
+    (folder / "ShopTest.java").write_text(files_of("docs/ci.md")["ShopTest.java"], "utf-8")
+    words = ["javac", "-cp", f"{JARS}/*", "Stub.java", "ShopTest.java", "TeamTest.java"]
+    subprocess.run(words, cwd=folder, check=True)
+    launcher = "org.junit.platform.console.ConsoleLauncher"
+    words = ["java", "-cp", f".:{JARS}/*", launcher, "-c", "ShopTest", "-c", "TeamTest"]
+    shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
+    return Team(words, shown, 4)
+
+
+MAKERS = [node, vitest, go, pytest.param(junit, marks=pytest.mark.slow)]
+
+
+def run(team: Team, folder: Path, **env: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        team.command,
+        cwd=folder,
+        env=environment(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fails(
+    make: Callable[[Path], Team], tmp_path: Path
+) -> None:
+    team = make(tmp_path)
+    with program("--token", "s3cret") as (started, url):
+        done = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret")
+        assert done.returncode == 0, done.stdout
+        failed = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret", FAILING="1")
+        assert freed_worlds(started) == team.worlds
+    assert failed.returncode != 0
+    assert team.shown in failed.stdout, failed.stdout
+    assert "must be an integer from 400 to 599" in failed.stdout
+    assert "s3cret" not in failed.stdout
+    # Without a stub the reason is the first that one reads.
+    assert "python3 stub.pyz --" in run(team, tmp_path).stdout
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.*")), ids=lambda path: path.name)
+def test_a_fixture_is_short(path: Path) -> None:
+    lines = len(path.read_text("utf-8").splitlines())
+    assert lines < (300 if path.suffix == ".py" else 60)

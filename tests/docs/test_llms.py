@@ -1,0 +1,126 @@
+"""llms.txt is served, and says what the contracts, the help and the documents say.
+
+`test_examples.py` and `test_text.py` treat it as they do any document.
+"""
+
+import json
+import re
+import sys
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.contract import STUB, V1
+from tests.docs.documents import TEXTS, blocks_of
+from tests.program import run
+
+pytestmark = pytest.mark.process
+
+TEXT = TEXTS["llms.txt"]
+LINES = re.findall(r"^- `([A-Z]+) (/\S*)`: (.*)$", TEXT, re.MULTILINE)
+ROWS = dict(re.findall(r"^\| `([\w-]+)` \| .* \| `(.*)` \|$", TEXT, re.MULTILINE))
+CLIENT = """
+import json, os
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+def call(path, data=None, token=os.environ["STUB_TOKEN"]):
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = "Bearer " + token
+    try:
+        return urlopen(Request(os.environ["STUB_URL"] + path, data, headers)).read()
+    except HTTPError as error:
+        return error.read()
+
+"""
+MISTAKES = {
+    "violations": 'call("/v1/projects", token="")',
+    "unpromised": 'call("/v1/projects?page=1")',
+    "rejected": 'call("/v1/projects", b"{}")',
+    "missed": 'call("/v1/projects")',
+    "idle": 'call("/v1/projects")',
+    "unused-faults": 'call("/_stub/faults", b\'{"status": 503}\')',
+    "depends": 'assert len(json.loads(call("/v1/deployments/dpl_failed"))) == 4',
+}
+PLAIN = 'call("/v1/projects")'
+
+
+def test_it_is_short() -> None:
+    assert len(TEXT.splitlines()) < 120
+
+
+def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
+    response = anonymous.get("/llms.txt")
+    assert (response.status_code, response.data.decode()) == (200, TEXT)
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_it_lists_the_operations_and_the_routes_as_the_contracts_do() -> None:
+    declared = {
+        (method, path): operation["summary"]
+        for contract in (V1, STUB)
+        for method, path, operation in contract.operations()
+    }
+    declared["GET", "/openapi.json"] = "The contract of these"
+    assert {(method, path) for method, path, _ in LINES} == {*declared}
+    assert len(LINES) == len(declared)
+    for method, path, text in LINES:
+        assert re.fullmatch(rf"{re.escape(declared[method, path])}(, .*)?", text), path
+
+
+@pytest.mark.parametrize(("method", "path", "text"), [each for each in LINES if "`" in each[2]])
+def test_each_body_that_it_shows_is_accepted(
+    method: str, path: str, text: str, stub: FlaskClient
+) -> None:
+    (body,) = re.findall(r"`(.*)`", text)
+    path = path.replace("{id}", "dpl_1")
+    assert stub.open(path, method=method, json=json.loads(body)).status_code < 300
+
+
+def test_each_operation_that_takes_a_body_has_one() -> None:
+    taking = {
+        (method, path)
+        for contract in (V1, STUB)
+        for method, path, operation in contract.operations()
+        if "requestBody" in operation
+    }
+    assert taking == {(method, path) for method, path, text in LINES if "`" in text}
+
+
+def test_it_names_each_kind_of_finding() -> None:
+    named = re.findall(r"is found: ([\w, -]+); repeatable", " ".join(run("--help").stdout.split()))
+    assert [*ROWS] == [*named[0].split(", "), "depends"]
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_its_command_finds_the_mistake(kind: str) -> None:
+    program, _, words = ROWS[kind].partition("stub.pyz ")
+    options, _, command = words.partition(" -- ")
+    assert (program, command) == ("python3 ", "COMMAND")
+    done = run(*options.split(), "--", sys.executable, "-c", CLIENT + MISTAKES[kind])
+    assert done.status == 1, done.stderr
+    assert re.search(rf"^finding: {kind}: .*: \w.*", done.stderr, re.MULTILINE)
+    if kind not in ("missed", "idle"):  # which one request cannot avoid
+        done = run(*options.split(), "--", sys.executable, "-c", CLIENT + PLAIN)
+        assert done.status == 0, done.stderr
+
+
+def test_its_other_commands_start_the_program() -> None:
+    start, around, _ = (text for kind, text in blocks_of("llms.txt") if kind == "sh")
+    assert ("sh", start) in blocks_of("README.md")
+    options, _, command = around.removeprefix("python3 stub.pyz ").partition(" -- ")
+    assert command == "COMMAND"
+    done = run(
+        *options.split(), "--", sys.executable, "-c", f"{CLIENT}{PLAIN}\nraise SystemExit(7)"
+    )
+    assert done.status == 7
+
+
+def test_it_lists_the_documents_as_the_program_does() -> None:
+    listed = re.findall(r"^- `(\w+)`: (.*)$", TEXT, re.MULTILINE)
+    fixtures = re.findall(r"`([\w]+\.\w+)`", TEXT.splitlines()[-1])
+    lines = [line.split(maxsplit=1) for line in run("docs").stdout.splitlines()]
+    assert [*listed] == [(name, title) for name, title in lines if name not in fixtures]
+    assert fixtures == [name for name, _ in lines if "." in name]
