@@ -2,11 +2,13 @@
 
 import json
 import re
+import signal
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from pkgutil import get_data
 from tempfile import NamedTemporaryFile
+from types import FrameType
 from typing import Any
 
 import click
@@ -17,7 +19,7 @@ from ..report import remove_old_report, target_of, write_whole
 from .contract import Contract
 from .ledger import KINDS, Known, findings_of, known_of, read_known
 from .probes import ABUSE, READ, WRITE
-from .result import document_of, is_checked, judge, left_behind, mask, text_of
+from .result import document_of, judge, left_behind, mask, text_of
 from .run import Run
 from .service import Service, Unusable, parse_url
 
@@ -52,52 +54,52 @@ def verify_service(
     if max_age is not None and not known:
         raise Unusable("--max-age is for the entries of --known: give it, too.")
     entries = read_known(known) if known else []
-    level = ABUSE if abuse else WRITE if write else READ
-    redactor, contract = Redactor([token]), read_contract()
-    service = Service(base, token, pause, ca)
     old = entries or read_old(write_known)
-    prepare_files(report, write_known, (ca, known))
+    level = ABUSE if abuse else WRITE if write else READ
+    redactor = Redactor([token])
 
     def tell(line: str) -> None:
         click.echo(printable(redactor.text(line)))
 
+    run = Run(read_contract(), Service(base, token, pause, ca), level, wait, tell)
+    prepare_files(report, write_known, (ca, known))
+    signal.signal(signal.SIGTERM, interrupt)
     started = datetime.now(timezone.utc)
     tell(f"verify {url} ({level})")
     if base.scheme == "http" and base.host not in LOOPBACK:
         tell("warning: http sends the token without encryption")
-    run = Run(contract, service, level, wait, tell)
     try:
         run.run()
-        parts = judge(contract, run, level)
-        if not is_checked(parts):
-            raise Unusable("nothing could be checked: the lines above say why.")
+        parts = judge(run)
         for line in text_of(parts, redactor):
             tell(line)
-        found = [
-            each
-            for each in findings_of(parts, entries, started.date(), max_age)
-            if each.kind in kinds
-        ]
-        tell("")
-        for each in found:
-            tell(f"finding: {each.kind}: {each.what}")
-        if not found:
-            tell(f"no finding of the kinds {', '.join(kinds)}")
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as reason:
         tell("interrupted: no verdicts")
-        return 130
+        return 128 + (reason.args[0] if reason.args else signal.SIGINT)
     except Unusable as error:
         raise Unusable(printable(redactor.text(error.message))) from None
     finally:
         for line in left_behind(run):
             tell(line)
+    findings = [
+        each for each in findings_of(parts, entries, started.date(), max_age) if each.kind in kinds
+    ]
+    tell("")
+    for each in findings:
+        tell(f"finding: {each.kind}: {each.what}")
+    if not findings:
+        tell(f"no finding of the kinds {', '.join(kinds)}")
     if report:
-        moment = started.isoformat(timespec="seconds").replace("+00:00", "Z")
-        write_json(report, mask(document_of(url, moment, level, run, parts), redactor))
+        write_json(report, mask(document_of(url, started, run, parts), redactor))
     if write_known:
         known_now = known_of(parts, old, started.date())
         write_json(write_known, mask([each._asdict() for each in known_now], redactor))
-    return 1 if found else 0
+    return 1 if findings else 0
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """End as after Ctrl-C: with what is left behind."""
+    raise KeyboardInterrupt(number)
 
 
 def read_token(environ: Mapping[str, str]) -> str:

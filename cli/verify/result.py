@@ -2,15 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from web.redaction import Redactor, cut, printable
 
-from .contract import Contract
 from .probes import ABUSE, ALL, LEVELS
 from .run import Run
-from .service import Exchange
+from .service import Exchange, Unusable
 
 VERDICTS = (
     "kept",
@@ -47,15 +47,17 @@ class Verdict(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name not in left_out}
 
 
-def judge(contract: Contract, run: Run, level: str) -> list[Verdict]:
-    """The verdicts, in the order of the contract."""
-    return [
-        judge_part(part, origin, text, run, level)
-        for part, (origin, text) in contract.origins.items()
+def judge(run: Run) -> list[Verdict]:
+    """The verdicts, in the order of the contract. Raises `Unusable` if nothing could be checked."""
+    parts = [
+        judge_part(part, origin, text, run) for part, (origin, text) in run.contract.origins.items()
     ]
+    if all(each.verdict in ("not seen", "could not check") for each in parts):
+        raise Unusable("nothing could be checked: the lines above say why.")
+    return parts
 
 
-def judge_part(part: str, origin: str, text: str, run: Run, level: str) -> Verdict:
+def judge_part(part: str, origin: str, text: str, run: Run) -> Verdict:
     is_fixed = origin == "fixed"
     verdict = Verdict(part, origin, text, "not seen")
     seen = [each for each in run.seen if each.claim.part == part]
@@ -78,27 +80,27 @@ def judge_part(part: str, origin: str, text: str, run: Run, level: str) -> Verdi
     if part in run.failures:
         reason, probe = run.failures[part]
         return verdict._replace(verdict="could not check", reason=reason, probe=probe)
-    reason, probe = run.unasked.get(part) or reason_not_asked(part, run, level)
+    reason, probe = run.unasked.get(part) or reason_not_asked(part, run)
     return verdict._replace(reason=reason, probe=probe)
 
 
-def reason_not_asked(part: str, run: Run, level: str) -> tuple[str, str]:
+def reason_not_asked(part: str, run: Run) -> tuple[str, str]:
     """Why no response showed a part, and the probe that could have."""
     witnesses = [each for each in ALL if part in run.parts_of(each)]
     if not witnesses:
         return "cannot be provoked by a well-formed request", ""
     first = min(witnesses, key=lambda each: LEVELS.index(each.level))
-    if LEVELS.index(first.level) > LEVELS.index(level):
+    if LEVELS.index(first.level) > LEVELS.index(run.level):
         return f"needs --write{' --abuse' if first.level == ABUSE else ''}", first.name
     return "no response had it", first.name
 
 
-def document_of(url: str, started_at: str, level: str, run: Run, parts: list[Verdict]) -> Any:
+def document_of(url: str, started: datetime, run: Run, parts: list[Verdict]) -> Any:
     """The report of --report."""
     return {
         "url": url,
-        "started_at": started_at,
-        "level": level,
+        "started_at": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "level": run.level,
         "parts": [each.document() for each in parts],
         "probes": run.outcomes,
         "created": [each._asdict() for each in run.created],
@@ -177,8 +179,3 @@ def mask(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
         return {name: mask(each, redactor) for name, each in value.items()}
     return value
-
-
-def is_checked(parts: Iterable[Verdict]) -> bool:
-    """Whether anything could be checked."""
-    return any(each.verdict not in ("not seen", "could not check") for each in parts)

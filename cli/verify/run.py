@@ -29,16 +29,15 @@ from .probes import (
     DEPLOYMENT,
     FOLLOWED,
     GET_DEPLOYMENT,
-    LEVELS,
     LIST,
     LISTED,
     NAMED,
     OTHER_DEPLOYMENTS,
     OTHER_LISTS,
     PROJECTS,
+    READ,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
-    WRITE,
     Probe,
 )
 from .service import UNREACHABLE, Exchange, Service, Unusable
@@ -86,10 +85,10 @@ class Run:
         self.unstable: dict[str, tuple[str, str]] = {}
         self.outcomes: list[dict[str, Any]] = []
         self.created: list[Created] = []
-        self._contract = contract
+        self.contract = contract
         self._judge = Judge(contract)
         self._service = service
-        self._levels = LEVELS[: LEVELS.index(level) + 1]
+        self.level = level
         self._wait = wait
         self._tell = tell
         self._by_path: dict[str, list[Exchange]] = {PROJECTS: [], DEPLOYMENT: []}
@@ -113,13 +112,13 @@ class Run:
             self._ask(probe)
         if not self.seen:
             raise Unusable("nothing could be checked: the lines above say why.")
-        created = self._create() if WRITE in self._levels else {}
+        created = self._create() if self.level != READ else {}
         projects = projects_of(first)
         self._judge.owners = {latest_of(each): each.get("id") for each in [created, *projects]}
         latest = next(filter(None, map(latest_of, [*projects, created])), "")
         for probe in (GET_DEPLOYMENT, *OTHER_DEPLOYMENTS):
             self._ask(probe, "no listed project has a deployment", id=latest)
-        for probe in ABUSES if ABUSE in self._levels else ():
+        for probe in ABUSES if self.level == ABUSE else ():
             if created:
                 self._ask(probe, created=created["name"])
             else:
@@ -142,7 +141,7 @@ class Run:
         parts = {each.part for each in first} & {each.part for each in second}
         differing = {each for each in parts if against(each, first) != against(each, second)}
         if bool(first) != bool(second) and all(each.status not in (0, 429) for each in exchanges):
-            differing.add(self._contract.find(probe.expects)[0])  # one was an error of the server
+            differing.add(self.contract.find(probe.expects)[0])  # one was an error of the server
         for part in differing:
             self.unstable.setdefault(part, ("two responses differ", probe.name))
         self._conclude(probe, exchanges, judged)
@@ -165,7 +164,7 @@ class Run:
             if 400 <= exchange.status < 500:
                 self.created.pop()
             elif exchange.is_success:
-                record = self._contract.unwrap(PROJECT, object_of(exchange))
+                record = self.contract.unwrap(PROJECT, object_of(exchange))
                 self.created[-1] = Created(record.get("id"), record.get("name", sent))
         is_evidence = probe.expects and probe.authorization is not None and not exchange.failure
         if probe.path and is_evidence:
@@ -188,7 +187,7 @@ class Run:
                 judged.append((list(self._judge.claims(CREATE, plain)), plain))
         record: dict[str, Any] = {}
         if exchange.is_success:
-            record = self._contract.unwrap(PROJECT, object_of(exchange))
+            record = self.contract.unwrap(PROJECT, object_of(exchange))
             judged.append((list(self._judge.compare_created(record, exchange, **words)), exchange))
         self._conclude(CREATE, [each for _, each in judged[:2]], judged)
         if not exchange.is_success:
@@ -232,7 +231,7 @@ class Run:
         if not latest:
             self._skip(FOLLOWED, "the created project names no deployment")
             return
-        ended = self._contract.ended_statuses()
+        ended = self.contract.ended_statuses()
         status, changed_at = None, time.monotonic()
 
         def has_ended(exchange: Exchange) -> bool:
@@ -240,7 +239,7 @@ class Run:
             if not exchange.is_success:
                 return False
             now = time.monotonic()
-            record = self._contract.unwrap(RECORD, object_of(exchange))
+            record = self.contract.unwrap(RECORD, object_of(exchange))
             if record.get("status") != status:
                 status, changed_at = record.get("status"), now
             return status in ended or now - changed_at >= STILL
@@ -306,9 +305,9 @@ class Run:
 
     def parts_of(self, probe: Probe) -> set[str]:
         """The parts that a probe can witness."""
-        parts = {*probe.rules, *(self._contract.within(probe.expects) if probe.expects else ())}
+        parts = {*probe.rules, *(self.contract.within(probe.expects) if probe.expects else ())}
         if probe.expects != INVALID_BODY:
-            parts -= {*self._contract.within(ERRORS)}
+            parts -= {*self.contract.within(ERRORS)}
         return parts
 
     def _judge_paths(self) -> None:

@@ -224,7 +224,8 @@ def test_it_has_its_own_help() -> None:
     assert "VERIFY_TOKEN" in done.stdout
 
 
-def test_after_ctrl_c_it_says_what_is_left_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_a_signal_it_says_what_is_left_behind(number: int, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     service = Service(ends=False, found_after=10**6)
     words = ("app.py", "verify")
@@ -237,9 +238,9 @@ def test_after_ctrl_c_it_says_what_is_left_behind(tmp_path: Path) -> None:
             posted = len(service.requests)
             while len(service.requests) < posted + 2:  # it has read the response
                 os.sched_yield()
-            started.send_signal(signal.SIGINT)
+            started.send_signal(number)
             stdout, stderr = started.communicate(timeout=20)
-    assert started.returncode == 130
+    assert started.returncode == 128 + number
     assert service.created[0] in stdout + stderr
     assert "Traceback" not in stdout + stderr
     assert TOKEN not in stdout + stderr
