@@ -4,7 +4,7 @@ from pkgutil import get_data
 
 import click
 
-DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "scale", "testing")
+DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "https", "scale", "testing")
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")

@@ -24,6 +24,8 @@ PACKAGES = {
     "go": "golang-go",
     "redis-server": "redis-server",
     "nginx": "nginx",
+    "openssl": "openssl",
+    "certutil": "libnss3-tools",
 }
 FOUND = {tool: ["1.2.3", "found"] for tool in PACKAGES}
 IN_VENV = ("pip", "ruff", "mypy")
