@@ -72,7 +72,7 @@ def pyz(tmp_path_factory: pytest.TempPathFactory, pythons: dict[tuple[int, ...],
 @pytest.fixture(scope="module")
 def folder(pyz: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the file alone, which cannot be written to unless by root."""
-    folder = tmp_path_factory.mktemp("read-only")
+    folder = tmp_path_factory.mktemp("read only, of 'mine'\\")
     shutil.copy(pyz, folder / "stub.pyz")
     (folder / "stub.pyz").chmod(0o444)
     folder.chmod(0o555)
