@@ -136,6 +136,6 @@ class Command:
 
 def has_terminal() -> bool:
     """Whether this process is in the foreground of the terminal that it reads from."""
-    if os.name != "posix":
+    if not hasattr(os, "killpg"):  # Windows: a command has no group of its own
         return True
     return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()

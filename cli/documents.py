@@ -4,7 +4,17 @@ from pkgutil import get_data
 
 import click
 
-DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "scale", "testing", "verify")
+DOCUMENTS = (
+    "choices",
+    "ci",
+    "contract",
+    "development",
+    "grease",
+    "https",
+    "scale",
+    "testing",
+    "verify",
+)
 FIXTURES = ("Stub.java", "stub.go", "stub_fixture.mjs", "stub_fixtures.py")
 NAMES = ("readme", *DOCUMENTS, *FIXTURES)
 

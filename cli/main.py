@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -103,7 +104,7 @@ def check_probe(settings: Settings, *, has_command: bool) -> None:
             "--probe varies the responses by itself, from records that no run leaves behind: "
             "leave out --grease, --no-stub and --store."
         )
-    if os.name != "posix":
+    if not hasattr(os, "killpg"):
         raise NotStarted("--probe needs a POSIX system, to end what a run leaves behind.")
 
 
@@ -202,6 +203,8 @@ def main(
         end = args.index("--")
         args, words = args[:end], args[end + 1 :]
     start = Start(create_app, words, environ)
+    if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
+        stdout.reconfigure(errors="backslashreplace")
     with redirect_stdout(stdout), background_stderr(stderr):
         try:
             status: int | None = program.main([*args], standalone_mode=False, obj=start)

@@ -21,6 +21,7 @@ from .command import Command
 from .log import Log
 from .probe import Probe
 from .settings import Settings
+from .startup import typed
 from .stderr import say
 
 Files = tuple[Seed, dict[str, Seed]]
@@ -92,7 +93,8 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
         from redis_store import connect
     except ModuleNotFoundError as error:
         file = Path(__file__).parent.with_name("requirements-redis.txt")  # which stub.pyz has not
-        command = f"{sys.executable} -m pip install {f'-r {file}' if file.exists() else 'redis'}"
+        what = ["-r", str(file)] if file.exists() else ["redis"]
+        command = typed(sys.executable, "-m", "pip", "install", *what)
         raise NotStarted(f"--store: {error.name} is not installed: run `{command}`.") from None
     try:
         return connect(url, threads)

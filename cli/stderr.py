@@ -21,8 +21,9 @@ class BackgroundWriter(io.TextIOBase):
     there is room.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, encoding: str) -> None:
         self._descriptor = descriptor
+        self._encoding = encoding
         self._waiting: SimpleQueue[str | None] = SimpleQueue()
         self._dropped = 0
         self._lock = threading.RLock()  # the garbage collector may write a warning at any time
@@ -59,7 +60,7 @@ class BackgroundWriter(io.TextIOBase):
             self._send("".join(text for text in texts if text))
 
     def _send(self, text: str) -> None:
-        data = text.encode(errors="backslashreplace")
+        data = text.encode(self._encoding, "backslashreplace")
         with suppress(OSError):  # nobody reads any more
             while data:
                 data = data[self._send_some(data) :]
@@ -77,7 +78,7 @@ def background_stderr(stderr: TextIO) -> Iterator[None]:
     """Make `stderr` the process' own, written in the background; a closed one stays closed."""
     previous = sys.stderr
     try:
-        writer = BackgroundWriter(stderr.fileno())
+        writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
     except (AttributeError, OSError, RuntimeError):  # RuntimeError: no thread can be started
         writer = None
     sys.stderr = writer or stderr

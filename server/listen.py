@@ -74,7 +74,7 @@ def connection_limit() -> int:
 
     Without descriptors, accept() would be a busy loop.
     """
-    if not hasattr(select, "poll"):
+    if resource is None or not hasattr(select, "poll"):
         return 512 - SPARE_FILES  # Windows: the limit of select()
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:

@@ -25,6 +25,8 @@ PACKAGES = {
     "redis-server": "redis-server",
     "nginx": "nginx",
     "javac": "default-jdk-headless",
+    "openssl": "openssl",
+    "certutil": "libnss3-tools",
 }
 FOUND = {tool: ["1.2.3", "found"] for tool in (*PACKAGES, "junit5")}
 IN_VENV = ("pip", "ruff", "mypy")

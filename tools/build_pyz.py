@@ -1,13 +1,20 @@
 """Builds `dist/stub.pyz`: the program and its packages in one file that any Python 3.10 runs.
 
-Two builds with the same versions of the packages give the same bytes: the names are sorted, times
-and modes are fixed, and nothing is compressed, since compressors differ.
+Python compiles the modules of a zip file at each start, each of them twice. The file therefore has
+the bytecode of all modules for each Python that the build finds. Any other Python compiles the
+source, once.
+
+Two builds with the same Pythons and versions of the packages give the same bytes: the names are
+sorted, times and modes are fixed, and nothing is compressed, since compressors differ.
 """
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import MAGIC_NUMBER
 from io import BytesIO
 from pathlib import Path
 from stat import S_IFDIR, S_IFREG
@@ -17,6 +24,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 ROOT = Path(__file__).resolve().parent.parent
 TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip file can hold
 SHEBANG = b"#!/usr/bin/env python3\n"
+OLDEST = (3, 10)
 # Any Python can parse this, so an old one gets an error in place of a traceback.
 MAIN = """\
 import os
@@ -27,6 +35,33 @@ if sys.version_info < (3, 10):
                      % sys.version_info[:2])
     sys.exit(2)
 
+import marshal
+from importlib.util import MAGIC_NUMBER
+from zipimport import zipimporter
+
+try:
+    codes = marshal.loads(__loader__.get_data("bytecode/" + MAGIC_NUMBER.hex()))
+except OSError:
+    codes = {}  # built without this Python
+
+
+class Importer(zipimporter):
+    def __init__(self, path):
+        zipimporter.__init__(self, path)
+        if self.archive != __loader__.archive:
+            raise ImportError(path)  # another zip file, which is for zipimporter
+
+    def get_filename(self, name):  # for which zipimporter compiles the module
+        end = os.sep + "__init__.py" if self.is_package(name) else ".py"
+        return self.archive + os.sep + self.prefix + name.rpartition(".")[2] + end
+
+    def get_code(self, name):
+        return marshal.loads(codes[name]) if name in codes else zipimporter.get_code(self, name)
+
+
+sys.path_hooks.insert(0, Importer)
+sys.path_importer_cache.pop(__loader__.archive, None)
+
 from cli.startup import prepare
 
 prepare()
@@ -35,6 +70,23 @@ from app import create_app
 from cli.main import main
 
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+# Each Python runs this as it stands: a module that is cached, or one more that is imported, changes
+# what marshal writes, since it treats a string in another way if the process uses it elsewhere.
+COMPILE = """\
+import sys
+from importlib.util import MAGIC_NUMBER
+from io import BytesIO
+from marshal import dumps
+from zipfile import ZipFile
+
+codes = {}
+archive = ZipFile(BytesIO(sys.stdin.buffer.read()))
+for name in archive.namelist():
+    if name.endswith(".py") and name != "__main__.py":
+        module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        codes[module] = dumps(compile(archive.read(name), "stub.pyz/" + name, "exec"))
+sys.stdout.buffer.write(MAGIC_NUMBER + dumps(codes))
 """
 PIP = (sys.executable, "-m", "pip")
 TESTS_ONLY = "pytest"
@@ -102,16 +154,56 @@ def archive_of(contents: dict[Path, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def make_archive(packages: Path) -> bytes:
-    """The archive of the program and of the packages in a folder."""
+def make_archive(packages: Path, pythons: Iterable[str]) -> bytes:
+    """The archive of the program and of the packages in a folder, with bytecode for Pythons."""
     contents = {path: (ROOT / path).read_bytes() for path in program_files()}
     contents |= {path: (packages / path).read_bytes() for path in package_files(packages)}
     contents[Path("__main__.py")] = MAIN.encode()
+    archive = archive_of(contents)
+    contents |= dict(bytecode_of(archive, python) for python in pythons)
     return archive_of(contents)
 
 
-def build(target: Path, pip: Sequence[str]) -> None:
-    """Write the file whole or not at all. Raises `BuildError`."""
+def find_pythons() -> dict[tuple[int, ...], str]:
+    """One interpreter for each minor version that is on PATH or in pyenv, and our own."""
+    paths = [path for minor in range(8, 30) if (path := shutil.which(f"python3.{minor}"))]
+    if shutil.which("pyenv"):
+        root = Path(subprocess.check_output(["pyenv", "root"], text=True).strip())
+        paths += sorted(map(str, root.glob("versions/3.*/bin/python")))
+    found = {}
+    for path in [*paths, sys.executable]:
+        command = [path, "-c", "import sys; print(*sys.version_info[:2])"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode == 0:  # pyenv has commands for versions that it does not run
+            found[tuple(map(int, done.stdout.split()))] = path
+    return dict(sorted(found.items()))
+
+
+def bytecode_of(archive: bytes, python: str) -> tuple[Path, bytes]:
+    """The name of the bytecode for a Python in the archive, and the bytecode.
+
+    Raises `BuildError`.
+    """
+    environ = {name: each for name, each in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [python, "-S", "-c", COMPILE],
+        cwd=ROOT / "tools",  # where no file has the name of a module that is imported
+        env={**environ, "PYTHONHASHSEED": "0"},  # the order of a set in Python 3.10
+        input=archive,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"{python} compiled nothing:\n{done.stderr.decode().strip()}")
+    magic = len(MAGIC_NUMBER)
+    return Path("bytecode", done.stdout[:magic].hex()), done.stdout[magic:]
+
+
+def build(target: Path, pip: Sequence[str]) -> list[str]:
+    """Write the file whole or not at all; return the versions that it has bytecode for.
+
+    Raises `BuildError`.
+    """
     if target.is_dir():
         raise BuildError(f"{target} is a folder: name a file")
     try:
@@ -123,13 +215,15 @@ def build(target: Path, pip: Sequence[str]) -> None:
         try:
             with TemporaryDirectory() as folder:
                 install_packages(pip, Path(folder))
-                path.write_bytes(make_archive(Path(folder)))
+                pythons = {v: path for v, path in find_pythons().items() if v >= OLDEST}
+                path.write_bytes(make_archive(Path(folder), pythons.values()))
             path.chmod(0o755)
             path.replace(target)
         finally:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"{target} cannot be written: {error.strerror}") from None
+    return [f"{major}.{minor}" for major, minor in pythons]
 
 
 def main(args: Sequence[str] | None = None, pip: Sequence[str] = PIP) -> int:
@@ -144,11 +238,12 @@ def main(args: Sequence[str] | None = None, pip: Sequence[str] = PIP) -> int:
     )
     target = parser.parse_args(args).target
     try:
-        build(target, pip)
+        pythons = build(target, pip)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(target)
+    print(f"with bytecode for Python {', '.join(pythons)}", file=sys.stderr)
     return 0
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile
 
@@ -14,12 +15,11 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.program import run
-from tools.build_pyz import main, make_archive
+from tools.build_pyz import OLDEST, find_pythons, main, make_archive
 
 # One worker builds the file.
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("pyz")]
 
-OLDEST = (3, 10)
 # The command of a run: asks for all that the program serves from its files.
 CLIENT = """
 import json, os, sys
@@ -37,46 +37,57 @@ for path in ("/", "/llms.txt", "/_stub/console/console.js", "/_stub/console/cons
     assert len(get(path)) > 1000
 sys.exit(7)
 """
+# Runs the file, and prints what is compiled meanwhile.
+COUNTING = """
+import runpy, sys
 
+def note(event, args):
+    if event == "compile":
+        print(args[1])
 
-def version_of(python: str) -> tuple[int, ...] | None:
-    """The version of an interpreter, or None if it cannot be run."""
-    code = "import sys; print(*sys.version_info[:3])"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
-    return None if done.returncode else tuple(map(int, done.stdout.split()))
+sys.argv.pop(0)
+sys.addaudithook(note)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture(scope="module")
 def pythons() -> dict[tuple[int, ...], str]:
     """One interpreter for each minor version that is on PATH or in pyenv, and our own."""
-    found = [path for minor in range(8, 30) if (path := shutil.which(f"python3.{minor}"))]
-    if shutil.which("pyenv"):
-        root = Path(subprocess.check_output(["pyenv", "root"], text=True).strip())
-        found += map(str, root.glob("versions/3.*/bin/python"))
-    versions = {each: version for each in [*found, sys.executable] if (version := version_of(each))}
-    return {version[:2]: each for each, version in versions.items()}
+    return find_pythons()
 
 
 @pytest.fixture(scope="module")
-def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pyz(tmp_path_factory: pytest.TempPathFactory, pythons: dict[tuple[int, ...], str]) -> Path:
     """The program as one file."""
     target = tmp_path_factory.mktemp("build") / "stub.pyz"
     tool = [sys.executable, str(ROOT / "tools" / "build_pyz.py"), str(target)]
     done = subprocess.run(tool, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{target}\n", "")
+    newer = ", ".join(f"{version[0]}.{version[1]}" for version in pythons if version >= OLDEST)
+    assert (done.returncode, done.stdout) == (0, f"{target}\n")
+    assert done.stderr == f"with bytecode for Python {newer}\n"
     return target
 
 
 @pytest.fixture(scope="module")
 def folder(pyz: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the file alone, which cannot be written to unless by root."""
-    folder = tmp_path_factory.mktemp("read-only")
+    folder = tmp_path_factory.mktemp("read only, of 'mine'\\")
     shutil.copy(pyz, folder / "stub.pyz")
     (folder / "stub.pyz").chmod(0o444)
     folder.chmod(0o555)
     yield folder
     folder.chmod(0o755)
     assert [path.name for path in folder.iterdir()] == ["stub.pyz"]  # no __pycache__
+
+
+def without_bytecode(pyz: Path, target: Path) -> Path:
+    """The file as built where this Python was not found."""
+    with ZipFile(pyz) as archive, ZipFile(target, "w") as other:
+        for entry in archive.infolist():
+            if entry.filename != f"bytecode/{MAGIC_NUMBER.hex()}":
+                other.writestr(entry, archive.read(entry))
+    return target
 
 
 def command(folder: Path, python: str, *args: str) -> list[str]:
@@ -103,7 +114,9 @@ def run_file(
     return done
 
 
-def test_the_file_has_the_program_and_its_packages_and_nothing_else(pyz: Path) -> None:
+def test_the_file_has_the_program_and_its_packages_and_nothing_else(
+    pyz: Path, pythons: dict[tuple[int, ...], str]
+) -> None:
     with ZipFile(pyz) as archive:
         assert archive.testzip() is None
         entries = archive.infolist()
@@ -127,19 +140,27 @@ def test_the_file_has_the_program_and_its_packages_and_nothing_else(pyz: Path) -
         "docs",
     }
     ours |= {"web", "server", "stub", "cli", "redis_store"}
-    assert tops == {"__main__.py", *ours, *metadata, *distributions}
+    assert tops == {"__main__.py", "bytecode", *ours, *metadata, *distributions}
+    compiled = [name for name in names if re.fullmatch(r"bytecode/[0-9a-f]{8}", name)]
+    assert len(compiled) == sum(version >= OLDEST for version in pythons)
     assert str(ROOT).encode() not in pyz.read_bytes()
     assert pyz.read_bytes().startswith(b"#!/usr/bin/env python3\n")
     assert os.access(pyz, os.X_OK)
 
 
 def test_the_same_packages_give_the_same_bytes(
-    pyz: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pyz: Path,
+    pythons: dict[tuple[int, ...], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the order, the times and the modes of the files, and what pip leaves beside them."""
+    """Whatever the order, the times and the modes of the files, what pip leaves beside them, and
+    the environment.
+    """
     with ZipFile(pyz) as archive:
-        theirs = [each for each in archive.namelist() if not (ROOT / each).exists()]
-        theirs.remove("__main__.py")
+        ours = "__main__.py", "bytecode/"
+        names = [each for each in archive.namelist() if not each.startswith(ours)]
+        theirs = [each for each in names if not (ROOT / each).exists()]
         for name in reversed(theirs):
             file = Path(archive.extract(name, tmp_path))
             os.utime(file, (10**9, 10**9))
@@ -152,7 +173,42 @@ def test_the_same_packages_give_the_same_bytes(
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "flask").write_text("#!/of/one/system")
     monkeypatch.chdir(tmp_path)
-    assert make_archive(tmp_path) == pyz.read_bytes()
+    for name, value in {"PYTHONHASHSEED": "7", "PYTHONOPTIMIZE": "2", "LC_ALL": "C"}.items():
+        monkeypatch.setenv(name, value)
+    newer = [path for version, path in pythons.items() if version >= OLDEST]
+    assert make_archive(tmp_path, newer) == pyz.read_bytes()
+
+
+def compiled_by(python: str, file: Path) -> list[str]:
+    """The modules of the file that a Python compiles at a start."""
+    done = subprocess.run(
+        [python, "-I", "-S", "-c", COUNTING, str(file), "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [name for name in done.stdout.splitlines() if name.startswith(f"{file}{os.sep}")]
+
+
+def test_bytecode_is_for_the_python_that_runs_and_any_other_compiles_each_module_once(
+    pyz: Path, pythons: dict[tuple[int, ...], str], tmp_path: Path
+) -> None:
+    for python in [path for version, path in pythons.items() if version >= OLDEST]:
+        assert set(compiled_by(python, pyz)) == {str(pyz / "__main__.py")}
+    other = without_bytecode(pyz, tmp_path / "stub.pyz")
+    compiled = compiled_by(sys.executable, other)
+    compiled = [name for name in compiled if not name.endswith("__main__.py")]
+    assert len(compiled) == len(set(compiled)) > 100
+
+
+def test_a_traceback_names_the_file_and_the_line(pyz: Path, tmp_path: Path) -> None:
+    code = f"import sys; sys.modules['difflib'] = None\n{COUNTING}"
+    for file in (pyz, without_bytecode(pyz, tmp_path / "stub.pyz")):
+        words = [sys.executable, "-I", "-S", "-c", code, str(file)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        *_, (name, line) = re.findall(r'stub\.pyz/(.*)", line (\d+), in <module>', done.stderr)
+        with ZipFile(file) as archive:
+            assert b"import difflib" in archive.read(name).splitlines()[int(line) - 1]
 
 
 @pytest.mark.slow

@@ -1,0 +1,150 @@
+"""Where the program runs: without what only POSIX has, on other consoles and in odd folders."""
+
+import json
+import shlex
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.program import not_started, process, ready_url
+from tests.wire import call
+from tools.build_pyz import program_files
+
+pytestmark = pytest.mark.process
+
+# What other systems lack, and how a child process loses it.
+TAKEN = {
+    "resource": "sys.modules['resource'] = None",
+    "poll": "del select.poll",
+    "signals": "del signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL",
+    "process groups": "del os.fork, os.killpg, os.getpgrp, os.tcgetpgrp, os.setsid",
+    "terminals and users": (
+        "sys.modules.update(dict.fromkeys(['fcntl', 'grp', 'pty', 'pwd', 'termios', 'tty']))"
+    ),
+}
+TAKEN["all"] = "; ".join(TAKEN.values())
+RUN = """
+import os, runpy, select, signal, sys
+{}
+del sys.argv[0]
+runpy.run_path("app.py", run_name="__main__")
+"""
+# Asks for all that the program serves from its files, and for what it stores.
+CLIENT = """
+import json, os, sys
+from urllib.request import Request, urlopen
+
+def get(path):
+    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
+    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
+
+for path in ("/openapi.json", "/_stub/openapi.json"):
+    assert json.loads(get(path))["openapi"]
+for path in ("/", "/_stub/console/console.js", "/_stub/console/console.css"):
+    assert len(get(path)) > 1000
+print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
+sys.exit(7)
+"""
+AROUND = ["--", sys.executable, "-c", CLIENT]
+PLAIN_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_system_without_these_runs_a_command(taken: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    words = ["--report", str(report), "--fail-on", "violations", *AROUND]
+    with process("-c", RUN.format(TAKEN[taken]), "app.py", *words) as running:
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stdout) == (7, "website billing search\n"), stderr
+    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_system_without_these_passes_a_signal_to_its_command(taken: str) -> None:
+    waiting = "import signal; print('waiting', flush=True); signal.pause()"
+    words = ["app.py", "--", sys.executable, "-c", waiting]
+    with process("-c", RUN.format(TAKEN[taken]), *words) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "waiting\n"
+        running.send_signal(signal.SIGTERM)
+        _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 128 + signal.SIGTERM, stderr
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_system_without_these_serves_until_a_signal(taken: str) -> None:
+    with process("-c", RUN.format(TAKEN[taken]), "app.py", "--port", "0") as running:
+        assert call(ready_url(running), "/v1/projects").status_code == 200
+        running.send_signal(signal.SIGTERM)
+        _, stderr = running.communicate(timeout=20)
+    assert (running.returncode, "Traceback" in stderr) == (0, False), stderr
+
+
+def test_a_probe_needs_process_groups() -> None:
+    code = RUN.format(TAKEN["process groups"])
+    with process("-c", code, "app.py", "--probe", "members", "--", "true") as running:
+        _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 2
+    assert stderr.startswith("error: --probe needs a POSIX system")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "cp437", "iso8859-5", "ascii"])
+def test_a_console_of_another_encoding_gets_documents_and_messages(encoding: str) -> None:
+    env = {**PLAIN_LOCALE, "PYTHONIOENCODING": encoding}
+    document = (ROOT / "docs" / "development.md").read_text("utf-8")
+    with process("app.py", "docs", "development", env=env, encoding="latin-1") as running:
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stderr) == (0, "")
+    assert stdout.count("\n") == document.count("\n")
+    message = not_started("--store", "nowhere")
+    assert not message.isascii()
+    with process("app.py", "--store", "nowhere", env=env, encoding=encoding) as running:
+        _, stderr = running.communicate(timeout=20)
+    assert stderr == message.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
+    seed, report, log = (tmp_path / name for name in ("seed.json", "report.json", "log"))
+    seed.write_text('{"projects": [{"name": "caf\u00e9"}]}', "utf-8")
+    words = ["--seed", str(seed), "--report", str(report), "--log", str(log), *AROUND]
+    env = {**PLAIN_LOCALE, "PYTHONIOENCODING": "utf-8"}
+    with process("-X", "warn_default_encoding", "app.py", *words, env=env) as running:
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stdout) == (7, "caf\u00e9\n"), stderr
+    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The program with CRLF at the end of each line, in a folder with an odd name."""
+    folder = tmp_path / "a checkout\\of 'mine'"
+    for path in program_files():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / path).read_bytes().replace(b"\n", b"\r\n")
+        (folder / path).write_bytes(text)
+    shutil.copy(ROOT / "requirements.txt", folder)
+    return folder
+
+
+def test_lines_may_end_in_crlf_and_paths_may_have_spaces_and_backslashes(checkout: Path) -> None:
+    seed, report = checkout / "my\\seed 1.json", checkout / "my\\report 1.json"
+    seed.write_bytes(b'{"projects":\r\n [{"name": "shop"}]}\r\n')
+    words = ["--seed", str(seed), "--report", str(report), "--fail-on", "violations", *AROUND]
+    with process(str(checkout / "app.py"), *words, cwd=checkout) as running:
+        stdout, stderr = running.communicate(timeout=20)
+    assert (running.returncode, stdout) == (7, "shop\n"), stderr
+    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
+
+
+def test_the_command_that_installs_a_package_can_be_typed_in_an_odd_folder(checkout: Path) -> None:
+    with process("-I", "-S", str(checkout / "app.py"), cwd=checkout) as running:
+        _, stderr = running.communicate(timeout=20)
+    typed = shlex.split(stderr.partition("`")[2].partition("`")[0])
+    assert typed == [
+        *(sys.executable, "-m", "pip", "install", "-r"),
+        str(checkout / "requirements.txt"),
+    ]

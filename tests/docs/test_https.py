@@ -1,0 +1,228 @@
+"""docs/https.md is true: the certificate, the proxy, and what programs and a browser do."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import create_app
+from tests.conftest import SAMPLE_SEED, needs
+from tests.docs.documents import TEXTS, blocks_of, files_of
+from tests.live import running
+
+pytestmark = pytest.mark.process
+
+NAME = "docs/https.md"
+SESSIONS = [text.replace("\\\n", " ") for kind, text in blocks_of(NAME) if kind == "console"]
+COMMANDS = [line[2:] for text in SESSIONS for line in text.splitlines()]
+(START,) = (text for kind, text in blocks_of(NAME) if kind == "sh")
+(TOKEN,) = re.findall(r"--token (\S+)", START)
+TRUSTED_HOSTS = re.findall(r"--trusted-host (\S+)", START)
+AS_JSON = ["-H", "Content-Type: application/json"]
+VERSIONS = {"--http1.1": "1.1", "--http2": "2"}
+# A process of its own: the tests of the console may have a browser in this one.
+BROWSE = """
+import json, os, shutil, sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    path = shutil.which("chromium")
+    page = playwright.chromium.launch(executable_path=path, args=arguments).new_page()
+    page.goto(sys.argv[1])
+    page.get_by_role("status").get_by_text("Connected", exact=True).wait_for()
+    page.get_by_role("textbox", name="Name", exact=True).fill("over-tls")
+    page.get_by_role("button", name="Create project", exact=True).click()
+    projects = page.get_by_role("region", name="Projects", exact=True)
+    projects.get_by_text("over-tls").wait_for()
+    entries = "performance.getEntriesByType('resource').map((entry) => entry.nextHopProtocol)"
+    print(json.dumps(page.evaluate(entries)))
+"""
+
+
+@dataclass
+class Site:
+    """The stub behind the proxy."""
+
+    folder: Path  # of the certificate
+    port: int
+    clients: list[str]  # the port of the proxy in each request that the stub got
+
+    def run(self, command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command of the page."""
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], "/usr/sbin"])
+        return subprocess.run(
+            ["sh", "-c", command.replace(":8443", f":{self.port}")],
+            cwd=self.folder,
+            env={"PATH": path, "HOME": str(self.folder), **variables},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def curl(
+        self, *words: str, host: str = "127.0.0.1", token: str = TOKEN
+    ) -> "subprocess.CompletedProcess[str]":
+        """Call a path of the proxy, at any address of the certificate."""
+        connect = f"{host}:8443:127.0.0.1:{self.port}"
+        fixed = ["curl", "-sS", "--cacert", "ca.crt", "--connect-to", connect]
+        *options, path = "-H", f"Authorization: Bearer {token}", *words
+        return subprocess.run(
+            [*fixed, *options, f"https://{host}:8443{path}"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def get(self, path: str) -> Any:
+        return json.loads(self.curl(path).stdout)
+
+
+def commands(*starts: str) -> list[str]:
+    return [command for command in COMMANDS if command.startswith(starts)]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    needs("openssl", "nginx", "curl")
+    folder = tmp_path_factory.mktemp("https")
+    clients: list[str] = []
+    app = create_app(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
+
+    def noting(environ: Any, start_response: Any) -> Any:
+        clients.append(environ["REMOTE_PORT"])
+        return app(environ, start_response)
+
+    with ExitStack() as stack:
+        server = stack.enter_context(
+            running(noting, trusted_hosts=TRUSTED_HOSTS, control_prefix="/_stub/")
+        )
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        site = Site(folder, listener.getsockname()[1], clients)
+        for command in commands("openssl ", "rm "):
+            done = site.run(command)
+            assert done.returncode == 0, done.stderr
+        for name, text in files_of(NAME).items():
+            text = text.replace(
+                "server 127.0.0.1:8080", f"server 127.0.0.1:{server.effective_port}"
+            )
+            text = text.replace("listen 8443", f"listen 127.0.0.1:{site.port}")
+            (folder / name).write_text(text.replace(":8443", f":{site.port}"), "utf-8")
+        (command,) = commands("nginx ")
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"],
+            cwd=folder,
+            env={
+                "PATH": f"{os.environ['PATH']}:/usr/sbin",
+                "NGINX": f"{listener.fileno()};",  # takes over a socket that listens
+            },
+            pass_fds=[listener.fileno()],
+            stderr=subprocess.DEVNULL,  # it says so, and what is cut
+        )
+        stack.enter_context(process)
+        stack.callback(process.terminate)
+        yield site
+
+
+def test_no_key_of_the_authority_stays(site: Site) -> None:
+    assert {path.name for path in site.folder.glob("*.key")} == {"stub.key"}
+
+
+@pytest.mark.parametrize("command", commands("curl ", "NODE_", "SSL_"))
+def test_every_program_reaches_the_stub_and_needs_the_authority(site: Site, command: str) -> None:
+    needs("node")
+    done = site.run(command)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.strip()
+    assert shown == "3 projects" or len(json.loads(shown)["projects"]) == 3
+    without = re.sub(r"--cacert \S+|^\w+=\S+ ", "", command)
+    assert without != command
+    assert site.run(without).returncode != 0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_http_1_and_2_are_served_and_connections_to_the_stub_are_reused(
+    site: Site, version: str
+) -> None:
+    first = len(site.clients)
+    for _ in range(3):
+        done = site.curl(version, "-w", "\n%{http_version}", "/v1/projects")
+        assert done.stdout.splitlines()[-1] == VERSIONS[version]
+    assert len(set(site.clients[first:])) == 1
+
+
+def test_a_host_of_the_page_is_served_and_no_other(site: Site) -> None:
+    for host in TRUSTED_HOSTS:
+        assert len(json.loads(site.curl("/v1/projects", host=host).stdout)["projects"]) == 3
+    (host,) = re.findall(r"`https://(10\.[\d.]+):8443`", TEXTS[NAME])
+    assert f"`--trusted-host {host}`" in TEXTS[NAME]
+    done = site.curl("-H", f"Host: {host}:8443", "/v1/projects")
+    assert json.loads(done.stdout)["code"] == "host_not_allowed"
+
+
+def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> None:
+    target = "/v1//a%2Fb/../c?x=%zz"
+    site.curl("--path-as-is", "-H", "X-Mine: 1", "-H", "X_Other: 1", target)
+    entry = site.get("/_stub/requests")["requests"][-1]
+    assert f"{entry['path']}?{entry['query']}" == target
+    names = {name.lower(): value for name, value in entry["headers"].items()}
+    assert names.keys() == {"host", "user-agent", "accept", "authorization", "x-mine"}
+    assert names["host"] == "127.0.0.1:8443"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_limits_are_those_of_the_stub(site: Site, version: str) -> None:
+    for size in (100_000, 5_000_000):
+        (site.folder / "body").write_text(json.dumps({"name": "x" * size}), "utf-8")
+        done = site.curl(version, *AS_JSON, "--data-binary", "@body", "/v1/projects")
+        assert json.loads(done.stdout)["code"] == "body_too_large"
+    done = site.curl(version, "-H", f"X-Long: {'x' * 20_000}", "/v1/projects")
+    assert json.loads(done.stdout)["code"] == "headers_too_large"
+    seed = {"projects": [{"name": f"{number}", "text": 1000 * "x"} for number in range(2000)]}
+    (site.folder / "body").write_text(json.dumps(seed), "utf-8")
+    words = [version, "-w", "%{http_code}", *AS_JSON, "--data-binary", "@body", "/_stub/reset"]
+    assert site.curl(*words, token=f"{TOKEN}.large").stdout == "204"
+
+
+def test_nginx_rejects_what_the_page_says(site: Site) -> None:
+    for field in (f"X-Long: {'x' * 40_000}", f"Authorization: Bearer {TOKEN}"):
+        done = site.curl("--http1.1", "-w", "%{http_code}", "-H", field, "/v1/projects")
+        assert (done.stdout[:6], done.stdout[-3:]) == ("<html>", "400")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_delay_and_a_cut_arrive_and_nothing_is_sent_twice(site: Site, version: str) -> None:
+    site.curl("-X", "POST", "/_stub/reset")
+    for fault in ({"delay": 0.3}, {"cut": 0}, {"cut": 10}):
+        assert site.curl(*AS_JSON, "-d", json.dumps(fault), "/_stub/faults").returncode == 0
+    late = site.curl(version, "-o", os.devnull, "-w", "%{time_starttransfer}", "/v1/projects")
+    assert float(late.stdout) >= 0.3
+    for shown in ("", '{"projects'):
+        done = site.curl(version, "/v1/projects")
+        assert (done.returncode != 0, done.stdout) == (True, shown)
+    requests = site.get("/_stub/requests")["requests"]
+    assert [entry["fault"] for entry in requests] == ["flt_1", "flt_2", "flt_3"]
+
+
+def test_a_browser_opens_the_console(site: Site) -> None:
+    needs("chromium", "certutil")
+    for command in commands("mkdir ", "certutil "):
+        assert site.run(command).returncode == 0
+    (url,) = re.findall(r"`(https://\S+/#token=\S+)`", TEXTS[NAME])
+    browse = shlex.join([sys.executable, "-c", BROWSE, f"{url}&world=browser"])
+    done = site.run(browse, TMPDIR=str(site.folder))
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) == {"h2"}
