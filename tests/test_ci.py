@@ -24,6 +24,8 @@ PACKAGES = {
     "go": "golang-go",
     "redis-server": "redis-server",
     "nginx": "nginx",
+    "buildah": "buildah",
+    "debootstrap": "debootstrap",
 }
 FOUND = {tool: ["1.2.3", "found"] for tool in PACKAGES}
 IN_VENV = ("pip", "ruff", "mypy")
