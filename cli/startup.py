@@ -1,6 +1,8 @@
 """What comes before the program imports its packages."""
 
 import gc
+import os
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +15,8 @@ def prepare() -> None:
     Ends the program with status 2 if a package is missing.
     """
     gc.disable()
+    if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     for name in ("flask", "waitress"):
         if find_spec(name) is None:
             file = Path(__file__).parent.with_name("requirements.txt")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conftest import ROOT, needs
+from tests.conftest import ROOT, eventually, needs
 from tests.contract import assert_problem
 from tests.program import ready_url, run
 from tests.wire import Connection, call, free_port, get, port_of
@@ -84,17 +84,23 @@ class Image(NamedTuple):
         return self.execute(*words, **env).returncode
 
     @contextmanager
-    def serving(self, *args: str, user: str = "", **more: str) -> Iterator["Container"]:
-        """`docker run IMAGE ARGS` with a token, on a free port, once it listens."""
+    def starting(self, *args: str, user: str = "", **more: str) -> Iterator["Container"]:
+        """`docker run IMAGE ARGS` with a token, on a free port."""
         env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port()), **more}
         command = self.command([*self.config["Entrypoint"], *args], env, user)
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
             try:
-                yield Container(process, ready_url(process), env)
+                yield Container(process, f"http://127.0.0.1:{env['STUB_PORT']}", env)
             finally:
                 process.kill()  # and with it the container
+
+    @contextmanager
+    def serving(self, *args: str, **more: str) -> Iterator["Container"]:
+        """The same, once it listens."""
+        with self.starting(*args, **more) as container:
+            assert port_of(ready_url(container.process)) == port_of(container.url)
+            yield container
 
 
 class Container(NamedTuple):
@@ -106,10 +112,23 @@ class Container(NamedTuple):
 
     def stop(self) -> int:
         """`docker stop`: the status of the first process after a signal; Docker waits so long."""
-        own = self.process.pid
-        (first,) = Path(f"/proc/{own}/task/{own}/children").read_text("utf-8").split()
-        os.kill(int(first), signal.SIGTERM)
+        (first,) = self.first_processes()
+        os.kill(first, signal.SIGTERM)
         return self.process.wait(10)
+
+    def first_processes(self) -> list[int]:
+        """The id, outside the container, of the first process, if it is started."""
+        own = self.process.pid
+        children = Path(f"/proc/{own}/task/{own}/children").read_text("utf-8")
+        return [int(each) for each in children.split()]
+
+    def has_handler(self) -> bool:
+        """Whether the first process handles the signal, which Linux ignores else."""
+        for first in self.first_processes():
+            status = Path(f"/proc/{first}/status").read_text("utf-8")
+            caught = int(re.findall(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)[0], 16)
+            return bool(caught >> signal.SIGTERM - 1 & 1)
+        return False
 
 
 Buildah = Callable[..., str]
@@ -126,9 +145,11 @@ def buildah() -> Iterator[Buildah]:
         storage = ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
 
         def run_buildah(*words: str, **more: Any) -> str:
-            return printed(["buildah", *storage, "--storage-driver", "vfs", *words], **more)
+            return printed(["buildah", *storage, *words], **more)
 
         yield run_buildah
+        run_buildah("umount", "--all")
+        run_buildah("rm", "--all")
 
 
 def printed(command: Sequence[str], **more: Any) -> str:
@@ -163,7 +184,8 @@ def secret_options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     # An option may be in several sections and variables; the later one is stronger.
     settings = [line.partition("=") for line in listed]
     options = {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in settings}
-    certificates = options.pop("cert", CERTIFICATES)
+    certificates = options.get("cert", CERTIFICATES)
+    options["cert"] = CERTIFICATES
     lines = [f"{name} = {value}".replace("\n", "\n ") for name, value in options.items()]
     path = tmp_path_factory.mktemp("secret") / "pip.conf"
     path.write_text("\n".join(["[global]", f"# {CANARY}", *lines, ""]), "utf-8")
@@ -286,6 +308,13 @@ def test_the_variables_are_the_options(image: Image) -> None:
     with image.serving(STUB_EMPTY="1", STUB_NO_STUB="1") as container:
         assert call(container.url, "/v1/projects", token=TOKEN).json == {"projects": []}
         assert image.health(container.env) == 0
+
+
+def test_it_can_be_stopped_before_it_listens(image: Image) -> None:
+    """It reads a seed that has no end: as the user of this process, whose pipe it is."""
+    with image.starting("--seed", "/dev/stdin", user="0") as container:
+        eventually(container.has_handler)
+        assert container.stop() == 0
 
 
 def test_a_request_that_takes_long_is_not_waited_for_until_docker_kills(image: Image) -> None:
