@@ -2,8 +2,9 @@
 FROM python:3.13-slim AS build
 WORKDIR /build
 COPY . .
-# The modules of the one file, with their bytecode, which no user of the image could write. Both
-# secrets are optional: the configuration of pip and the certificates of a network that needs them.
+# What is in the one file, but for its own start, as plain modules with their bytecode: the user of
+# the image could write none. Both secrets are optional: the configuration of pip, and the
+# certificates of a network that needs them.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/etc/ssl/certs/ca-certificates.crt \
     python3 tools/build_pyz.py stub.pyz \
@@ -16,7 +17,8 @@ LABEL org.opencontainers.image.title="A stub of the Project and Deployment Servi
       org.opencontainers.image.description="For development and tests of clients; not for production" \
       org.opencontainers.image.version="1.0.0"
 COPY --from=build /program /program
-# It starts. That writes the bytecode of Python's own modules, which the base has not.
+# It starts, and warns that `true` sends no request. A start writes the bytecode of Python's own
+# modules, which the base has not.
 RUN python3 /program/app.py -- true
 # docker stop kills after 10 seconds.
 ENV STUB_HOST=0.0.0.0 STUB_GRACE=8

@@ -296,6 +296,9 @@ def test_the_first_line_says_what_is_missing_and_what_to_type(image: Image) -> N
 @pytest.mark.parametrize("user", ["", UNKNOWN_USER])
 def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
     with image.serving(user=user) as container:
+        with Connection(port_of(container.url)) as client:
+            client.send(get("/v1/projects", "Host: localhost"))
+            assert_problem(client.reply(), 401, "token_missing")
         assert_problem(call(container.url, "/v1/projects"), 401, "token_invalid")
         assert call(container.url, "/v1/projects", token=TOKEN).status_code == 200
         assert image.health(container.env) == 0
