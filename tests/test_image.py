@@ -1,8 +1,8 @@
 """The image of the Dockerfile, built by buildah on Debian's Python, and run without a daemon.
 
-The base has the name of the official one, of which it has the version of Debian and of Python, and
-as that it has no bytecode. A container is a process with its own file system and process ids, in
-which it is the first process; the network is that of the machine.
+The base has the name, the Debian and the minor version of Python of the official one. A container
+is a process that has its own file system, and that is the first one in its process namespace. It
+shares the network of the machine.
 """
 
 import ast
@@ -291,6 +291,12 @@ def test_the_first_line_says_what_is_missing_and_what_to_type(image: Image) -> N
     ((name, value),) = re.findall(r"-e (\w+)=([\w-]+)", line)
     with image.serving(**{name: value}) as container:
         assert call(container.url, "/v1/projects", token=value).status_code == 200
+
+
+def test_these_containers_are_read_only_and_without_capabilities(image: Image) -> None:
+    done = image.execute("sh", "-c", "grep Cap /proc/self/status; touch /tmp/x")
+    assert {line.split()[1] for line in done.stdout.splitlines()} == {"0" * 16}
+    assert "Read-only file system" in done.stderr
 
 
 @pytest.mark.parametrize("user", ["", UNKNOWN_USER])
