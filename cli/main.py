@@ -17,6 +17,7 @@ from auth import DEFAULT_TOKEN, BearerAuth
 
 from .command import Command
 from .documents import show_document
+from .health import health_command
 from .options import OPTIONS, Program, Start, variable
 from .report import remove_old_report, report
 from .serving import NotStarted, make_app, make_probe, open_log, read_files, server_options
@@ -89,7 +90,7 @@ program = Program(
     options_metavar="[OPTIONS]",
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
-    commands=[show_document, verify],
+    commands=[show_document, verify, health_command],
     context_settings={"max_content_width": 100},
 )
 program = click.version_option(VERSION, message="%(version)s")(program)
@@ -114,8 +115,10 @@ def check_combinations(settings: Settings, *, has_command: bool) -> None:
     try:
         if DEFAULT_TOKEN in settings.tokens and not server.is_loopback(host):
             raise NotStarted(
-                f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
-                "give a --token of your own, or leave --host out."
+                "STUB_TOKEN, a token of your own, is missing: type "
+                "`-e STUB_TOKEN=a-token-of-your-own` after `docker run`, give a --token, or "
+                f"leave --host out: {host} can be reached from elsewhere, and {DEFAULT_TOKEN} is "
+                "published."
             )
     except server.ListenError as error:
         raise NotStarted(f"{error}: give another --host.") from None

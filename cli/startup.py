@@ -1,7 +1,9 @@
 """What comes before the program imports its packages."""
 
 import gc
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -15,6 +17,8 @@ def prepare() -> None:
     Ends the program with status 2 if a package is missing.
     """
     gc.disable()
+    if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     for name in ("flask", "waitress"):
         if find_spec(name) is None:
             file = Path(__file__).parent.with_name("requirements.txt")

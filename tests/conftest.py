@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -223,3 +224,10 @@ def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.join()
     return results
+
+
+def eventually(check: Callable[[], bool]) -> None:
+    """Check repeatedly until it is so."""
+    deadline = time.monotonic() + 10
+    while not check():
+        assert time.monotonic() < deadline

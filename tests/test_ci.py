@@ -27,6 +27,8 @@ PACKAGES = {
     "javac": "default-jdk-headless",
     "openssl": "openssl",
     "certutil": "libnss3-tools",
+    "buildah": "buildah",
+    "debootstrap": "debootstrap",
 }
 FOUND = {tool: ["1.2.3", "found"] for tool in (*PACKAGES, "junit5")}
 IN_VENV = ("pip", "ruff", "mypy")

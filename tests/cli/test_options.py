@@ -220,7 +220,7 @@ def test_a_seed_may_be_longer_than_any_other_body() -> None:
         (["--token", ""], "a token is made of A-Z"),
         (["--token", "good", "--token", "ü"], "a token is made of A-Z"),
         (["--token", "a", "--token", "a.b"], "--token: one token would also be a world of another"),
-        (["--host", "0.0.0.0"], "give a --token"),
+        (["--host", "0.0.0.0"], "STUB_TOKEN, a token of your own, is missing: type `-e "),
         (["--host", "::"], "give a --token"),
         (["--host", ""], "no address"),
         (["--host", "*"], "'*' is no address that a client could call"),

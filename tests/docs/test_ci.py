@@ -22,6 +22,7 @@ BLOCKS = blocks_of(NAME)
 STARTS = ("python3 ", "mkdir ")  # of a command; other blocks are files
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith(STARTS)]
 GATED = [command for command in COMMANDS if "careless.sh" in command]
+YAML = [text for kind, text in BLOCKS if kind == "yaml"]
 PROBES = [command for command in COMMANDS if "--probe" in command]
 RECIPES = [command for command in COMMANDS if command not in (*GATED, *PROBES)]
 OLDEST_NODE = 18  # the first with fetch and node:test
@@ -143,7 +144,7 @@ def test_a_client_that_obeys_a_proxy_needs_the_variables_that_are_named(folder: 
 
 
 def test_the_jobs_have_the_form_of_some() -> None:
-    nightly, github, gitlab = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
+    nightly, github, gitlab = (yaml.safe_load(text) for text in YAML[2:])
     commands = []
     for workflow in (nightly, github):
         assert set(workflow) == {"name", True, "jobs"}  # YAML 1.1 reads `on` as true
@@ -170,3 +171,19 @@ def test_each_fixture_is_copied_from_the_program_by_a_recipe() -> None:
     )
     assert {name for name, _ in copied} == {path.name for path in ROOT.glob("docs/fixtures/*.*")}
     assert all(name == target for name, target in copied)
+
+
+def test_the_containers_have_what_the_image_and_its_client_need() -> None:
+    compose, github = map(yaml.safe_load, YAML[:2])
+    stub, tests = compose["services"]["stub"], compose["services"]["tests"]
+    assert set(stub) == {"image", "read_only", "cap_drop", "environment"}
+    assert tests["depends_on"] == {"stub": {"condition": "service_healthy"}}
+    (job,) = github["jobs"].values()
+    service = job["services"]["stub"]
+    assert set(service) == {"image", "ports", "env"}
+    dockerfile = (ROOT / "Dockerfile").read_text("utf-8")
+    (port,) = re.findall(r"^EXPOSE (\d+)$", dockerfile, re.MULTILINE)
+    assert "\nHEALTHCHECK " in dockerfile
+    assert tests["environment"] == {"STUB_URL": f"http://stub:{port}", **stub["environment"]}
+    assert service["ports"] == [f"{port}:{port}"]
+    assert job["env"] == {"STUB_URL": f"http://127.0.0.1:{port}", **service["env"]}

@@ -70,13 +70,6 @@ def counts_in_lists(store: WorldStore, changes: Callable[[], None]) -> set[int]:
     return seen
 
 
-def eventually(check: Callable[[], bool]) -> None:
-    """Check repeatedly until it is so."""
-    deadline = time.monotonic() + 10
-    while not check():
-        assert time.monotonic() < deadline
-
-
 def assert_unavailable(response: Any) -> None:
     assert_problem(response, 503, "store_unavailable")
     assert response.headers["Retry-After"] == "1"

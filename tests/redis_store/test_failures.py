@@ -20,12 +20,13 @@ from tests.conftest import (
     client_of,
     control_client_of,
     counting_ids,
+    eventually,
     in_parallel,
     names,
 )
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer, app_on, running_redis
-from tests.redis_store.conftest import assert_unavailable, eventually, no_waiting
+from tests.redis_store.conftest import assert_unavailable, no_waiting
 from tests.stores import records_of
 
 pytestmark = pytest.mark.process

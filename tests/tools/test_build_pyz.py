@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.program import run
+from tests.wire import port_of
 from tools.build_pyz import OLDEST, find_pythons, main, make_archive
 
 # One worker builds the file.
@@ -256,6 +257,11 @@ def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
     for name, path in (("ci", "ci.md"), ("stub_fixtures.py", "fixtures/stub_fixtures.py")):
         done = run_file(folder, tmp_path, "docs", name)
         assert (done.returncode, done.stdout) == (0, (ROOT / "docs" / path).read_text("utf-8"))
+
+
+def test_it_checks_the_health_of_a_program(folder: Path, tmp_path: Path, live_url: str) -> None:
+    for port, status in ((port_of(live_url), 0), (0, 1)):
+        assert run_file(folder, tmp_path, "health", "--port", str(port)).returncode == status
 
 
 def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:
