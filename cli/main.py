@@ -110,7 +110,7 @@ def check_combinations(settings: Settings, *, has_command: bool) -> None:
     """Raise `NotStarted` for options that do not go together."""
     host = settings.host
     try:
-        if DEFAULT_TOKEN in settings.tokens and not server.is_loopback(host):
+        if DEFAULT_TOKEN in settings.tokens and not server.address_of(host).is_loopback:
             raise NotStarted(
                 f"{host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
                 "give a --token of your own, or leave --host out."

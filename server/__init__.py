@@ -29,62 +29,32 @@ private, so `requirements.txt` pins waitress:
 import logging
 import signal
 from types import FrameType
-from typing import TYPE_CHECKING
 
-from .head import LOOKS_LIKE_TLS
-from .listen import (
-    ListenError,
-    address_of,
-    connection_limit,
-    is_loopback,
-    listen,
-    raise_file_limit,
-)
-from .loop import Server
-from .settings import (
-    OTHER_THREADS,
-    RejectedRequest,
-    ServerOptions,
-    check_hosts,
-    in_brackets,
-    make_settings,
-    without_port,
-)
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
-
-__all__ = [
-    "LOOKS_LIKE_TLS",
-    "OTHER_THREADS",
-    "ListenError",
-    "RejectedRequest",
-    "Server",
-    "ServerOptions",
-    "address_of",
-    "check_hosts",
-    "create_server",
-    "in_brackets",
-    "is_loopback",
-    "serve",
-    "without_port",
-]
+from .head import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
+from .listen import ListenError as ListenError
+from .listen import address_of as address_of
+from .listen import connection_limit, listen, raise_file_limit
+from .loop import Server as Server
+from .settings import OTHER_THREADS as OTHER_THREADS
+from .settings import App, make_settings
+from .settings import RejectedRequest as RejectedRequest
+from .settings import ServerOptions as ServerOptions
+from .settings import check_hosts as check_hosts
+from .settings import in_brackets as in_brackets
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+DEFAULTS = ServerOptions()
 
 
-def create_server(
-    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
-) -> Server:
+def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
     """Listen, and return the server, whose port is `effective_port`.
 
     Raises ListenError for an address that cannot be listened on, and ValueError for a port out of
     range or a trusted host that is no host name.
     """
-    options = options or ServerOptions()
     sock = listen(host, port)
     try:
-        on_loopback = is_loopback(sock.getsockname()[0])
+        on_loopback = address_of(sock.getsockname()[0]).is_loopback
         settings = make_settings(options, connection_limit(), host if on_loopback else None)
         return Server(app, sock, settings)
     except BaseException:
@@ -92,9 +62,7 @@ def create_server(
         raise
 
 
-def serve(
-    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
-) -> None:
+def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> None:
     """Serve until SIGTERM or SIGINT, drain, and return; in the main thread of a process of its own.
 
     A second signal ends the process at once. Raises as `create_server()` does; any other OSError

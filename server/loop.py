@@ -4,7 +4,7 @@ import math
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer
@@ -12,10 +12,7 @@ from waitress.task import ThreadedTaskDispatcher
 
 from .connection import Connection
 from .problems import log_failure
-from .settings import CONTROL_THREADS, LONG_BODY, MAX_JOINED, TICK, Settings
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
+from .settings import CONTROL_THREADS, LONG_BODY, MAX_JOINED, TICK, App, Settings
 
 
 def thread_pool(threads: int) -> Any:
@@ -67,12 +64,7 @@ class Server(TcpWSGIServer):
     is_stopping = False
     is_woken = False  # whether the current turn was told to end
 
-    def __init__(
-        self,
-        app: "WSGIApplication",
-        sock: socket.socket,
-        settings: Settings,
-    ) -> None:
+    def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
         self.options = settings.options
         self.running = threading.RLock()
         self.waking = threading.RLock()

@@ -1,6 +1,6 @@
 """Tasks: one request served, by the app or by an error of the server's own."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from waitress.channel import ClientDisconnected
 from waitress.task import ErrorTask, Task, WSGITask
@@ -8,9 +8,6 @@ from waitress.task import ErrorTask, Task, WSGITask
 from .parser import Parser
 from .problems import Rejection, log_failure
 from .settings import MAX_JOINED, RejectedRequest
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
 
 
 class ResponseTask(Task):
@@ -54,7 +51,7 @@ class ResponseTask(Task):
 class AppTask(ResponseTask, WSGITask):
     """A response of the app."""
 
-    def get_environment(self) -> "WSGIEnvironment":
+    def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
         environ["PATH_INFO"] = self.request.path

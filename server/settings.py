@@ -3,7 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
 OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
+
+App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 
 
 class RejectedRequest(NamedTuple):
@@ -66,9 +68,7 @@ class Settings(Adjustments):
     for_control: "Settings"  # of the requests to control routes
 
 
-def make_settings(
-    options: ServerOptions, connection_limit: int, loopback_host: str | None
-) -> Settings:
+def make_settings(options: ServerOptions, connections: int, loopback: str | None) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
     On loopback, only loopback names and the name that is listened on are served. Otherwise a page
@@ -77,7 +77,7 @@ def make_settings(
     check_hosts(options.trusted_hosts)
     settings = Settings(
         threads=options.threads,
-        connection_limit=connection_limit,
+        connection_limit=connections,
         max_request_header_size=MAX_HEAD + 1,  # waitress rejects this size, too
         max_request_body_size=MAX_BODY + 1,
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
@@ -85,9 +85,9 @@ def make_settings(
         log_socket_errors=False,
     )
     settings.options = options
-    if loopback_host is not None:
+    if loopback is not None:
         # getaddrinfo() encodes a name by IDNA, as clients do.
-        names = [loopback_host.encode("idna").decode(), *options.trusted_hosts]
+        names = [loopback.encode("idna").decode(), *options.trusted_hosts]
         names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
         trusted = "".join(rf"|{name}\.?" for name in names)
         settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
@@ -101,11 +101,6 @@ def check_hosts(names: Collection[str]) -> None:
     for name in names:
         if not re.fullmatch(HOST, in_brackets(name)):
             raise ValueError(f"{name} is not a host name: give it without scheme and port")
-
-
-def without_port(host: str) -> str:
-    """The host of a field Host."""
-    return re.sub(":[0-9]*$", "", host)
 
 
 def in_brackets(host: str) -> str:
