@@ -65,7 +65,7 @@ class RejectionTask(ResponseTask, ErrorTask):
 
     def execute(self) -> None:
         problem, options = self.request.error, self.request.adj.options
-        assert isinstance(problem, Rejection)
+        assert problem
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
         if options.headers_for:
             headers.update(options.headers_for(self.request.headers.get("ORIGIN")))

@@ -4,7 +4,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from copy import copy
 from typing import NamedTuple
 
 from waitress.adjustments import Adjustments
@@ -65,7 +64,6 @@ class Settings(Adjustments):
 
     options: ServerOptions
     allowed_hosts = re.compile(".*")
-    for_control: "Settings"  # of the requests to control routes
 
 
 def make_settings(options: ServerOptions, connections: int, loopback: str | None) -> Settings:
@@ -78,8 +76,6 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
     settings = Settings(
         threads=options.threads,
         connection_limit=connections,
-        max_request_header_size=MAX_HEAD + 1,  # waitress rejects this size, too
-        max_request_body_size=MAX_BODY + 1,
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
         log_socket_errors=False,
@@ -91,8 +87,6 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
         names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
         trusted = "".join(rf"|{name}\.?" for name in names)
         settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
-    settings.for_control = copy(settings)
-    settings.for_control.max_request_body_size = MAX_CONTROL_BODY + 1
     return settings
 
 
