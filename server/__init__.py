@@ -1,9 +1,9 @@
 """waitress made strict: exact framing, JSON errors, deadlines, and a drain on signals.
 
 It knows nothing of the app. It uses waitress' public seams where there are any: the settings, the
-class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, the
-dispatcher as an argument, and `parse_header()`. It overrides the names below. Some of them are
-private, so `requirements.txt` pins waitress:
+class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, and
+`parse_header()`. It overrides the names below. Some of them are private, so `requirements.txt`
+pins waitress:
 
 | overridden | what a user sees of it |
 |---|---|
@@ -14,15 +14,14 @@ private, so `requirements.txt` pins waitress:
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `HTTPChannel.received` | a deadline for requests |
-| `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the time |
-| `HTTPChannel.service` | no token in the log of a thread that fails |
-| `HTTPChannel._flush_outbufs_below_high_watermark` | clients that do not read hold no thread |
-| `HTTPChannel.handle_write` | the same; no byte is sent twice; the end of a connection loses none |
-| `HTTPChannel.readable`, `writable` | a client that sends too much can read why |
-| `HTTPChannel.handle_expt`, `handle_error` | urgent data is no busy loop; no token in the log |
-| `BaseWSGIServer.run`, `close`, `_map` | the drain; more than 1,024 connections |
-| `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file; fewer wake-ups |
+| `HTTPChannel.last_activity` | an idle client is not closed when the wall clock jumps |
+| `HTTPChannel.received` | a client that sends too much can read why |
+| `HTTPChannel.handle_write` | the same; clients that do not read hold no thread |
+| `HTTPChannel.service`, `handle_error` | no token in the log of a failure |
+| `HTTPChannel.handle_expt` | urgent data is no busy loop |
+| `BaseWSGIServer.add_task` | threads for control routes alone; clients that do not read hold none |
+| `BaseWSGIServer.run`, `close`, `_map` | the deadlines; the drain; more than 1,024 connections |
+| `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file |
 | `BaseWSGIServer.handle_error` | the server goes on listening after a failed accept |
 """
 

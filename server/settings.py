@@ -14,6 +14,7 @@ MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the
 MAX_CONTROL_BODY = 65 * 1024 * 1024
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
+MAX_UNREAD = 16 * 1024 * 1024  # bytes of responses; with more, the next request waits
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 IDLE = 120.0  # seconds without a byte on a connection with nothing to do or with an unread response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
@@ -78,6 +79,8 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
         connection_limit=connections,
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
+        outbuf_high_watermark=sys.maxsize,  # no thread waits for a client: see MAX_UNREAD
+        cleanup_interval=sys.maxsize,  # close_if_overdue() closes idle connections
         log_socket_errors=False,
     )
     settings.options = options
