@@ -86,10 +86,12 @@ class Parser(HTTPRequestParser):
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""
         try:
-            return self.receive_head(data) if self.body_rcv is None else super().received(data)
+            used = self.receive_head(data) if self.body_rcv is None else super().received(data)
         except Rejection as problem:
-            self.error, self.completed, self.expect_continue = problem, True, False
-            return len(data)
+            self.error, self.completed, used = problem, True, len(data)
+        if self.completed:  # waitress might send 100 Continue for it, and wait for the body
+            self.expect_continue = False
+        return used
 
     def receive_head(self, data: bytes) -> int:
         # Empty lines before a request are ignored (§2.2). waitress would take two for a request,
@@ -122,8 +124,6 @@ class Parser(HTTPRequestParser):
             self.body_rcv = ChunkedBody(buffer, limit)
         elif self.content_length:
             self.body_rcv = FixedStreamReceiver(self.content_length, buffer)
-        else:
-            self.expect_continue = False  # waitress would send 100 Continue for no body
 
     def close_connection(self) -> None:
         """End the connection after this request: the tasks look for this word."""
