@@ -14,8 +14,6 @@ from .settings import IDLE, LINGER, MAX_BODY, MAX_HEAD, Settings
 
 
 class Connection(HTTPChannel):
-    """A client's connection."""
-
     parser_class = Parser
     task_class = AppTask
     error_task_class = RejectionTask
@@ -25,8 +23,6 @@ class Connection(HTTPChannel):
     request: Parser | None  # that arrives
     requests: list[Parser]  # that have arrived
     requests_lock: Any
-    _flush_exception: Any
-    _flush_some_if_lockable: Any
     is_waiting = False  # whether a request waits for the client to read; under requests_lock
     active_at: float  # by the clock of the options, as the time below
     linger_until: float | None = None
@@ -46,7 +42,7 @@ class Connection(HTTPChannel):
     def handle_write(self) -> None:
         # Always under the lock: waitress flushes without it when no request is running, while a
         # worker may be sending a deferred 100 Continue.
-        self._flush_exception(self._flush_some_if_lockable)
+        self._flush_exception(self._flush_some_if_lockable)  # type: ignore[attr-defined]
         with self.requests_lock:  # add_task() holds it, too, so no request is missed
             if self.is_waiting:
                 self.server.add_task(self)  # type: ignore[arg-type]

@@ -23,34 +23,31 @@ class ChunkedBody(ChunkedReceiver):
         self.room = limit  # bytes that may still arrive
 
     def received(self, data: bytes) -> int:
-        pending = len(self.control_line)
-        data = self.control_line + data
-        at = 0
-        while at < len(data) and not self.completed:
+        rest = self.control_line + data
+        self.control_line = b""
+        while rest and not self.completed:
             if self.chunk_remainder:
-                piece = data[at : at + self.chunk_remainder]
+                piece, rest = rest[: self.chunk_remainder], rest[self.chunk_remainder :]
                 self.buf.append(piece)
                 self.chunk_remainder -= len(piece)
-                at += len(piece)
                 continue
-            end = data.find(b"\r\n", at)
-            line = data[at:].removesuffix(b"\r") if end < 0 else data[at:end]
-            if self.validate_chunk_end and line:
+            line, end, rest = rest.partition(b"\r\n")
+            beginning = line if end else line.removesuffix(b"\r")
+            if self.validate_chunk_end and beginning:
                 raise Rejection("End the data of each chunk with CRLF.")
-            if len(line) > MAX_CHUNK_LINE:  # a line without an end would be searched each time
+            if len(beginning) > MAX_CHUNK_LINE:
                 raise Rejection("Keep chunk extensions and trailer fields short.")
-            if STRAY.search(line):  # a bare LF ends no line (§2.2)
+            if STRAY.search(beginning):  # a bare LF ends no line (§2.2)
                 raise Rejection("End every line of a chunked body with CRLF.")
-            if end < 0:
-                break
-            self.read_line(line)
-            at = end + 2
-        used = at if self.completed else len(data)
-        self.control_line = data[at:used]
-        self.room -= used - pending
+            if end:
+                self.read_line(line)
+            else:
+                self.control_line = line
+        used = len(data) - len(rest)
+        self.room -= used
         if self.chunk_remainder > self.room:  # before the bytes arrive
             raise Rejection(code="body_too_large")
-        return used - pending
+        return used
 
     def read_line(self, line: bytes) -> None:
         if self.validate_chunk_end:
@@ -69,8 +66,6 @@ class ChunkedBody(ChunkedReceiver):
 
 
 class Parser(HTTPRequestParser):
-    """One request."""
-
     adj: Settings
     headers: dict[str, str]
     error: Rejection | None  # type: ignore[assignment]

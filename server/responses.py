@@ -32,10 +32,7 @@ class ResponseTask(Task):
             self.close_on_finish = True
 
     def write(self, data: bytes) -> None:
-        """Send the head and a short body at once; waitress sends the head alone.
-
-        Saves 10 % of the processor time of a request.
-        """
+        """Send the head and a short body at once; waitress sends the head alone."""
         is_whole = self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED
         if is_whole and self.complete and not self.wrote_header:
             head = self.build_response_header()
@@ -48,8 +45,6 @@ class ResponseTask(Task):
 
 
 class AppTask(ResponseTask, WSGITask):
-    """A response of the app."""
-
     def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
