@@ -64,13 +64,10 @@ class Connection(HTTPChannel):
         waitress closes at once. If the client still sends, the kernel resets the connection, and
         the client may lose the response.
         """
-        try:
+        with suppress(OSError):  # a broken connection, which the next poll finds
             self.socket.shutdown(socket.SHUT_WR)
-        except OSError:
-            self.handle_close()
-        else:
-            self.linger_until = self.adj.options.clock() + LINGER
-            self.close_when_flushed = False  # which would keep waitress from reading
+        self.linger_until = self.adj.options.clock() + LINGER
+        self.close_when_flushed = False  # which would keep waitress from reading
 
     def close_if_overdue(self, now: float) -> None:
         """Close a connection that has taken too long.

@@ -25,7 +25,6 @@ TARGET = re.compile(
 )
 FRAMING = re.compile(rb"\r\n(transfer-encoding|content-length):[ \t]*(.*?)[ \t]*(?=\r\n)")
 LENGTH = re.compile(rb"[0-9]{1,19}")  # int() may reject more digits
-TLS_HANDSHAKE = b"\x16"  # the type of its first record (RFC 8446 §5.1)
 LOOKS_LIKE_TLS = "This looks like TLS: use http://."
 WRONG_TARGET = (
     "Send a target that starts with a slash, or an absolute http URL; with CONNECT host:port."
@@ -56,9 +55,8 @@ def read_head(head: bytes, settings: Settings) -> Any:
     except ValueError:  # urlsplit() rejects an IPv6 address that is none
         raise Rejection(WRONG_TARGET) from None
     reader.body_rcv = None  # each request has its own
-    reader.path = reader.path or "/"  # an absolute URL need not have one
-    if reader.command == "CONNECT":
-        reader.path = reader.request_uri
+    # An absolute URL need not have a path, and CONNECT has none.
+    reader.path = reader.request_uri if reader.command == "CONNECT" else reader.path or "/"
     # An encoded slash ends no segment (RFC 3986 §2.2): it stays encoded here.
     target = re.sub(b"%2[Ff]", b"%252F", reader.request_uri.encode())
     path: Any = split_uri(target)[2]
@@ -74,7 +72,7 @@ def validate_beginning(head: bytes) -> None:
     waitress serves any version, waits for the fields of HTTP/0.9, which has none, and lets
     fragments through.
     """
-    if head.startswith(TLS_HANDSHAKE):
+    if head.startswith(b"\x16"):  # the type of a handshake (RFC 8446 §5.1)
         raise Rejection(LOOKS_LIKE_TLS)
     if STRAY.search(head):
         raise Rejection("End every line with CRLF and send no control characters.")

@@ -36,7 +36,7 @@ class Server(TcpWSGIServer):
         self.waking = threading.RLock()  # a signal handler may wake, too
         others = (0, 0) if self.options.control_prefix is None else (CONTROL_THREADS, 1)
         self.pools: list[Any] = []
-        for threads in (settings.threads, *others):
+        for threads in (self.options.threads, *others):
             self.pools.append(ThreadedTaskDispatcher())
             self.pools[-1].set_thread_count(threads)
         super().__init__(

@@ -75,7 +75,6 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
     """
     check_hosts(options.trusted_hosts)
     settings = Settings(
-        threads=options.threads,
         connection_limit=connections,
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
