@@ -79,8 +79,7 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
 
     previous = {each: signal.signal(each, drain) for each in STOP_SIGNALS}
     try:
-        if server.options.on_listening is not None:
-            server.options.on_listening(server.effective_port, server.stop)
+        options.on_listening(server.effective_port, server.stop)
         server.run()
     finally:
         server.close()

@@ -58,19 +58,15 @@ class RejectionTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        request, problem, options = self.request, self.request.error, self.request.adj.options
-        assert problem
+        request, error, options = self.request, self.request.error, self.request.adj.options
+        assert error
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
-        if options.headers_for:
-            headers.update(options.headers_for(request.headers.get("ORIGIN")))
-        if options.on_rejected:
-            sent = (request.command, request.request_uri, request.headers.get("HOST", ""))
-            options.on_rejected(
-                RejectedRequest(*sent, problem.status, problem.code, problem.detail)
-            )
+        headers.update(options.headers_for(request.headers.get("ORIGIN")))
+        sent = (request.command, request.request_uri, request.headers.get("HOST", ""))
+        options.on_rejected(RejectedRequest(*sent, error.status, error.code, error.detail))
         self.version = "1.1"
-        self.status = f"{problem.status} {problem.title}"
+        self.status = f"{error.status} {error.title}"
         self.response_headers = list(headers.items())
-        self.content_length = len(problem.body)
+        self.content_length = len(error.body)
         request.close_connection()
-        self.write(b"" if request.command == "HEAD" else problem.body)
+        self.write(b"" if request.command == "HEAD" else error.body)

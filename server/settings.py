@@ -54,9 +54,9 @@ class ServerOptions(NamedTuple):
     grace: float = 10.0  # seconds to finish the current requests after a signal
     trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     control_prefix: str | None = None
-    on_listening: Callable[[int, Callable[[], None]], None] | None = None  # port, stop
-    on_rejected: Callable[[RejectedRequest], None] | None = None
-    headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin
+    on_listening: Callable[[int, Callable[[], None]], None] = lambda port, stop: None
+    on_rejected: Callable[[RejectedRequest], None] = lambda rejected: None
+    headers_for: Callable[[str | None], Mapping[str, str]] = lambda origin: {}  # of a rejection
     clock: Callable[[], float] = time.monotonic  # seconds
 
 
