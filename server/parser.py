@@ -108,7 +108,7 @@ class Parser(HTTPRequestParser):
 
     def parse_header(self, header_plus: bytes) -> None:
         vars(self).update(vars(read_head(header_plus, self.adj)))
-        self.headers = self.headers.copy()
+        self.headers = self.headers.copy()  # requests with the same head share what was read
         if not self.is_host_allowed:
             raise Rejection(code="host_not_allowed")
         limit = MAX_CONTROL_BODY if self.is_control else MAX_BODY
