@@ -16,38 +16,40 @@ CHUNK = re.compile(f"([0-9A-Fa-f]{{1,16}}){CHUNK_EXT}".encode("latin-1"))
 
 
 class ChunkedBody(ChunkedReceiver):
-    """waitress' reader (§7.1) with the rules that it lacks, each of which has a comment."""
+    """waitress' reader, with all rules of §7.1: it rejects a body at its first wrong byte."""
 
     def __init__(self, buffer: OverflowableBuffer, limit: int) -> None:
         super().__init__(buffer)
         self.room = limit  # bytes that may still arrive
 
     def received(self, data: bytes) -> int:
-        rest = self.control_line + data
-        self.control_line = b""
-        while rest and not self.completed:
+        pending, at = len(self.control_line), 0
+        data = self.control_line + data
+        while at < len(data) and not self.completed:
             if self.chunk_remainder:
-                piece, rest = rest[: self.chunk_remainder], rest[self.chunk_remainder :]
+                piece = data[at : at + self.chunk_remainder]
                 self.buf.append(piece)
                 self.chunk_remainder -= len(piece)
+                at += len(piece)
                 continue
-            line, end, rest = rest.partition(b"\r\n")
-            beginning = line if end else line.removesuffix(b"\r")
-            if self.validate_chunk_end and beginning:
+            end = data.find(b"\r\n", at)
+            line = data[at:].removesuffix(b"\r") if end < 0 else data[at:end]
+            if self.validate_chunk_end and line:
                 raise Rejection("End the data of each chunk with CRLF.")
-            if len(beginning) > MAX_CHUNK_LINE:
+            if len(line) > MAX_CHUNK_LINE:  # without an end it would be searched each time
                 raise Rejection("Keep chunk extensions and trailer fields short.")
-            if STRAY.search(beginning):  # a bare LF ends no line (§2.2)
+            if end < 0 and STRAY.search(line):  # a bare LF ends no line (§2.2)
                 raise Rejection("End every line of a chunked body with CRLF.")
-            if end:
-                self.read_line(line)
-            else:
-                self.control_line = line
-        used = len(data) - len(rest)
-        self.room -= used
+            if end < 0:
+                break
+            self.read_line(line)
+            at = end + 2
+        used = at if self.completed else len(data)
+        self.control_line = data[at:used]
+        self.room -= used - pending
         if self.chunk_remainder > self.room:  # before the bytes arrive
             raise Rejection(code="body_too_large")
-        return used
+        return used - pending
 
     def read_line(self, line: bytes) -> None:
         if self.validate_chunk_end:
