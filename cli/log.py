@@ -1,5 +1,6 @@
 """The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
 
+import re
 from collections import deque
 from collections.abc import Collection
 from pathlib import Path
@@ -67,7 +68,7 @@ class Log:
         text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
         self._write(text, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
-            name = server.without_port(rejected.host).strip("[]")
+            name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
         elif rejected.detail == server.LOOKS_LIKE_TLS:
             self._hint("this looks like TLS: use http://")

@@ -113,7 +113,7 @@ def check_combinations(settings: Settings, *, has_command: bool) -> None:
     """Raise `NotStarted` for options that do not go together."""
     host = settings.host
     try:
-        if DEFAULT_TOKEN in settings.tokens and not server.is_loopback(host):
+        if DEFAULT_TOKEN in settings.tokens and not server.address_of(host).is_loopback:
             raise NotStarted(
                 "STUB_TOKEN, a token of your own, is missing: type "
                 "`-e STUB_TOKEN=a-token-of-your-own` after `docker run`, give a --token, or "

@@ -1,9 +1,9 @@
 """waitress made strict: exact framing, JSON errors, deadlines, and a drain on signals.
 
 It knows nothing of the app. It uses waitress' public seams where there are any: the settings, the
-class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, the
-dispatcher as an argument, and `parse_header()`. It overrides the names below. Some of them are
-private, so `requirements.txt` pins waitress:
+class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, and
+`parse_header()`. It overrides the names below. Some of them are private, so `requirements.txt`
+pins waitress:
 
 | overridden | what a user sees of it |
 |---|---|
@@ -14,77 +14,46 @@ private, so `requirements.txt` pins waitress:
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `HTTPChannel.received` | a deadline for requests |
-| `HTTPChannel.last_activity`, `write_soon` | a client that reads is not closed, whatever the time |
-| `HTTPChannel.service` | no token in the log of a thread that fails |
-| `HTTPChannel._flush_outbufs_below_high_watermark` | clients that do not read hold no thread |
-| `HTTPChannel.handle_write` | the same; no byte is sent twice; the end of a connection loses none |
-| `HTTPChannel.readable`, `writable` | a client that sends too much can read why |
-| `HTTPChannel.handle_expt`, `handle_error` | urgent data is no busy loop; no token in the log |
-| `BaseWSGIServer.run`, `close`, `_map` | the drain; more than 1,024 connections |
-| `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file; fewer wake-ups |
+| `HTTPChannel.last_activity` | an idle client is not closed when the wall clock jumps |
+| `HTTPChannel.received` | a client that sends too much can read why |
+| `HTTPChannel.handle_write` | the same; clients that do not read hold no thread |
+| `HTTPChannel.service`, `handle_error` | no token in the log of a failure |
+| `HTTPChannel.handle_expt` | urgent data is no busy loop |
+| `BaseWSGIServer.add_task` | threads for control routes alone; clients that do not read hold none |
+| `BaseWSGIServer.run`, `close`, `_map` | the deadlines; the drain; more than 1,024 connections |
+| `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file |
 | `BaseWSGIServer.handle_error` | the server goes on listening after a failed accept |
 """
 
 import logging
 import signal
 from types import FrameType
-from typing import TYPE_CHECKING
 
-from .head import LOOKS_LIKE_TLS
-from .listen import (
-    ListenError,
-    address_of,
-    connection_limit,
-    is_loopback,
-    listen,
-    raise_file_limit,
-)
-from .loop import Server
-from .settings import (
-    OTHER_THREADS,
-    RejectedRequest,
-    ServerOptions,
-    check_hosts,
-    in_brackets,
-    make_settings,
-    without_port,
-)
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
-
-__all__ = [
-    "LOOKS_LIKE_TLS",
-    "OTHER_THREADS",
-    "ListenError",
-    "RejectedRequest",
-    "Server",
-    "ServerOptions",
-    "address_of",
-    "check_hosts",
-    "create_server",
-    "in_brackets",
-    "is_loopback",
-    "serve",
-    "without_port",
-]
+from .head import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
+from .listen import ListenError as ListenError
+from .listen import address_of as address_of
+from .listen import connection_limit, listen, raise_file_limit
+from .loop import Server as Server
+from .settings import OTHER_THREADS as OTHER_THREADS
+from .settings import App, make_settings
+from .settings import RejectedRequest as RejectedRequest
+from .settings import ServerOptions as ServerOptions
+from .settings import check_hosts as check_hosts
+from .settings import in_brackets as in_brackets
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+DEFAULTS = ServerOptions()
 
 
-def create_server(
-    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
-) -> Server:
+def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
     """Listen, and return the server, whose port is `effective_port`.
 
     Raises ListenError for an address that cannot be listened on, and ValueError for a port out of
     range or a trusted host that is no host name.
     """
-    options = options or ServerOptions()
     sock = listen(host, port)
     try:
-        on_loopback = is_loopback(sock.getsockname()[0])
+        on_loopback = address_of(sock.getsockname()[0]).is_loopback
         settings = make_settings(options, connection_limit(), host if on_loopback else None)
         return Server(app, sock, settings)
     except BaseException:
@@ -92,9 +61,7 @@ def create_server(
         raise
 
 
-def serve(
-    app: "WSGIApplication", host: str, port: int, options: ServerOptions | None = None
-) -> None:
+def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> None:
     """Serve until SIGTERM or SIGINT, drain, and return; in the main thread of a process of its own.
 
     A second signal ends the process at once. Raises as `create_server()` does; any other OSError
@@ -112,8 +79,7 @@ def serve(
 
     previous = {each: signal.signal(each, drain) for each in STOP_SIGNALS}
     try:
-        if server.options.on_listening is not None:
-            server.options.on_listening(server.effective_port, server.stop)
+        options.on_listening(server.effective_port, server.stop)
         server.run()
     finally:
         server.close()

@@ -1,10 +1,10 @@
 """Addresses: what to listen on, and how many connections there may be."""
 
-import ipaddress
 import re
 import select
 import socket
 from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from .settings import HOST, MAX_CONNECTIONS
@@ -13,8 +13,6 @@ try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
-
-IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 SPARE_FILES = 128  # file descriptors for everything but connections
 
@@ -38,7 +36,7 @@ def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
         raise ListenError(f"no address is known for {host!r}") from None
     family, _, _, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     # getaddrinfo() takes * for an address, and bind() takes a group and the broadcast address.
-    is_for_many = ip_address(address).is_multicast or address[0] == "255.255.255.255"
+    is_for_many = ip_address(address[0]).is_multicast or address[0] == "255.255.255.255"
     if is_for_many or not (":" in name or re.fullmatch(HOST, name)):
         raise ListenError(f"{host!r} is no address that a client could call")
     return family, address
@@ -54,19 +52,9 @@ def listen(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}, port {port}: {reason}") from error
 
 
-def is_loopback(host: str) -> bool:
-    """Whether what listens on `host` can be reached from this machine alone."""
-    return address_of(host).is_loopback
-
-
-def address_of(host: str) -> IPAddress:
+def address_of(host: str) -> IPv4Address | IPv6Address:
     """What `listen()` listens on. Raises ListenError as `resolve()` does."""
-    return ip_address(resolve(host, 0)[1])
-
-
-def ip_address(address: tuple[Any, ...]) -> IPAddress:
-    """The IP address of a socket's address, without its scope."""
-    return ipaddress.ip_address(address[0].partition("%")[0])
+    return ip_address(resolve(host, 0)[1][0])
 
 
 def connection_limit() -> int:

@@ -5,31 +5,26 @@ import re
 from waitress.buffers import OverflowableBuffer
 from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
-from waitress.utilities import Error
+from waitress.rfc7230 import CHUNK_EXT
 
-from .head import FIELD, STRAY, TOKEN, read_head, validate_beginning
+from .head import FIELD, STRAY, read_head, validate_beginning
 from .problems import Rejection
-from .settings import MAX_CHUNK_LINE, MAX_HEAD, Settings
+from .settings import MAX_BODY, MAX_CHUNK_LINE, MAX_CONTROL_BODY, MAX_HEAD, Settings
 
-EMPTY_LINES = re.compile(rb"(?:\r\n)*")
-QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
-CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;%b(?:=(?:%b|%b))?)*" % (TOKEN, TOKEN, QUOTED))
-TRAILER = re.compile(FIELD)
-CODES = {413: "body_too_large", 431: "headers_too_large"}
+EMPTY_LINES = re.compile(rb"\A(?:\r\n)+")
+CHUNK = re.compile(f"([0-9A-Fa-f]{{1,16}}){CHUNK_EXT}".encode("latin-1"))
 
 
 class ChunkedBody(ChunkedReceiver):
-    """waitress' reader (§7.1) with the rules that it lacks, each of which has a comment."""
+    """waitress' reader, with all rules of §7.1: it rejects a body at its first wrong byte."""
 
     def __init__(self, buffer: OverflowableBuffer, limit: int) -> None:
         super().__init__(buffer)
-        self.limit = limit  # bytes
+        self.room = limit  # bytes that may still arrive
 
     def received(self, data: bytes) -> int:
-        pending = len(self.control_line)
+        pending, at = len(self.control_line), 0
         data = self.control_line + data
-        self.control_line = b""
-        at = 0
         while at < len(data) and not self.completed:
             if self.chunk_remainder:
                 piece = data[at : at + self.chunk_remainder]
@@ -38,22 +33,23 @@ class ChunkedBody(ChunkedReceiver):
                 at += len(piece)
                 continue
             end = data.find(b"\r\n", at)
-            line = data[at:] if end < 0 else data[at:end]
-            if self.validate_chunk_end and line != (b"\r" if end < 0 else b""):
-                raise Rejection(
-                    "End each chunk's data with CRLF, where its size says that it ends."
-                )
-            if len(line) > MAX_CHUNK_LINE:  # a line without an end would be searched each time
+            line = data[at:].removesuffix(b"\r") if end < 0 else data[at:end]
+            if self.validate_chunk_end and line:
+                raise Rejection("End the data of each chunk with CRLF.")
+            if len(line) > MAX_CHUNK_LINE:  # without an end it would be searched each time
                 raise Rejection("Keep chunk extensions and trailer fields short.")
-            if end >= 0:
-                self.read_line(line)
-                at = end + 2
-            elif STRAY.search(line):  # a bare LF ends no line (§2.2)
+            if end < 0 and STRAY.search(line):  # a bare LF ends no line (§2.2)
                 raise Rejection("End every line of a chunked body with CRLF.")
-            else:
-                self.control_line = line
-                at = len(data)
-        return at - pending
+            if end < 0:
+                break
+            self.read_line(line)
+            at = end + 2
+        used = at if self.completed else len(data)
+        self.control_line = data[at:used]
+        self.room -= used - pending
+        if self.chunk_remainder > self.room:  # before the bytes arrive
+            raise Rejection(code="body_too_large")
+        return used - pending
 
     def read_line(self, line: bytes) -> None:
         if self.validate_chunk_end:
@@ -61,12 +57,10 @@ class ChunkedBody(ChunkedReceiver):
         elif self.all_chunks_received:
             # A trailer field is validated and dropped: it never becomes a header (§7.1.2).
             self.completed = not line
-            if line and not TRAILER.fullmatch(line):
+            if line and not FIELD.fullmatch(line):
                 raise Rejection("Send well-formed trailer fields, or none.")
         elif chunk := CHUNK.fullmatch(line):  # no empty line, no extension without a name (§7.1.1)
             self.chunk_remainder = int(chunk[1], 16)
-            if self.chunk_remainder >= self.limit:  # before the bytes arrive
-                raise Rejection(code="body_too_large")
             self.validate_chunk_end = self.chunk_remainder > 0
             self.all_chunks_received = self.chunk_remainder == 0
         else:
@@ -74,61 +68,57 @@ class ChunkedBody(ChunkedReceiver):
 
 
 class Parser(HTTPRequestParser):
-    """One request."""
-
     adj: Settings
     headers: dict[str, str]
-    error: Rejection | Error | None  # type: ignore[assignment]
-    is_host_allowed: bool
+    error: Rejection | None  # type: ignore[assignment]
+    command = request_uri = ""  # type: ignore[assignment]
+    path: str
     is_control = False
-    command = path = request_uri = ""  # type: ignore[assignment]
-    url_scheme = "http"
+    is_host_allowed: bool
+
+    def __init__(self, adj: Settings) -> None:
+        super().__init__(adj)
+        self.arriving_since = adj.options.clock()
 
     def received(self, data: bytes) -> int:
         """Take what belongs to this request; return how many bytes of `data` that was."""
         try:
             used = self.receive_head(data) if self.body_rcv is None else super().received(data)
         except Rejection as problem:
-            self.error = problem
-            self.completed = True
-            used = len(data)
-        if isinstance(self.error, Error):  # one that waitress found
-            self.error = Rejection(code=CODES.get(self.error.code, "malformed_request"))
-            if self.error.code == "headers_too_large":
-                self.request_uri = ""  # waitress has put one of its own there
-        if self.completed:
-            # waitress would send 100 Continue for a rejected request, and for one without a body.
+            self.error, self.completed, used = problem, True, len(data)
+        if self.completed:  # waitress might send 100 Continue for it, and wait for the body
             self.expect_continue = False
         return used
 
     def receive_head(self, data: bytes) -> int:
-        pending = len(self.header_plus)
-        head = self.header_plus + data
         # Empty lines before a request are ignored (§2.2). waitress would take two for a request,
         # and so give a client that trickles them a new deadline each time.
-        blank = EMPTY_LINES.match(head).end()  # type: ignore[union-attr]
-        head = head[blank:]
-        self.header_plus, self.header_bytes_received = b"", 0
-        try:
-            is_unfinished = b"\r\n\r\n" not in head and len(head) <= MAX_HEAD
-            if is_unfinished or head[:1].isspace():  # which waitress would strip
-                validate_beginning(head)
-            used = super().received(head)
-        finally:
-            if head.startswith(b"HEAD "):
-                self.command = "HEAD"  # a rejection of HEAD has no body, either
-        return used + blank - pending
+        unread = EMPTY_LINES.sub(b"", self.header_plus + data)
+        head, end, body = unread.partition(b"\r\n\r\n")
+        if head.startswith(b"HEAD "):
+            self.command = "HEAD"  # a rejection has no body, either
+        if len(head) + len(end) > MAX_HEAD:
+            raise Rejection(code="headers_too_large")
+        if not end:
+            validate_beginning(head)
+            self.header_plus = head
+            return len(data)
+        self.parse_header(head + b"\r\n")
+        self.headers_finished = True
+        self.completed = self.body_rcv is None
+        return len(data) - len(body)
 
     def parse_header(self, header_plus: bytes) -> None:
-        vars(self).update(read_head(header_plus, self.adj)._asdict())
-        self.headers = self.headers.copy()
+        vars(self).update(vars(read_head(header_plus, self.adj)))
+        self.headers = self.headers.copy()  # requests with the same head share what was read
         if not self.is_host_allowed:
             raise Rejection(code="host_not_allowed")
-        if self.is_control:
-            self.adj = self.adj.for_control
+        limit = MAX_CONTROL_BODY if self.is_control else MAX_BODY
+        if self.content_length > limit:
+            raise Rejection(code="body_too_large")
         buffer = OverflowableBuffer(self.adj.inbuf_overflow)
         if self.chunked:
-            self.body_rcv = ChunkedBody(buffer, self.adj.max_request_body_size)
+            self.body_rcv = ChunkedBody(buffer, limit)
         elif self.content_length:
             self.body_rcv = FixedStreamReceiver(self.content_length, buffer)
 

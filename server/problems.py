@@ -21,11 +21,7 @@ PROBLEMS = {
         "Request Header Fields Too Large",
         f"Send at most {MAX_HEAD // 1024} KiB and {MAX_FIELDS} fields before the body.",
     ),
-    "internal_error": (
-        500,
-        "Internal Server Error",
-        "The stub failed: see its log on stderr.",
-    ),
+    "internal_error": (500, "Internal Server Error", "The stub failed: see its log on stderr."),
 }
 
 

@@ -1,6 +1,6 @@
 """Tasks: one request served, by the app or by an error of the server's own."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from waitress.channel import ClientDisconnected
 from waitress.task import ErrorTask, Task, WSGITask
@@ -8,9 +8,6 @@ from waitress.task import ErrorTask, Task, WSGITask
 from .parser import Parser
 from .problems import Rejection, log_failure
 from .settings import MAX_JOINED, RejectedRequest
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
 
 
 class ResponseTask(Task):
@@ -35,26 +32,20 @@ class ResponseTask(Task):
             self.close_on_finish = True
 
     def write(self, data: bytes) -> None:
-        """Send the head and a short body at once; waitress sends the head alone.
-
-        Saves 10 % of the processor time of a request.
-        """
-        if self.complete and not self.wrote_header:
+        """Send the head and a short body at once; waitress sends the head alone."""
+        is_whole = self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED
+        if is_whole and self.complete and not self.wrote_header:
             head = self.build_response_header()
             self.wrote_header = True
-            if self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED:
-                self.content_bytes_written = len(data)
-                self.channel.write_soon(head + data)
-                return
-            self.channel.write_soon(head)
-        super().write(data)
-        self.channel.server.pull_trigger()  # the next piece may be long in coming
+            self.content_bytes_written = len(data)
+            self.channel.write_soon(head + data)
+        else:
+            super().write(data)
+            self.channel.server.pull_trigger()  # the next piece may be long in coming
 
 
 class AppTask(ResponseTask, WSGITask):
-    """A response of the app."""
-
-    def get_environment(self) -> "WSGIEnvironment":
+    def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
         environ["PATH_INFO"] = self.request.path
@@ -67,21 +58,15 @@ class RejectionTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        problem, options = self.request.error, self.request.adj.options
-        assert isinstance(problem, Rejection)
+        request, error, options = self.request, self.request.error, self.request.adj.options
+        assert error
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
-        if options.headers_for:
-            headers.update(options.headers_for(self.request.headers.get("ORIGIN")))
-        if options.on_rejected:
-            request = self.request
-            host = request.headers.get("HOST", "")
-            response = (problem.status, problem.code, problem.detail)
-            options.on_rejected(
-                RejectedRequest(request.command, request.request_uri, host, *response)
-            )
+        headers.update(options.headers_for(request.headers.get("ORIGIN")))
+        sent = (request.command, request.request_uri, request.headers.get("HOST", ""))
+        options.on_rejected(RejectedRequest(*sent, error.status, error.code, error.detail))
         self.version = "1.1"
-        self.status = f"{problem.status} {problem.title}"
+        self.status = f"{error.status} {error.title}"
         self.response_headers = list(headers.items())
-        self.content_length = len(problem.body)
-        self.request.close_connection()
-        self.write(b"" if self.request.command == "HEAD" else problem.body)
+        self.content_length = len(error.body)
+        request.close_connection()
+        self.write(b"" if request.command == "HEAD" else error.body)

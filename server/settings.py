@@ -3,8 +3,7 @@
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
-from copy import copy
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from waitress.adjustments import Adjustments
@@ -15,6 +14,7 @@ MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the
 MAX_CONTROL_BODY = 65 * 1024 * 1024
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
+MAX_UNREAD = 16 * 1024 * 1024  # bytes of responses; with more, the next request waits
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 IDLE = 120.0  # seconds without a byte on a connection with nothing to do or with an unread response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
@@ -27,6 +27,8 @@ HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
 OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
+
+App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 
 
 class RejectedRequest(NamedTuple):
@@ -52,9 +54,9 @@ class ServerOptions(NamedTuple):
     grace: float = 10.0  # seconds to finish the current requests after a signal
     trusted_hosts: Collection[str] = ()  # served on loopback besides its own names and the host
     control_prefix: str | None = None
-    on_listening: Callable[[int, Callable[[], None]], None] | None = None  # port, stop
-    on_rejected: Callable[[RejectedRequest], None] | None = None
-    headers_for: Callable[[str | None], Mapping[str, str]] | None = None  # of a rejection; Origin
+    on_listening: Callable[[int, Callable[[], None]], None] = lambda port, stop: None
+    on_rejected: Callable[[RejectedRequest], None] = lambda rejected: None
+    headers_for: Callable[[str | None], Mapping[str, str]] = lambda origin: {}  # of a rejection
     clock: Callable[[], float] = time.monotonic  # seconds
 
 
@@ -63,12 +65,9 @@ class Settings(Adjustments):
 
     options: ServerOptions
     allowed_hosts = re.compile(".*")
-    for_control: "Settings"  # of the requests to control routes
 
 
-def make_settings(
-    options: ServerOptions, connection_limit: int, loopback_host: str | None
-) -> Settings:
+def make_settings(options: ServerOptions, connections: int, loopback: str | None) -> Settings:
     """The settings for these options. Raises ValueError for a trusted host that is no host name.
 
     On loopback, only loopback names and the name that is listened on are served. Otherwise a page
@@ -76,23 +75,20 @@ def make_settings(
     """
     check_hosts(options.trusted_hosts)
     settings = Settings(
-        threads=options.threads,
-        connection_limit=connection_limit,
-        max_request_header_size=MAX_HEAD + 1,  # waitress rejects this size, too
-        max_request_body_size=MAX_BODY + 1,
+        connection_limit=connections,
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
+        outbuf_high_watermark=sys.maxsize,  # no thread waits for a client: see MAX_UNREAD
+        cleanup_interval=sys.maxsize,  # close_if_overdue() closes idle connections
         log_socket_errors=False,
     )
     settings.options = options
-    if loopback_host is not None:
+    if loopback is not None:
         # getaddrinfo() encodes a name by IDNA, as clients do.
-        names = [loopback_host.encode("idna").decode(), *options.trusted_hosts]
+        names = [loopback.encode("idna").decode(), *options.trusted_hosts]
         names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
         trusted = "".join(rf"|{name}\.?" for name in names)
         settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
-    settings.for_control = copy(settings)
-    settings.for_control.max_request_body_size = MAX_CONTROL_BODY + 1
     return settings
 
 
@@ -101,11 +97,6 @@ def check_hosts(names: Collection[str]) -> None:
     for name in names:
         if not re.fullmatch(HOST, in_brackets(name)):
             raise ValueError(f"{name} is not a host name: give it without scheme and port")
-
-
-def without_port(host: str) -> str:
-    """The host of a field Host."""
-    return re.sub(":[0-9]*$", "", host)
 
 
 def in_brackets(host: str) -> str:

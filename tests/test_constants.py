@@ -32,6 +32,7 @@ CONSTANTS: dict[str, dict[str, float | timedelta]] = {
         "MAX_CONNECTIONS": 4096,
         "MAX_CONTROL_BODY": 68_157_440,
         "MAX_JOINED": 65_536,
+        "MAX_UNREAD": 16_777_216,
         "TICK": 0.5,
     },
     "store": {"MAX_PROJECTS": 100_000, "PACE": 2.0},

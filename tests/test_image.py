@@ -255,10 +255,10 @@ def test_it_has_the_program_with_its_documents_and_nothing_else(image: Image, ba
     program = image.tree / "program"
     packages = {"blinker", "click", "flask", "itsdangerous", "jinja2", "markupsafe", "waitress"}
     ours = {path.name for path in ROOT.glob("*.py")} | {"openapi.json", "README.md", "docs"}
-    ours |= {"web", "server", "stub", "cli", "redis_store", "__pycache__"}
+    ours |= {"web", "server", "stub", "cli", "redis_store", "__pycache__", "llms.txt"}
     names = {path.name for path in program.iterdir() if path.suffix != ".dist-info"}
     assert names == {*packages, "werkzeug", *ours}
-    documents = {path.name for path in ROOT.glob("docs/*.md")}
+    documents = {path.name for path in ROOT.glob("docs/*.md")} | {"fixtures"}
     assert {path.name for path in (program / "docs").iterdir()} == documents
     assert size_of(image.tree) - size_of(base) < 20_000_000
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from waitress.adjustments import Adjustments
 
 from tests.live import serving
 from tests.raw import SECRET, get
@@ -55,8 +54,8 @@ BIG = 6 * MIB  # more than the kernel takes, and than a connection may have unre
 
 @pytest.fixture(autouse=True)
 def _one_mib_may_be_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """16 are waitress' default: a test of it would copy a hundred."""
-    monkeypatch.setattr(Adjustments, "outbuf_high_watermark", MIB)
+    """A test of 16 would copy a hundred."""
+    monkeypatch.setattr("server.loop.MAX_UNREAD", MIB)
 
 
 class BigApp:
@@ -137,7 +136,7 @@ def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mark = SlowMark(MIB)
-    monkeypatch.setattr(Adjustments, "outbuf_high_watermark", mark)
+    monkeypatch.setattr("server.loop.MAX_UNREAD", mark)
     app = BigApp()
     with (
         serving(app, threads=2) as port,

@@ -43,7 +43,7 @@ def test_a_malformed_request_is_rejected_wherever_it_is_cut(case: Case) -> None:
 
 WELL_FORMED = b"\r\n" + get("/1?a", "Host: localhost", "A: b")
 CHUNKED = post("Transfer-Encoding: chunked") + b"5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nA: b\r\n\r\n"
-SIZED = post("Content-Length: 6", body=b"hello!")
+SIZED = post("Content-Length: 6", "Expect: 100-continue", body=b"hello!")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,7 @@ def test_a_request_is_the_same_however_it_arrives(raw: bytes, path: str, body: b
         assert first.headers.get("A") == ("b" if path == "/1" else None)
         assert (second.error, second.path) == (None, "/next")
         assert first.completed
+        assert not first.expect_continue
         assert second.completed
 
 
