@@ -213,17 +213,17 @@ def findings(
     redactor: Redactor,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a request depends on without a promise, and what it violates."""
+    environ = request.environ
+    is_accepted = "world_name" in context  # by the bearer check
+    document = context.get("document")
+    is_known = not body or (document and operation and document.keys() <= operation.members)
+    if operation and is_accepted and is_known and not environ["QUERY_STRING"]:
+        return (), ()  # as of most requests
 
     def mask_name(name: str) -> str:
         return cut(redactor.text(name), MAX_SENTENCE)
 
-    environ = request.environ
-    is_accepted = "world_name" in context  # by the bearer check
     if operation and is_accepted:
-        document = context.get("document")
-        is_known = document is not None and document.keys() <= operation.members
-        if not environ["QUERY_STRING"] and (is_known or not body):
-            return (), ()  # as of most requests
         return sentences(find_unpromised(operation, request, text_of(body), mask_name)), ()
     header = None if is_accepted else request.headers.get("Authorization", "")
     target = f"{mask_name(environ['REQUEST_METHOD'])} {mask_name(get_path_info(environ))}"
