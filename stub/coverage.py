@@ -61,7 +61,7 @@ class Tally:
         ]
 
 
-Outcome = tuple[str | None, int, str | None]
+Counted = tuple[str | None, int, str | None]
 """What is counted of a request: its operation, the status of the response without grease, and that
 of the deployment in it.
 """
@@ -74,7 +74,7 @@ class Coverage:
         self._lock = Lock()
         self._contract = contract
         self.is_called = False  # whether a request was for /v1
-        self._outcomes: Counter[Outcome] = Counter()
+        self._outcomes: Counter[Counted] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
@@ -82,7 +82,7 @@ class Coverage:
         self._successor: Coverage | None = None
 
     def count(
-        self, world: str, number: int, entry: Entry, outcome: Outcome, *, is_forced: bool
+        self, world: str, number: int, entry: Entry, outcome: Counted, *, is_forced: bool
     ) -> None:
         """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
         with self._lock:
@@ -105,7 +105,7 @@ class Coverage:
         # A reset has replaced the world meanwhile.
         self._successor.count(world, number, entry, outcome, is_forced=is_forced)
 
-    def _count(self, outcome: Outcome, count: int) -> None:
+    def _count(self, outcome: Counted, count: int) -> None:
         if outcome not in self._outcomes and len(self._outcomes) >= MAX_KINDS:
             operation, status, shown = outcome
             if shown not in (None, *self._contract.statuses):

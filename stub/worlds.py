@@ -16,7 +16,7 @@ from web.redaction import Redactor
 
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Coverage, Outcome
+from .coverage import Counted, Coverage
 from .entry import Entry
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch
@@ -93,7 +93,7 @@ class World:
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
 
-    def record(self, entry: Entry, outcome: Outcome, *, is_forced: bool) -> int:
+    def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
