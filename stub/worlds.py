@@ -16,11 +16,12 @@ from web.redaction import Redactor
 
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Count, Coverage
+from .coverage import Counted, Coverage
+from .entry import Entry
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch
 from .ids import Ids
-from .journal import Entry, Journal
+from .journal import Journal
 from .options import StubOptions
 from .seed import Seed
 from .stores import StoreFactory
@@ -88,23 +89,22 @@ class World:
     coverage: Coverage
     grease: Switch
     ids: Ids
-    journal: Journal
+    journal: Journal = field(default_factory=Journal)
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
-    _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
 
-    def record(self, entry: Entry, count: Count, *, is_forced: bool) -> int:
+    def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
-        with self._lock:
+        with self.journal.lock:
             number = self.journal.append(entry)
-            self.coverage.count(self.name, number, entry, count, is_forced=is_forced)
+            self.coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
             return number
 
     def recorded(
         self, after: int, limit: int
     ) -> tuple[Iterator[tuple[int, Entry]], int, int, dict[str, Any]]:
         """What `Journal.newest()` returns, and the coverage of the same requests."""
-        with self._lock:
+        with self.journal.lock:
             return *self.journal.newest(after, limit), self.coverage.document()
 
 
@@ -166,9 +166,9 @@ class WorldFactory:
         store: WorldStore = self._stores.open(self._records, name, clock, ids)
         if seed is not None:
             store.reset(self._stores.records(seed, self._time(), ids))
-        coverage, journal = Coverage(self._contract), Journal(self._redactor)
+        coverage = Coverage(self._contract)
         shown = self._redactor.text(name)  # which may be a token
-        return World(shown, clock, store, coverage, grease, ids, journal)
+        return World(shown, clock, store, coverage, grease, ids)
 
     def _time(self) -> datetime:
         """The time of a world that begins now."""
@@ -211,6 +211,21 @@ class Worlds:
             return self.open(name)
         except TooManyWorlds:
             return self.open("")
+
+    def document(self) -> dict[str, Any]:
+        """The worlds of this process by name, the main one first, and the room for more of them."""
+        with self._lock:
+            worlds = [self._worlds[name] for name in sorted(self._worlds)]
+            room = MAX_WORLDS - self._named()
+        documents = [
+            {
+                "name": world.name,
+                "projects": len(world.store.list_projects()),
+                "requests": world.journal.last,
+            }
+            for world in worlds
+        ]
+        return {"worlds": documents, "room": room}
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -264,5 +279,9 @@ class Worlds:
                 self._resets.remove(name)
 
     def _check_room(self, name: str) -> None:
-        if len((self._worlds.keys() | self._resets) - {"", name}) >= MAX_WORLDS:
+        if self._named(name) >= MAX_WORLDS:
             raise TooManyWorlds
+
+    def _named(self, name: str = "") -> int:
+        """The number of worlds, and of those that a reset makes, besides the main and this one."""
+        return len((self._worlds.keys() | self._resets) - {"", name})
