@@ -38,7 +38,7 @@ sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 PIP = (sys.executable, "-m", "pip")
 TESTS_ONLY = "pytest"
-PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css"}
+PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css", ".txt"}
 LEFT_OUT = {".so", ".pyd", ".pyc", ".c", ".h", ".pyi"}  # compiled modules have a pure form
 # About the installation. WHEEL names the system for which MarkupSafe was compiled.
 LEFT_OUT_NAMES = {"RECORD", "INSTALLER", "REQUESTED", "WHEEL", "direct_url.json"}

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from records import Project, ProjectList, timestamp
 from web.problems import Problem
@@ -22,6 +23,7 @@ from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
 CONSOLE_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
+FOLDER = files(__package__)
 
 # The limits keep a view below 100 KB, whatever the world contains.
 SHOWN_PROJECTS = 50
@@ -39,6 +41,8 @@ SAFE = {
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -52,7 +56,11 @@ def page() -> ResponseReturnValue:
 
 @console.get(f"{POLL_PATH}/console.js")
 def script() -> ResponseReturnValue:
-    return static_file("console.js", "text/javascript")
+    """The script, or the module of it that the query names: `console.js?requests`."""
+    name = request.query_string.decode(errors="replace") or "console"
+    if not name.isalpha() or not (FOLDER / f"{name}.js").is_file():
+        raise NotFound
+    return static_file(f"{name}.js", "text/javascript")
 
 
 @console.get(f"{POLL_PATH}/console.css")
@@ -62,7 +70,7 @@ def style() -> ResponseReturnValue:
 
 def static_file(name: str, media_type: str) -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
-    content = (files(__package__) / name).read_bytes()
+    content = (FOLDER / name).read_bytes()
     return content, 200, {**SAFE, "Content-Type": f"{media_type}; charset=utf-8"}
 
 

@@ -1,0 +1,42 @@
+// The head of the page: the connection.
+
+import { html, useRef } from "./console.js?preact";
+import { connect, poll } from "./console.js?poll";
+import { saveSession, session, worldOf } from "./console.js?session";
+import { state } from "./console.js?state";
+
+export function Header() {
+  const { kind, title } = state.connection;
+  const world = useRef();
+  const token = useRef();
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const chosen = [token.current.value || session.token, worldOf(world.current.value)];
+    token.current.value = "";
+    if (chosen[0] === session.token && chosen[1] === session.world) return poll();
+    saveSession(...chosen);
+    connect();
+  };
+  return html`<header>
+    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8"></rect><path d="M9 21l7-11 7 11z"></path>
+    </svg>
+    <div class="title">
+      <h1>Project and Deployment Service</h1>
+      <p>Stub at <code>${location.origin}</code></p>
+    </div>
+    <form id="connection" novalidate autocomplete="off" onSubmit=${onSubmit}>
+      <div class="field">
+        <label for="world">World</label>
+        <input id="world" ref=${world} key=${`${session.world} ${state.epoch}`} type="text" placeholder="main" spellcheck="false"
+          autocapitalize="off" defaultValue=${session.world} />
+      </div>
+      <div class="field">
+        <label for="token">Token</label>
+        <input id="token" ref=${token} type="password" autocomplete="off" placeholder="bearer token" />
+      </div>
+      <button>Connect</button>
+    </form>
+    <p id="status" role="status" data-kind=${kind}>${title}</p>
+  </header>`;
+}

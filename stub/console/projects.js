@@ -1,0 +1,108 @@
+// The projects, and the form that creates one.
+
+import { html, useRef, useState } from "./console.js?preact";
+import { commandOf } from "./console.js?command";
+import { Empty } from "./console.js?empty";
+import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./console.js?parts";
+import { announce, set, state } from "./console.js?state";
+
+const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
+
+export function Projects() {
+  const { count, newest } = state.view.projects;
+  const [isRead, holding] = useHeld();
+  const [error, attempted, forget] = useAttempt();
+  const shown = useRef({ projects: [], count: 0, instance: "" });
+  const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
+  if (!isRead || state.view.instance !== shown.current.instance) release();
+  const current = new Map(newest.map((project) => [project.id, project]));
+  const projects = shown.current.projects.map((project) => current.get(project.id) ?? project);
+  const unseen = Math.max(0, count - shown.current.count);
+
+  const showNew = () => {
+    release();
+    holding.ref.current.scrollTop = 0;
+    focusQuietly(holding.ref.current);
+    set({});
+  };
+  const put = async (project, status) => {
+    const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
+    if (await attempted("PUT", path, { status })) announce(`${project.name} is ${status}`);
+  };
+
+  return html`<section id="projects" aria-labelledby="projects-title">
+    <div class="bar">
+      <h2 id="projects-title">Projects</h2>
+      <span class="count">${count.toLocaleString("en")}</span>
+      <${Create} error=${error} attempted=${attempted} forget=${forget} />
+    </div>
+    <${Problem} error=${error} id="create-error" />
+    <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
+    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${holding}>
+      <table role="table" aria-labelledby="projects-title">
+        <thead role="rowgroup">
+          <tr role="row">${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"].map(
+            (name) => html`<th role="columnheader" scope="col">${name}</th>`,
+          )}</tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} />`)}
+        </tbody>
+      </table>
+      ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
+        "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
+      )} />`}
+    </div>
+  </section>`;
+}
+
+function Create({ error, attempted, forget }) {
+  const [name, setName] = useState("");
+  const onInput = (event) => {
+    setName(event.target.value);
+    forget();
+  };
+  const onSubmit = async (event) => {
+    event.preventDefault();
+    if (!(await attempted("POST", "/v1/projects", { name }))) return;
+    setName((typed) => (typed === name ? "" : typed));
+    announce(`Project ${name} created`);
+  };
+  return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
+    <label for="name">Name</label>
+    <input id="name" type="text" spellcheck="false" value=${name} onInput=${onInput}
+      ...${error ? { "aria-invalid": "true", "aria-describedby": "create-error" } : {}} />
+    <button class="primary">Create project</button>
+  </form>`;
+}
+
+function Row({ project, put }) {
+  const { id, name, created_at, deployment, status } = project;
+  const openDeployment = () => set({ selected: { deployment } });
+  return html`<tr role="row">
+    <td role="cell" class="name" title=${visible(name)}>
+      <button type="button" onClick=${() => set({ filter: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
+    </td>
+    <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
+    <td role="cell" class="created">${dateAndTime(created_at)}</td>
+    <td role="cell" class="mono deployment" title=${visible(deployment)}>
+      <button type="button" onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+    </td>
+    <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} onChange=${(chosen) => put(project, chosen)} /></td>
+  </tr>`;
+}
+
+/** The status of a deployment, and the way to change it. */
+function Status({ of, status, onChange }) {
+  const first = useRef(status);
+  const known = Object.keys(SYMBOLS);
+  const choose = (event) => {
+    const chosen = event.target.value;
+    event.target.value = status; // until the server says so
+    onChange(chosen);
+  };
+  return html`<select key=${status} class=${first.current === status ? "pill" : "pill has-changed"} data-status=${status}
+    aria-label="Status of ${of}" title=${status} value=${status} onChange=${choose}>
+    ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+  </select>`;
+}
