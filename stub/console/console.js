@@ -16,19 +16,19 @@ import { Help } from "./console.js?words";
 const TABS = { Controls, Coverage };
 
 function Console() {
-  const { view, connection, selected, dialog, announced } = state;
+  const { view, connection, dialog, announced } = state;
   return html`<${Header} />
-    ${view ? html`<${World} />` : html`<${NotConnected} />`}
-    ${view && connection.reason && html`<p class="error toast" role="alert">${connection.reason}</p>`}
+    ${view ? html`<${World} />` : html`<${NotConnected} of=${connection} />`}
+    ${view && connection.kind === "gone" && html`<${Reason} of=${connection} />`}
     ${dialog === "help" && html`<${Help} />`}
     ${dialog === "reset" && html`<${Reset} />`}
     <p class="unseen" aria-live="polite">${announced}</p>`;
 }
 
-const NotConnected = () => html`<main class="alone">
-  <h2>${state.connection.title}</h2>
-  <p role="alert">${state.connection.reason}</p>
-</main>`;
+const NotConnected = ({ of }) => html`<main class="alone"><${Reason} of=${of} /></main>`;
+
+/** Why there is no connection. It lies over what was shown last, and moves nothing. */
+const Reason = ({ of }) => html`<div class="reason" role="alert"><h2>${of.title}</h2><p>${of.reason}</p></div>`;
 
 function World() {
   const { selected } = state;

@@ -1,6 +1,6 @@
 // The faults: a form that adds one, and those that wait.
 
-import { html, useState } from "./console.js?preact";
+import { html } from "./console.js?preact";
 import { commandOf } from "./console.js?command";
 import { Empty } from "./console.js?empty";
 import { invalid, plural, Problem, useAttempt, visible } from "./console.js?parts";
@@ -13,7 +13,6 @@ const LABELS = { status: "Status", retry_after: "Retry after (s)", delay: "Delay
 export function Faults() {
   const { count, first } = state.view.faults;
   const [error, attempted, forget] = useAttempt();
-  const [key, setKey] = useState(0); // another one makes the form anew
   const onSubmit = async (event) => {
     event.preventDefault();
     const fault = {};
@@ -23,16 +22,17 @@ export function Faults() {
       else if (value) fault[name] = type === "number" ? Number(value) : value;
     }
     if (!(await attempted("POST", "/_stub/faults", fault))) return;
-    setKey(key + 1);
+    event.target.reset();
     announce("Fault added");
   };
   const remove = async (id) => {
+    document.getElementById("clear-faults").focus(); // the button of a fault goes with it
     if (await attempted("DELETE", id ? `/_stub/faults/${id}` : "/_stub/faults")) announce(id ? "Fault removed" : "Faults cleared");
   };
   const field = (name, input) => html`<div class="field"><label for="fault-${name}">${LABELS[name]}</label>${input}</div>`;
   const attributes = (name) => ({ id: `fault-${name}`, name, ...invalid(error, name, "fault-error") });
   return html`<h3><${Term} name="fault">Faults<//></h3>
-    <form key=${key} id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
+    <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
       <div class="field wide">
         <label for="fault-operation">Operation</label>
         <select ...${attributes("operation")}>
@@ -40,13 +40,13 @@ export function Faults() {
           ${Object.keys(state.view.coverage.operations).map((name) => html`<option value=${name}>${name}</option>`)}
         </select>
       </div>
-      <div class="field wide"><label for="fault-path">Path</label><input ...${attributes("path")} type="text" spellcheck="false" placeholder="any" /></div>
+      <div class="field wide"><label for="fault-path">Path</label><input ...${attributes("path")} type="text" spellcheck=${false} placeholder="any" /></div>
       ${Object.entries(NUMBERS).map(([name, value]) =>
         field(name, html`<input ...${attributes(name)} type="number" step="any" placeholder=${value} />`),
       )}
       <div class="bar wide">
         <button>Add fault</button>
-        <button type="button" onClick=${() => remove("")}>Clear faults</button>
+        <button id="clear-faults" type="button" onClick=${() => remove("")}>Clear faults</button>
       </div>
     </form>
     <${Problem} error=${error} id="fault-error" />

@@ -1,18 +1,21 @@
 // The head of the page: the connection.
 
-import { html, useRef } from "./console.js?preact";
+import { html, useRef, useState } from "./console.js?preact";
 import { connect, poll } from "./console.js?poll";
 import { saveSession, session, worldOf } from "./console.js?session";
 import { state } from "./console.js?state";
 
+const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
+
 export function Header() {
-  const { kind, title } = state.connection;
-  const world = useRef();
+  const { kind } = state.connection;
+  const [world, setWorld] = useState(null); // while it is typed
   const token = useRef();
   const onSubmit = (event) => {
     event.preventDefault();
-    const chosen = [token.current.value || session.token, worldOf(world.current.value)];
+    const chosen = [token.current.value || session.token, worldOf(world ?? session.world)];
     token.current.value = "";
+    setWorld(null);
     if (chosen[0] === session.token && chosen[1] === session.world) return poll();
     saveSession(...chosen);
     connect();
@@ -28,8 +31,8 @@ export function Header() {
     <form id="connection" novalidate autocomplete="off" onSubmit=${onSubmit}>
       <div class="field">
         <label for="world">World</label>
-        <input id="world" ref=${world} key=${`${session.world} ${state.epoch}`} type="text" placeholder="main" spellcheck="false"
-          autocapitalize="off" defaultValue=${session.world} />
+        <input id="world" type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
+          value=${world ?? session.world} onInput=${(event) => setWorld(event.target.value)} />
       </div>
       <div class="field">
         <label for="token">Token</label>
@@ -37,6 +40,6 @@ export function Header() {
       </div>
       <button>Connect</button>
     </form>
-    <p id="status" role="status" data-kind=${kind}>${title}</p>
+    <p id="status" role="status" data-kind=${kind}>${STATES[kind]}</p>
   </header>`;
 }

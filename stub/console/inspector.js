@@ -1,24 +1,20 @@
 // The inspector: one request, beside the list.
 
-import { html, useEffect, useRef, useState } from "./console.js?preact";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./console.js?preact";
 import { curlOf } from "./console.js?command";
 import { Code, Copy, dateAndTime, focusQuietly, visible } from "./console.js?parts";
-import { list } from "./console.js?requests";
 import { linkTo } from "./console.js?session";
 import { set, state } from "./console.js?state";
 import { read } from "./console.js?wire";
 
-/** Close the inspector. The focus goes to the row, which does not hold the list. */
-export function closeInspector() {
-  const { number } = state.selected ?? {};
-  set({ selected: null });
-  const row = document.querySelector(`[data-number="${number}"] button`);
-  focusQuietly(row ?? document.querySelector("#requests .scroller"));
-}
+export const closeInspector = () => set({ selected: null });
+const rowOf = (number) => document.querySelector(`[data-number="${number}"] button`);
 
 export function Inspector({ number }) {
   const [entry, setEntry] = useState(null);
   const title = useRef();
+  const shown = useRef();
+  shown.current = number;
   useEffect(() => {
     let isCurrent = true;
     read(`/_stub/requests?after=${number - 1}&limit=1`).then((found) => {
@@ -26,9 +22,14 @@ export function Inspector({ number }) {
     });
     return () => (isCurrent = false);
   }, [number]);
-  useEffect(() => {
-    if (matchMedia("(max-width: 60rem)").matches) title.current.focus();
+  useLayoutEffect(() => {
+    if (matchMedia("(max-width: 63.99rem)").matches) title.current.focus(); // it is the whole page
+    return () => queueMicrotask(returnFocus);
   }, []);
+  const returnFocus = () => {
+    if (document.activeElement !== document.body) return;
+    focusQuietly(rowOf(shown.current) ?? document.querySelector("#requests .scroller"));
+  };
   const isKnown = entry?.number === number && !entry.isGone;
   const name = isKnown ? `${entry.method} ${entry.path}` : `Request ${number}`;
   return html`<aside id="inspector" aria-labelledby="inspector-title">

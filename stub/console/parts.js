@@ -1,6 +1,6 @@
 // Parts that the regions share.
 
-import { html, useEffect, useRef, useState } from "./console.js?preact";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./console.js?preact";
 import { state } from "./console.js?state";
 import { attempt } from "./console.js?wire";
 import { poll } from "./console.js?poll";
@@ -43,35 +43,34 @@ export const invalid = (error, name, id) =>
 
 /**
  * Whether somebody reads a list: points at it, moves through it with the keyboard, or has scrolled
- * it. With it are the properties for the element that scrolls.
+ * it. With it are the properties of the list, and those of the part of it that scrolls.
  */
 export function useHeld() {
   const [reasons, setReasons] = useState({});
   const ref = useRef();
-  const hadFocus = useRef(false);
+  const focused = useRef(null);
   const note = (name, value) =>
     setReasons((known) => (Boolean(known[name]) === value ? known : { ...known, [name]: value }));
   useEffect(() => {
-    // A row that had the focus may be gone.
-    if (hadFocus.current && document.activeElement === document.body) focusQuietly(ref.current);
+    // The row that had the focus may be gone.
+    if (focused.current?.isConnected === false && document.activeElement === document.body) focusQuietly(ref.current);
   });
   return [
     Object.values(reasons).some(Boolean),
     {
-      ref,
       onPointerEnter: (event) => note("isPointed", event.pointerType !== "touch"),
       onPointerLeave: () => note("isPointed", false),
-      onKeyDown: (event) => event.key !== "Escape" && note("isKeyed", true),
+      onKeyDown: (event) => note("isKeyed", event.key !== "Escape"),
       onfocusin: (event) => {
-        hadFocus.current = true;
+        focused.current = event.target;
         if (!isQuiet) note("isKeyed", event.target.matches(":focus-visible"));
       },
       onfocusout: (event) => {
-        hadFocus.current = !event.relatedTarget;
+        queueMicrotask(() => event.target.isConnected && (focused.current = null));
         note("isKeyed", false);
       },
-      onScroll: (event) => note("isScrolled", event.currentTarget.scrollTop > 0),
     },
+    { ref, onScroll: (event) => note("isScrolled", event.currentTarget.scrollTop > 0) },
   ];
 }
 
@@ -117,7 +116,7 @@ async function copy(text, button) {
 /** A modal dialog, which is open as long as it is rendered. */
 export function Dialog({ title, onClose, children }) {
   const ref = useRef();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     ref.current.showModal();
     return () => opener.focus();

@@ -25,7 +25,7 @@ export async function poll() {
   if (isHidden()) return; // "visibilitychange" goes on
   const mine = (controller = new AbortController());
   const invalid = invalidPart();
-  if (invalid) return reject(`Not connected: the ${invalid.part} is invalid.`, invalid.reason);
+  if (invalid) return reject(`The ${invalid.part} is invalid.`, invalid.reason);
   const timeout = setTimeout(() => mine.abort(), TIMEOUT);
   try {
     const response = await send("GET", `/_stub/console?after=${state.last}`, undefined, mine);
@@ -34,12 +34,12 @@ export async function poll() {
     if (mine !== controller) return;
     failures = response.ok ? 0 : failures + 1;
     if (view) take(view);
-    else if (response.status === 401) reject("Not connected: the token is rejected.", reason);
-    else lose("Not connected: see the reason.", reason);
+    else if (response.status === 401) reject("The token is rejected.", reason);
+    else lose("The server reports an error.", reason);
   } catch {
     if (mine !== controller) return;
     failures++;
-    lose("Not connected: the server is gone. Trying again.", "");
+    lose("The server is gone.", "Trying again.");
   } finally {
     clearTimeout(timeout);
     if (mine === controller && !isHidden()) {
@@ -75,7 +75,7 @@ function take(view) {
     view,
     first,
     last,
-    connection: { kind: "connected", title: "Connected", reason: "" },
+    connection: { kind: "connected", title: "", reason: "" },
     epoch: state.epoch + isBack,
   });
   if (!isFirst && arrived && Date.now() - announcedAt > QUIET) {
@@ -102,7 +102,8 @@ function forget() {
 export function connect() {
   forget();
   failures = 0;
-  set({ selected: null, epoch: state.epoch + 1 });
+  const connection = { kind: "connecting", title: "", reason: "" };
+  set({ connection, selected: null, epoch: state.epoch + 1 });
   poll();
 }
 

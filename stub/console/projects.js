@@ -10,7 +10,7 @@ const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕
 
 export function Projects() {
   const { count, newest } = state.view.projects;
-  const [isRead, holding] = useHeld();
+  const [isRead, holding, scrolling] = useHeld();
   const [error, attempted, forget] = useAttempt();
   const shown = useRef({ projects: [], count: 0, instance: "" });
   const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
@@ -21,8 +21,8 @@ export function Projects() {
 
   const showNew = () => {
     release();
-    holding.ref.current.scrollTop = 0;
-    focusQuietly(holding.ref.current);
+    scrolling.ref.current.scrollTop = 0;
+    focusQuietly(scrolling.ref.current);
     set({});
   };
   const put = async (project, status) => {
@@ -37,8 +37,9 @@ export function Projects() {
       <${Create} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
+    <div class="list" ...${holding}>
     <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
-    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${holding}>
+    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${scrolling}>
       <table role="table" aria-labelledby="projects-title">
         <thead role="rowgroup">
           <tr role="row">${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"].map(
@@ -52,6 +53,7 @@ export function Projects() {
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
       )} />`}
+    </div>
     </div>
   </section>`;
 }
@@ -70,8 +72,8 @@ function Create({ error, attempted, forget }) {
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
     <label for="name">Name</label>
-    <input id="name" type="text" spellcheck="false" value=${name} onInput=${onInput}
-      ...${error ? { "aria-invalid": "true", "aria-describedby": "create-error" } : {}} />
+    <input id="name" type="text" spellcheck=${false} value=${name} onInput=${onInput}
+      ...${invalid(error, "name", "create-error")} />
     <button class="primary">Create project</button>
   </form>`;
 }
@@ -94,15 +96,14 @@ function Row({ project, put }) {
 
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, onChange }) {
-  const first = useRef(status);
   const known = Object.keys(SYMBOLS);
   const choose = (event) => {
     const chosen = event.target.value;
     event.target.value = status; // until the server says so
     onChange(chosen);
   };
-  return html`<select key=${status} class=${first.current === status ? "pill" : "pill has-changed"} data-status=${status}
-    aria-label="Status of ${of}" title=${status} value=${status} onChange=${choose}>
+  return html`<select class="pill" data-status=${status} aria-label="Status of ${of}" title=${status} value=${status}
+    onChange=${choose}>
     ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

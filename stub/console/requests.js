@@ -64,7 +64,7 @@ export const list = { rows: [] }; // the entries that are shown, newest first
 
 export function Requests() {
   const { entries, first, last, filter, isPaused, selected } = state;
-  const [isRead, holding] = useHeld();
+  const [isRead, holding, scrolling] = useHeld();
   const [limit, setLimit] = useState(ROWS);
   const [stop, setStop] = useState(0); // the row that Tab reaches
   const top = useRef(last);
@@ -81,7 +81,7 @@ export function Requests() {
     pageBack(oldest).then(() => (asked.current = 0));
   }, [oldest, first, limit]);
   useEffect(() => {
-    if (filter) announce(`${plural(rows.length, "request")} match the filter`);
+    if (filter) announce(`${plural(rows.length, "request")} match${rows.length === 1 ? "es" : ""} the filter`);
   }, [filter]);
 
   const unseen = words.length
@@ -92,15 +92,15 @@ export function Requests() {
   const current = rows.some((row) => row.number === stop) ? stop : rows[0]?.number;
 
   const onScroll = (event) => {
-    holding.onScroll(event);
+    scrolling.onScroll(event);
     const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
     if (scrollTop + 3 * clientHeight > scrollHeight && known.length >= limit) setLimit(limit + PAGE);
     else if (!scrollTop) setLimit(ROWS);
   };
   const showNew = () => {
     top.current = last;
-    holding.ref.current.scrollTop = 0;
-    focusQuietly(holding.ref.current);
+    scrolling.ref.current.scrollTop = 0;
+    focusQuietly(scrolling.ref.current);
     set({});
   };
   const onKeyDown = (event) => {
@@ -110,7 +110,7 @@ export function Requests() {
     if (at < 0 || !rows[to]) return;
     event.preventDefault();
     setStop(rows[to].number);
-    holding.ref.current.querySelector(`[data-number="${rows[to].number}"] button`).focus();
+    scrolling.ref.current.querySelector(`[data-number="${rows[to].number}"] button`).focus();
     if (selected?.number) open(rows[to].number);
   };
 
@@ -120,17 +120,18 @@ export function Requests() {
       <span class="count">${count.toLocaleString("en")}${rows.length < count && rows.length ? ` · ${rows.length} shown` : ""}</span>
       <div class="field">
         <label for="filter">Filter</label>
-        <input id="filter" type="text" spellcheck="false" autocapitalize="off" autocomplete="off"
+        <input id="filter" type="text" spellcheck=${false} autocapitalize="off" autocomplete="off"
           placeholder="POST 4xx" value=${filter} onInput=${(event) => set({ filter: event.target.value })} />
       </div>
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
     </div>
+    <div class="list" ...${holding} onKeyDown=${onKeyDown}>
     <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new request")}</button>
-    <div class="scroller" tabindex="0" role="group" aria-label="Newest requests" ...${holding} onScroll=${onScroll} onKeyDown=${onKeyDown}>
+    <div class="scroller" tabindex="0" role="group" aria-label="Newest requests" ...${scrolling} onScroll=${onScroll}>
       <table role="table" aria-labelledby="requests-title">
         <thead role="rowgroup">
           <tr role="row">${["Status", "Method", "Path", "ms", "Time (UTC)"].map(
-            (name) => html`<th role="columnheader" scope="col" aria-label=${name === "ms" ? "Milliseconds" : name}>${name}</th>`,
+            (name) => html`<th role="columnheader" scope="col" aria-label=${name === "ms" ? "Milliseconds" : null}>${name}</th>`,
           )}</tr>
         </thead>
         <tbody role="rowgroup">
@@ -141,6 +142,7 @@ export function Requests() {
       ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
         text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
       ${count > 0 && !rows.length && html`<div class="empty"><p>No request matches the filter.</p></div>`}
+    </div>
     </div>
   </section>`;
 }

@@ -1,7 +1,7 @@
 // What the page knows, and the one function that changes it.
 
 export const state = {
-  connection: { kind: "connecting", title: "Connecting…", reason: "" },
+  connection: { kind: "connecting", title: "", reason: "" }, // or "connected", "gone", "rejected"
   epoch: 0, // counts the connections: an error of an earlier one is over
   view: null, // the last response of the poll
   entries: [], // of the journal, oldest first

@@ -42,7 +42,8 @@ export async function errorOf(response) {
   const errors = Array.isArray(problem?.errors) ? problem.errors : [];
   const lines = errors.map(({ pointer, detail }) => `${pointer || "the body"} ${detail}`);
   lines.unshift(`${response.status} ${title}: ${problem?.detail ?? "no detail"}`);
-  return { text: lines.join("\n"), members: errors.map(({ pointer }) => pointer.slice(1)) };
+  const members = problem?.code === "name_taken" ? ["name"] : errors.map(({ pointer }) => pointer.slice(1));
+  return { text: lines.join("\n"), members };
 }
 
 /** Send a request of a control. Returns its error, or null. */

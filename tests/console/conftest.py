@@ -145,7 +145,9 @@ def shared_page(browser: Browser) -> Page:
 def page(shared_page: Page, live_url: str, own_token: str) -> Iterator[Page]:
     """The console, just loaded, connected to a world that no other test uses."""
     shared_page.set_viewport_size(VIEWPORT)
-    shared_page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    shared_page.emulate_media(
+        color_scheme="light", forced_colors="none", reduced_motion="no-preference"
+    )
     shared_page.mouse.move(1, 1)
     with checked(shared_page.context):
         # If the fragment alone were new, the page would not be loaded anew.
@@ -202,6 +204,13 @@ def open_tab(page: Page, name: str) -> Locator:
 
 def inspector(page: Page) -> Locator:
     return page.get_by_role("complementary")
+
+
+def focused(page: Page) -> str:
+    """The name of the element that has the focus."""
+    script = "document.activeElement.ariaLabel ?? document.activeElement.textContent.trim()"
+    name: str = page.evaluate(f"document.activeElement === document.body ? 'body' : {script}")
+    return name
 
 
 def press(page: Page, name: str) -> None:

@@ -74,7 +74,7 @@ def test_a_token_is_taken_from_the_fragment_or_typed(
         page.on("framenavigated", lambda frame: seen.append(frame.url))
         page.goto(f"{secret_url}/{fragment if given == 'fragment' else ''}")
         if given != "fragment":
-            expect(page.get_by_role("status")).to_contain_text("the token is rejected")
+            expect(page.get_by_role("alert")).to_contain_text("The token is rejected.")
         if given == "typed":
             page.get_by_label("Token").fill(f"{SECRET}.job-42")
             press(page, "Connect")
@@ -92,7 +92,7 @@ def test_a_token_is_taken_from_the_fragment_or_typed(
     assert not [each for each in seen if SECRET in each.partition("#")[0]]
     other = context.new_page()
     other.goto(secret_url)
-    expect(other.get_by_role("status")).to_contain_text("the token is rejected")
+    expect(other.get_by_role("alert")).to_contain_text("The token is rejected.")
 
 
 def test_worlds_are_shown_apart(context: BrowserContext, own_url: str) -> None:
@@ -112,7 +112,8 @@ def test_worlds_are_shown_apart(context: BrowserContext, own_url: str) -> None:
     for name in ("a b", "a.", "日本", "x" * 65, "x$(touch$IFS'p')"):
         world.fill(name)
         world.press("Enter")
-        expect(page.get_by_role("status")).to_have_text("Not connected: the world is invalid.")
+        expect(page.get_by_role("status")).to_have_text("Not connected")
+        expect(page.get_by_role("alert")).to_contain_text("The world is invalid.")
         expect(page.get_by_role("alert")).to_contain_text("1 to 64")
         expect(rows(page, "Requests")).to_have_count(0)
     for name in ("", "main"):
