@@ -6,11 +6,10 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from web.access_log import REJECTED, request_name
-from web.redaction import Redactor
 
 from .contract import Contract
+from .entry import Entry
 from .grease.axes import AXES
-from .journal import Entry
 
 MAX_KINDS = 1000
 MAX_PRINTED = 20  # of a kind, at the end
@@ -19,8 +18,9 @@ SHOWN = ("method", "path", "query", "headers", "body", "status", "code", "reason
 
 
 class First(NamedTuple):
-    """The request that showed something first: when, its world, its number there, and its entry,
-    which is not masked. `at` is of `time.perf_counter()`, which all worlds share.
+    """The request that showed something first: when, its world, its number there, and its entry.
+
+    `at` is of `time.perf_counter()`, which all worlds share.
     """
 
     at: float
@@ -28,14 +28,9 @@ class First(NamedTuple):
     number: int
     entry: Entry
 
-    def document(self, redactor: Redactor) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """The request as the report shows it: secrets are masked, long parts are cut."""
-        entry = self.entry.masked(redactor)._asdict()
-        return {
-            "world": self.world,
-            "number": self.number,
-            **{name: entry[name] for name in SHOWN},
-        }
+        return {"world": self.world, "number": self.number, **self.entry.members(SHOWN)}
 
 
 Seen = tuple[int, First]
@@ -97,7 +92,7 @@ class Coverage:
         with self._lock:
             if self._successor is None:
                 self._count(outcome, 1)
-                self.is_called |= entry.path.startswith("/v1/")
+                self.is_called |= entry.head[1].startswith("/v1/")
                 for axis in entry.grease:
                     self._grease[axis] += 1
                 is_rejected = entry.operation and entry.status in REJECTED and not is_forced

@@ -1,7 +1,6 @@
 """The control routes: everything under `/_stub`."""
 
 import json
-import re
 from collections.abc import Collection, Iterator
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from .export import write_seed
 from .faults import MAX_FAULTS, check_fault
 from .grease.axes import check_grease, in_order, limit
 from .grease.parts import Parts
+from .journal import read_filters
 from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
 from .seed import SEED_DEPTH, SeedError, make_seed
@@ -125,6 +125,11 @@ def reset() -> Response:
 def show_state() -> ResponseReturnValue:
     store = open_store()
     return Response(write_seed(store.records(), store.now()), headers=JSON)
+
+
+@routes.get("/worlds")
+def list_worlds() -> ResponseReturnValue:
+    return json_response(current_stub().worlds.document())
 
 
 # Deployments and time
@@ -231,25 +236,10 @@ def switch_grease() -> ResponseReturnValue:
 
 # The journal and the coverage
 
-NUMBER = "[0-9]{1,15}"
-# A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
-FILTERS = {"status": "20[01]|[45][0-9][0-9]", "after": NUMBER, "limit": NUMBER}
-
 
 @routes.get("/requests")
 def list_requests() -> ResponseReturnValue:
-    operations = current_stub().operations
-    patterns = {"operation": "|".join(operations), **FILTERS}
-    filters: dict[str, Any] = {}
-    for name, value in request.args.items(multi=True):
-        if name not in patterns or name in filters or not re.fullmatch(patterns[name], value):
-            detail = (
-                f"Send no filters but {', '.join(patterns)}, each once. operation is "
-                f"{', '.join(operations)}; status is 200, 201, or from 400 to 599; "
-                "after and limit are integers."
-            )
-            raise Problem(400, "unknown_query", detail)
-        filters[name] = value if name == "operation" else int(value)
+    filters = read_filters(request.args, current_stub().operations)
     return json_response(open_world().journal.document(**filters))
 
 

@@ -14,9 +14,9 @@ from web.redaction import Redactor
 from .contract import Contract
 from .cors import is_preflight
 from .coverage import Count
+from .entry import describe
 from .grease.parts import Parts
 from .grease.responses import vary
-from .journal import describe
 from .outcome import Outcome, carry_out, decide
 from .worlds import World, Worlds
 
@@ -80,9 +80,7 @@ class Steps:
         if is_read and not outcome.has_own_body:
             axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
-        entry = describe(
-            received, context, outcome, response.status_code, axes, world.clock, ms, self.redactor
-        )
+        entry = describe(received, response, context, outcome, axes, world.clock, ms, self.redactor)
         shown = context.get("deployment_status") if received.method == "GET" else None
         is_forced = outcome.problem is not None
         number = world.record(entry, Count(entry.operation, status, shown), is_forced=is_forced)

@@ -1,15 +1,16 @@
 """The verdict of a run: its coverage, and what in it a team wants to fail on."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from web.access_log import REJECTED, request_name
 from web.redaction import Redactor
 
-from .coverage import Coverage, First
+from .coverage import Coverage
 from .faults import Fault
 from .worlds import Rejection
 
@@ -84,8 +85,8 @@ class Verdict:
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
         found = [
-            Finding(kind, what, count, KINDS[kind], first.document(redactor) if first else None)
-            for kind, what, count, first in self._seen(coverage)
+            Finding(kind, what, count, KINDS[kind], first() if first else None)
+            for kind, what, count, first in self._seen(coverage, redactor)
             if kind in fail_on
         ]
         found += more
@@ -122,16 +123,18 @@ class Verdict:
             "exit_status": exit_status,
         }
 
-    def _seen(self, coverage: Coverage) -> Iterator[tuple[str, str, int, First | Rejection | None]]:
-        """All that may be found: kind, what, how often, and the request that showed it first."""
+    def _seen(
+        self, coverage: Coverage, redactor: Redactor
+    ) -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]] | None]]:
+        """All that may be found: kind, what, how often, and what shows the first such request."""
         operations = self._document["operations"]
         for kind, seen in coverage.seen().items():
             for what, (count, first) in seen.items():
-                yield kind, what, count, first
+                yield kind, what, count, first.document
         for count, rejection in self._rejections:
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"
-                yield "rejected", what, count, rejection
+                yield "rejected", what, count, partial(rejection.document, redactor)
         for operation, counts in operations.items():
             for status, count in counts.items():
                 if not count and status != "other":

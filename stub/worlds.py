@@ -17,10 +17,11 @@ from web.redaction import Redactor
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
 from .coverage import Count, Coverage
+from .entry import Entry
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch
 from .ids import Ids
-from .journal import Entry, Journal
+from .journal import Journal
 from .options import StubOptions
 from .seed import Seed
 from .stores import StoreFactory
@@ -88,7 +89,7 @@ class World:
     coverage: Coverage
     grease: Switch
     ids: Ids
-    journal: Journal
+    journal: Journal = field(default_factory=Journal)
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
     _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
@@ -166,9 +167,9 @@ class WorldFactory:
         store: WorldStore = self._stores.open(self._records, name, clock, ids)
         if seed is not None:
             store.reset(self._stores.records(seed, self._time(), ids))
-        coverage, journal = Coverage(self._contract), Journal(self._redactor)
+        coverage = Coverage(self._contract)
         shown = self._redactor.text(name)  # which may be a token
-        return World(shown, clock, store, coverage, grease, ids, journal)
+        return World(shown, clock, store, coverage, grease, ids)
 
     def _time(self) -> datetime:
         """The time of a world that begins now."""
@@ -211,6 +212,21 @@ class Worlds:
             return self.open(name)
         except TooManyWorlds:
             return self.open("")
+
+    def document(self) -> dict[str, Any]:
+        """The worlds of this process by name, the main one first, and the room for more of them."""
+        with self._lock:
+            worlds = [self._worlds[name] for name in sorted(self._worlds)]
+            room = MAX_WORLDS - self._named()
+        documents = [
+            {
+                "name": world.name,
+                "projects": len(world.store.list_projects()),
+                "requests": world.journal.last,
+            }
+            for world in worlds
+        ]
+        return {"worlds": documents, "room": room}
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -264,5 +280,9 @@ class Worlds:
                 self._resets.remove(name)
 
     def _check_room(self, name: str) -> None:
-        if len((self._worlds.keys() | self._resets) - {"", name}) >= MAX_WORLDS:
+        if self._named(name) >= MAX_WORLDS:
             raise TooManyWorlds
+
+    def _named(self, name: str = "") -> int:
+        """The number of worlds, and of those that a reset makes, besides the main and this one."""
+        return len((self._worlds.keys() | self._resets) - {"", name})

@@ -38,7 +38,8 @@ CONSTANTS: dict[str, dict[str, float | timedelta]] = {
     "stub.cors": {"MAX_AGE": 7200},
     "stub.coverage": {"MAX_KINDS": 1000, "MAX_PRINTED": 20},
     "stub.faults": {"MAX_FAULTS": 1000, "MAX_PATH": 1024},
-    "stub.journal": {"MARGIN": 16_384, "MAX_ENTRIES": 1000, "MAX_SENTENCES": 100},
+    "stub.entry": {"MARGIN": 16_384},
+    "stub.journal": {"MAX_ENTRIES": 1000, "MAX_SENTENCES": 100},
     "stub.routes": {"MAX_SEED_BYTES": 67_108_864},
     "stub.worlds": {"MAX_WORLDS": 1000},
     "web.validation": {"MAX_ERRORS": 1000, "MAX_NAME": 100},
@@ -47,7 +48,7 @@ CACHES = {
     "records.timestamp": 256,
     "server.head.read_head": 256,
     "stub.clock.setting_of": 1000,
-    "stub.journal.header_names": 256,
+    "stub.entry.head_reader": 256,
     "web.redaction.is_secret": 256,
     "web.strict_json.is_json": 64,
 }

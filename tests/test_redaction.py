@@ -152,6 +152,34 @@ def test_a_long_token_is_masked_before_a_part_is_cut(size: int) -> None:
     assert {entry["body"].strip() for entry in entries(stub)} == {"***"}
 
 
+@pytest.mark.parametrize("start", ["", "é", "éé", "\0"])
+def test_a_token_that_the_end_of_a_long_body_cuts_is_masked(start: str) -> None:
+    token = 101 * "k"
+    stub = control_client_of(create_app(tokens=[token]), token)
+    stub.post("/v1/projects", data=f"{start}{400 * token}")
+    text = json.dumps({"name": "a", "x": f"{start}{400 * token}"}, ensure_ascii=False)
+    stub.post("/v1/projects", data=text, content_type="application/json")
+    assert "kk" not in stub.get("/_stub/requests").text
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_a_token_is_masked_in_each_part_of_a_response(spelled: str) -> None:
+    stub = control_client_of(create_app(tokens=[TOKEN]), TOKEN)
+    stub.put("/_stub/grease", json={"axes": ["json-text"], "seed": 1})
+    text = f'{{"name": "{spelled}", "a": "{4000 * "p"}{spelled}"}}'
+    stub.post("/v1/projects", data=text, content_type="application/json")
+    stub.get("/v1/projects")
+    stub.post("/_stub/faults", json={
+        "status": 500, "body": "\0".join(TOKEN), "content_type": f'text/a; b="{TOKEN}"'
+    })  # fmt: skip
+    stub.get("/v1/projects")
+    shown = stub.get("/_stub/requests").text
+    for each in (*SPELLED, json.dumps(spelled)[1:-1], "s3cr"):
+        assert each not in shown
+    last = entries(stub)[-1]["response"]
+    assert (last["body"], last["headers"]["Content-Type"]) == ("***", 'text/a; b="***"')
+
+
 def test_a_part_with_a_token_encoded_several_times_is_masked_whole(stub: FlaskClient) -> None:
     once = "".join(f"%{ord(char):02x}" for char in "dev-token")
     twice = "".join(f"%{ord(char):02x}" for char in once)

@@ -15,10 +15,11 @@ from web.problems import Problem
 from web.redaction import cut, printable
 from web.strict_json import JSON
 
+from ..entry import Entry
 from ..faults import Faults
 from ..grease.axes import TIER_1, Grease
-from ..journal import Entry
-from ..routes import NUMBER, open_world
+from ..journal import NUMBER
+from ..routes import open_world
 from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"

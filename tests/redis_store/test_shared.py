@@ -281,3 +281,18 @@ def test_programs_that_begin_at_once_undo_nothing(redis_stores: Callable[..., Wo
     listed = [project.name for project in stores[0].list_projects()]
     assert {name for name in listed if "made" in name} == {f"made {number}" for number in range(6)}
     assert len(listed) == 2006
+
+
+def test_a_program_lists_the_worlds_that_it_has_met(
+    shared_redis: RedisServer, clock: Clock
+) -> None:
+    shared_redis.clear()
+    here, there = (app_on(shared_redis.url, clock) for _ in range(2))
+    for app, name in ((here, "both"), (there, "both"), (there, "there")):
+        client = control_client_of(app, f"dev-token.{name}")
+        client.post("/v1/projects", json={"name": str(id(app))})
+    main = {"name": "", "projects": 3, "requests": 0}
+    both = {"name": "both", "projects": 5, "requests": 1}
+    assert control_client_of(here).get("/_stub/worlds").json == {
+        "worlds": [main, both], "room": 999
+    }  # fmt: skip

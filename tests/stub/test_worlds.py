@@ -279,6 +279,45 @@ def test_a_malformed_header_counts_in_the_main_world_when_there_is_no_room(
     assert statuses == [401, 401, 401]
 
 
+def listed(client: FlaskClient) -> Any:
+    return client.get("/_stub/worlds").json
+
+
+def test_the_worlds_are_listed(stub: FlaskClient, world: Callable[[str], FlaskClient]) -> None:
+    main = {"name": "", "projects": 3, "requests": 0}
+    assert listed(world("unused")) == {"worlds": [main], "room": 1000}
+    for name in ("b", "a", "b"):
+        world(name).post("/v1/projects", json={"name": "shop"})
+    world("a").delete("/_stub/requests")
+    world("0").post("/_stub/reset", json={})
+    assert listed(stub) == {
+        "worlds": [
+            main,
+            {"name": "0", "projects": 0, "requests": 0},
+            {"name": "a", "projects": 4, "requests": 1},
+            {"name": "b", "projects": 4, "requests": 2},
+        ],
+        "room": 997,
+    }
+    stub.get("/v1/projects")
+    stub.post("/_stub/reset")
+    world("b").post("/_stub/reset")
+    assert [each["name"] for each in listed(stub)["worlds"]] == ["", "0", "a"]
+    assert (listed(stub)["worlds"][0], listed(stub)["room"]) == (main, 998)
+
+
+def test_a_list_of_worlds_has_no_room_when_there_is_none(full_app: Flask) -> None:
+    assert listed(control_client_of(full_app))["room"] == 0
+    assert len(listed(control_client_of(full_app, "dev-token.one-more"))["worlds"]) == 6
+
+
+def test_the_list_of_worlds_needs_a_token_and_has_none() -> None:
+    app = create_app(tokens=["dev-token", "job-5"])
+    control_client_of(app, "dev-token.job-5").get("/v1/projects")
+    assert_problem(app.test_client().get("/_stub/worlds"), 401, "token_missing")
+    assert [each["name"] for each in listed(control_client_of(app))["worlds"]] == ["", "***"]
+
+
 def test_a_moving_deployment_of_the_seed_starts_with_its_world(clock: Clock) -> None:
     timeline = [{"status": "queued", "seconds": 5}, {"status": "failed"}]
     document = {"projects": [{"name": "a"}], "deployments": [{"id": "d", "timeline": timeline}]}

@@ -1,0 +1,270 @@
+"""An entry of the journal: a request and its response. Readers get it with secrets masked."""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from flask import Request, Response
+from werkzeug.datastructures import Headers
+from werkzeug.exceptions import ClientDisconnected
+from werkzeug.wsgi import get_path_info
+
+from records import timestamp
+from web.access_log import MAX_REASON, REJECTED, reasons
+from web.redaction import Redactor, cut, printable
+
+from .clock import WorldClock
+from .contract import Operation, find_unpromised, find_violations
+from .faults import Fault
+from .outcome import Outcome
+
+MAX_TARGET = 2048  # bytes of the method, of the path, and of the query
+MAX_HEADERS = 8192  # bytes of all names and values
+MAX_BODY_TEXT = 4096  # bytes
+MAX_SENTENCE = 160  # bytes
+MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
+MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
+
+LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
+STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
+LABELS = ("name", "id", "project_id", "latest_deployment_id")
+MEMBERS = (
+    "method", "path", "query", "headers", "body", "status", "code", "reason", "operation", "fault",
+    "unpromised", "violations", "grease", "response",
+)  # fmt: skip
+
+
+class Entry(NamedTuple):
+    """A request and its response. `time` is that of the world, UTC; `ms` is milliseconds.
+
+    Most entries are never read. So an entry has what was received and sent, of a long body only
+    what is searched for tokens; its properties mask that, and cut it to its size.
+    """
+
+    redactor: Redactor
+    time: datetime
+    ms: float
+    status: int
+    code: str | None
+    reason: str | None
+    operation: str | None
+    fault: str | None
+    unpromised: tuple[str, ...]
+    violations: tuple[str, ...]
+    grease: tuple[str, ...]
+    head: tuple[str, ...]  # the `LINE`, and the values of the header fields
+    names: tuple[str, ...]  # of the header fields
+    received: bytes
+    sent: bytes
+    sent_fields: Headers
+
+    @property
+    def method(self) -> str:
+        return mask(self.head[0], MAX_TARGET, self.redactor)
+
+    @property
+    def path(self) -> str:
+        path = get_path_info({"PATH_INFO": self.head[1]})  # request.path has lost leading slashes
+        return mask(path, MAX_TARGET, self.redactor)
+
+    @property
+    def query(self) -> str:
+        return mask(self.redactor.query(self.head[2]), MAX_TARGET, self.redactor)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return mask_fields(zip(self.names, self.head[len(LINE) :], strict=True), self.redactor)
+
+    @property
+    def body(self) -> str:
+        return mask_body(self.received, self.redactor)
+
+    @property
+    def response(self) -> dict[str, Any]:
+        return {
+            "status": self.status,
+            "headers": mask_fields(self.sent_fields, self.redactor),
+            "body": mask_body(self.sent, self.redactor),
+        }
+
+    def members(self, names: Iterable[str]) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in names}
+
+    def document(self, number: int) -> dict[str, Any]:
+        times = {"time": timestamp(self.time), "ms": round(self.ms, 3)}
+        return {"number": number, **times, **self.members(MEMBERS)}
+
+    def has(self, words: Collection[str]) -> bool:
+        """Whether all these words, which are case-folded, are in the entry.
+
+        `4xx`, and up to three digits, are the beginning of a status. Another word may be in the
+        method, in the path with the query, in the code, or in a name or an id of a body.
+        """
+        statuses = {word for word in words if STATUS_WORD.fullmatch(word)}
+        texts = {*words} - statuses
+        if not all(str(self.status).startswith(word.rstrip("x")) for word in statuses):
+            return False
+        return not texts or all(map(self._searched().__contains__, texts))
+
+    def _searched(self) -> str:
+        """What words may be in, on lines of their own."""
+        labels = [*labels_of(self.received), *labels_of(self.sent)]
+        target = f"{self.path}?{self.query}" if self.query else self.path
+        parts = [self.method, target, self.code or "", *map(self.redactor.text, labels)]
+        return "\n".join(parts).casefold()
+
+
+def mask(text: str, size: int, redactor: Redactor) -> str:
+    """The text with tokens masked, cut to `size` bytes.
+
+    The search goes `MARGIN` characters further, as the end of the text may cut a token in two.
+    """
+    seen = redactor.text(text[: size + MARGIN])
+    return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
+
+
+def mask_body(kept: bytes, redactor: Redactor) -> str:
+    """The text of a body with tokens masked, cut as `mask` does."""
+    seen = redactor.text(text_of(kept))
+    return cut(
+        seen if len(kept) < MAX_KEPT else seen[: -len(text_of(kept[-MARGIN:]))], MAX_BODY_TEXT
+    )
+
+
+def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
+    """Header fields with secrets masked, cut to the size of all."""
+    masked: dict[str, str] = {}
+    room = MAX_HEADERS
+    for field, value in fields:
+        name = mask(field, room, redactor)
+        value = mask(redactor.secret(field, value), room - len(name), redactor)
+        masked[name] = value
+        room -= len(name) + len(value)
+        if room <= 0:
+            break
+    return masked
+
+
+def text_of(body: bytes) -> str:
+    """A body as text; without zeros, so that a token in UTF-16 is found, too."""
+    return body.decode(errors="replace").replace("\0", "")
+
+
+def labels_of(body: bytes) -> list[str]:
+    """The name and the ids in a body that is a JSON object."""
+    try:
+        document = json.loads(body, parse_int=float)  # int() has a limit on digits
+    except (ValueError, RecursionError):
+        return []
+    labels = [document.get(name) for name in LABELS] if isinstance(document, dict) else []
+    return [label for label in labels if isinstance(label, str)]
+
+
+def describe(
+    request: Request,
+    response: Response,
+    context: Mapping[str, Any],
+    outcome: Outcome,
+    axes: tuple[str, ...],
+    clock: WorldClock,
+    ms: float,
+    redactor: Redactor,
+) -> Entry:
+    """The entry of a request, whose `flask.g` is `context`, and of its response."""
+    environ = request.environ
+    operation, fault, status = outcome.operation, outcome.fault, response.status_code
+    problem = context.get("problem")
+    reason = None
+    if problem and status in REJECTED:
+        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
+    body = body_of(request)
+    unpromised, violations = findings(request, context, operation, body, redactor)
+    time, is_frozen = clock.reading()
+    read_head, names = head_reader(tuple(environ))
+    return Entry(
+        redactor=redactor,
+        time=time,
+        ms=0 if is_frozen else ms,
+        status=status,
+        code=problem["code"] if problem else None,
+        reason=reason,
+        operation=operation.id if operation else None,
+        fault=fault.id if fault else None,
+        unpromised=unpromised,
+        violations=violations,
+        grease=axes,
+        head=read_head(environ),
+        names=names,
+        received=body[:MAX_KEPT],
+        sent=b"" if environ["REQUEST_METHOD"] == "HEAD" else sent_body(response, fault),
+        sent_fields=response.headers,
+    )
+
+
+def findings(
+    request: Request,
+    context: Mapping[str, Any],
+    operation: Operation | None,
+    body: bytes,
+    redactor: Redactor,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a request depends on without a promise, and what it violates."""
+
+    def mask_name(name: str) -> str:
+        return cut(redactor.text(name), MAX_SENTENCE)
+
+    environ = request.environ
+    is_accepted = "world_name" in context  # by the bearer check
+    if operation and is_accepted:
+        document = context.get("document")
+        is_known = document is not None and document.keys() <= operation.members
+        if not environ["QUERY_STRING"] and (is_known or not body):
+            return (), ()  # as of most requests
+        return sentences(find_unpromised(operation, request, text_of(body), mask_name)), ()
+    header = None if is_accepted else request.headers.get("Authorization", "")
+    target = f"{mask_name(environ['REQUEST_METHOD'])} {mask_name(get_path_info(environ))}"
+    return (), sentences(find_violations(operation, header, target))
+
+
+@lru_cache(maxsize=256)
+def head_reader(
+    keys: tuple[str, ...],
+) -> tuple[Callable[[dict[str, str]], tuple[str, ...]], tuple[str, ...]]:
+    """What reads the head of a request from a WSGI environment of these keys, and the names of the
+    header fields in it.
+
+    Cached, as a client sends the same fields again and again.
+    """
+    fields = [
+        key for key in keys if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
+    ]
+    names = tuple(key.removeprefix("HTTP_").replace("_", "-").title() for key in fields)
+    return itemgetter(*LINE, *fields), names
+
+
+def body_of(request: Request) -> bytes:
+    """The body that was received."""
+    if "CONTENT_LENGTH" not in request.environ:
+        return b""
+    try:
+        return request.get_data()
+    except ClientDisconnected:
+        return b""
+
+
+def sent_body(response: Response, fault: Fault | None) -> bytes:
+    """The beginning of the body that is sent; nothing of one that is streamed."""
+    if not response.is_sequence:
+        return b""
+    # A list of 100,000 projects is one piece, which `join` returns as it is.
+    body = b"".join(response.iter_encoded())
+    return body[:MAX_KEPT] if fault is None or fault.cut is None else body[: fault.cut][:MAX_KEPT]
+
+
+def sentences(found: Iterable[str]) -> tuple[str, ...]:
+    """Sentences that name what a client sent: short, and on one line."""
+    return tuple(cut(printable(each), MAX_SENTENCE) for each in found)
