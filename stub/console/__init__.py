@@ -33,6 +33,7 @@ SHOWN_ENTRIES = 100
 SHOWN_FAULTS = 20
 MAX_FINDINGS = 10  # of a kind
 SHOWN_TARGET = 120  # bytes
+MAX_STAGES = 20  # of a deployment
 MAX_METHOD = 16  # bytes
 MAX_PATTERN = 80  # bytes
 
@@ -128,14 +129,18 @@ def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[d
 
 
 def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
-    """A project, with the status of its latest deployment."""
+    """A project, with its latest deployment: its status, its age in seconds, and its stages."""
     deployment = store.get_deployment(project.latest_deployment_id)
+    stages = deployment.timeline[:MAX_STAGES] if deployment else ()
+    since = deployment and deployment.created_at
     return {
         "id": project.id,
         "name": project.name,
         "created_at": timestamp(project.created_at),
         "deployment": project.latest_deployment_id,
         "status": deployment and deployment.status(now),
+        "age": round((now - since).total_seconds(), 3) if since else 0,
+        "timeline": [stage._asdict() for stage in stages],
     }
 
 

@@ -11,6 +11,11 @@ const MASK = "***";
 const OWN = /^(host|content-length|connection)$/i;
 const LEFT_OUT = /^(transfer-encoding|expect|user-agent|accept-encoding|accept-language|referer|sec-.*|cache-control|pragma|dnt|priority)$/i;
 
+/** The headers that a page may send again: without the credential, secrets, and what it sends itself. */
+export const repeatable = (headers) =>
+  Object.fromEntries(Object.entries(headers).filter(([name, value]) =>
+    !OWN.test(name) && !LEFT_OUT.test(name) && name !== "Authorization" && !value.includes(MASK)));
+
 const utf8 = new TextEncoder();
 const sizeOf = (text) => utf8.encode(text).length;
 const isFull = (text, size) => sizeOf(text) > size - 4; // a character is never cut in two

@@ -3,9 +3,12 @@
 
 import { html, render } from "./console.js?preact";
 import { Controls, Reset } from "./console.js?controls";
+import { Contract } from "./console.js?contract";
 import { Coverage } from "./console.js?coverage";
 import { Header } from "./console.js?header";
-import { closeInspector, Inspector } from "./console.js?inspector";
+import { Deployment } from "./console.js?deployment";
+import { close } from "./console.js?inspector";
+import { Exchange } from "./console.js?exchange";
 import { connect } from "./console.js?poll";
 import { Projects } from "./console.js?projects";
 import { Requests } from "./console.js?requests";
@@ -13,7 +16,7 @@ import { readFragment } from "./console.js?session";
 import { onChange, set, state } from "./console.js?state";
 import { Help } from "./console.js?words";
 
-const TABS = { Controls, Coverage };
+const TABS = { Controls, Coverage, Contract };
 
 function Console() {
   const { view, connection, dialog, announced } = state;
@@ -34,7 +37,8 @@ function World() {
   const { selected } = state;
   return html`<main data-open=${selected !== null}>
     <div class="lists"><${Projects} /><${Requests} /></div>
-    ${selected?.number && html`<${Inspector} number=${selected.number} />`}
+    ${selected?.number && html`<${Exchange} number=${selected.number} />`}
+    ${selected?.deployment && html`<${Deployment} id=${selected.deployment} key=${selected.deployment} />`}
     <${Rail} />
   </main>`;
 }
@@ -50,14 +54,30 @@ function Rail() {
   </section>`;
 }
 
+const KEYS = {
+  "/": () => document.getElementById("filter")?.focus(),
+  p: () => set({ isPaused: !state.isPaused }),
+  "?": () => set({ dialog: "help" }),
+};
+
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && state.selected && !state.dialog) closeInspector();
+  if (state.dialog || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape" && state.selected) close();
+  if (event.target.closest("input, select, textarea") || !KEYS[event.key]) return;
+  event.preventDefault();
+  KEYS[event.key]();
 });
-addEventListener("hashchange", () => {
-  if (readFragment()) connect();
-});
+
+/** Show what the fragment names. */
+function start() {
+  const given = readFragment();
+  connect();
+  const number = Number(given?.request);
+  if (number) set({ selected: { number } });
+}
+
+addEventListener("hashchange", () => location.hash && start());
 
 const root = document.getElementById("console");
 onChange(() => render(html`<${Console} />`, root));
-readFragment();
-connect();
+start();

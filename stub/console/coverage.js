@@ -4,7 +4,8 @@ import { html } from "./console.js?preact";
 import { commandOf } from "./console.js?command";
 import { Empty } from "./console.js?empty";
 import { visible } from "./console.js?parts";
-import { set, state } from "./console.js?state";
+import { NOTHING, search } from "./console.js?search";
+import { state } from "./console.js?state";
 import { Term } from "./console.js?words";
 
 export function Coverage() {
@@ -36,13 +37,19 @@ export function Coverage() {
 /** A name in camel case, which may be broken between its words. */
 const broken = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
 
+const filterBy = (changes) => search({ ...NOTHING, ...changes });
+
 function Cell({ name, status, count }) {
   if (count === undefined) return html`<td class="undeclared">–</td>`;
   if (!count) return html`<td class="unmet"><span aria-label="not met" role="img">○</span></td>`;
-  return html`<td class="met">✓ ${count.toLocaleString("en")}</td>`;
+  const text = `✓ ${count.toLocaleString("en")}`;
+  if (status === "other") return html`<td class="met">${text}</td>`;
+  return html`<td class="met"><button type="button" aria-label="${text}: the requests of ${name} with ${status}"
+    onClick=${() => filterBy({ operation: name, status })}>${text}</button></td>`;
 }
 
 const found = (kind, symbol, { count, first }) => [
-  ...first.map((each) => html`<li class=${kind}>${symbol} ${kind}: ${visible(each.what)} (${each.count.toLocaleString("en")}×)</li>`),
+  ...first.map(({ what, count }) => html`<li class=${kind}><button type="button" onClick=${() => filterBy({ finding: what })}>
+    ${symbol} ${kind}: ${visible(what)} (${count.toLocaleString("en")}×)</button></li>`),
   ...(count > first.length ? [html`<li class=${kind}>${symbol} ${kind}: ${count - first.length} more</li>`] : []),
 ];

@@ -1,11 +1,33 @@
 // The head of the page: the connection.
 
 import { html, useRef, useState } from "./console.js?preact";
+import { plural } from "./console.js?parts";
 import { connect, poll } from "./console.js?poll";
 import { saveSession, session, worldOf } from "./console.js?session";
 import { state } from "./console.js?state";
+import { read } from "./console.js?wire";
 
 const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
+
+/** The worlds that there are, with their counts. */
+function Worlds() {
+  const [known, setKnown] = useState(null);
+  const popover = useRef();
+  const open = async () => setKnown(await read("/_stub/worlds"));
+  const choose = (name) => {
+    popover.current.hidePopover();
+    saveSession(session.token, name);
+    connect();
+  };
+  return html`<button type="button" popovertarget="worlds" aria-label="All worlds" onClick=${open}>▾</button>
+    <div id="worlds" popover="auto" ref=${popover}>
+      <ul>${known?.worlds.map(({ name, projects, requests }) => html`<li>
+        <button type="button" aria-current=${name === session.world ? "true" : null} onClick=${() => choose(name)}>
+          <b>${name || "main"}</b> <span class="hint">${plural(projects, "project")}, ${plural(requests, "request")}</span>
+        </button></li>`)}</ul>
+      <p class="hint">${known ? `Room for ${known.room.toLocaleString("en")} more.` : "The list needs a connection."}</p>
+    </div>`;
+}
 
 export function Header() {
   const { kind } = state.connection;
@@ -33,6 +55,7 @@ export function Header() {
         <label for="world">World</label>
         <input id="world" type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
           value=${world ?? session.world} onInput=${(event) => setWorld(event.target.value)} />
+        <${Worlds} />
       </div>
       <div class="field">
         <label for="token">Token</label>

@@ -2,6 +2,7 @@
 
 import { invalidPart, session, takeWorldOfToken } from "./console.js?session";
 import { announce, set, state } from "./console.js?state";
+import { isSearched, search, searchOn } from "./console.js?search";
 import { errorOf, send } from "./console.js?wire";
 
 const SECOND = 1000;
@@ -78,6 +79,7 @@ function take(view) {
     connection: { kind: "connected", title: "", reason: "" },
     epoch: state.epoch + isBack,
   });
+  if (isSearched()) (isFirst ? search({}) : searchOn());
   if (!isFirst && arrived && Date.now() - announcedAt > QUIET) {
     announcedAt = Date.now();
     announce(`${arrived} new request${arrived === 1 ? "" : "s"}`);
@@ -95,7 +97,7 @@ export function keep(entries, first = state.first) {
 
 /** Forget what is of another world, or of another time. */
 function forget() {
-  Object.assign(state, { view: null, entries: [], first: 1, last: 0 });
+  Object.assign(state, { view: null, entries: [], first: 1, last: 0, found: { rows: [], oldest: 1, last: 0, isWhole: true } });
 }
 
 /** Connect to the world of the session. */

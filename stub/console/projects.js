@@ -4,9 +4,10 @@ import { html, useRef, useState } from "./console.js?preact";
 import { commandOf } from "./console.js?command";
 import { Empty } from "./console.js?empty";
 import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./console.js?parts";
+import { search } from "./console.js?search";
 import { announce, set, state } from "./console.js?state";
 
-const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
+export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
 export function Projects() {
   const { count, newest } = state.view.projects;
@@ -83,12 +84,12 @@ function Row({ project, put }) {
   const openDeployment = () => set({ selected: { deployment } });
   return html`<tr role="row">
     <td role="cell" class="name" title=${visible(name)}>
-      <button type="button" onClick=${() => set({ filter: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
+      <button type="button" onClick=${() => search({ q: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
     </td>
     <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
     <td role="cell" class="created">${dateAndTime(created_at)}</td>
     <td role="cell" class="mono deployment" title=${visible(deployment)}>
-      <button type="button" onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+      <button type="button" data-open=${state.selected?.deployment === deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
     </td>
     <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} onChange=${(chosen) => put(project, chosen)} /></td>
   </tr>`;

@@ -7,7 +7,8 @@ export const state = {
   entries: [], // of the journal, oldest first
   first: 1, // the oldest number of the journal
   last: 0, // the highest one
-  filter: "",
+  filter: { q: "", operation: "", status: "", finding: "" },
+  found: { rows: [], isWhole: true }, // the entries that match the filter
   selected: null, // {number} of a request, or {deployment}
   isPaused: false,
   tab: "Controls",
