@@ -129,7 +129,7 @@ def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[d
 
 
 def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
-    """A project, with its latest deployment: its status, its age in seconds, and its stages."""
+    """A project, with its latest deployment: its status, its stages, and since when they run."""
     deployment = store.get_deployment(project.latest_deployment_id)
     stages = deployment.timeline[:MAX_STAGES] if deployment else ()
     since = deployment and deployment.created_at
@@ -139,7 +139,7 @@ def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, A
         "created_at": timestamp(project.created_at),
         "deployment": project.latest_deployment_id,
         "status": deployment and deployment.status(now),
-        "age": round((now - since).total_seconds(), 3) if since else 0,
+        "since": since and timestamp(since),
         "timeline": [stage._asdict() for stage in stages],
     }
 

@@ -1,7 +1,7 @@
 // The console of the stub: polls the view of one world, and shows it.
 // Whatever a client sent becomes a text node, never markup.
 
-import { html, render } from "./console.js?preact";
+import { html, render, useMemo } from "./console.js?preact";
 import { Controls, Reset } from "./console.js?controls";
 import { Contract } from "./console.js?contract";
 import { Coverage } from "./console.js?coverage";
@@ -33,10 +33,13 @@ const NotConnected = ({ of }) => html`<main class="alone"><${Reason} of=${of} />
 /** Why there is no connection. It lies over what was shown last, and moves nothing. */
 const Reason = ({ of }) => html`<div class="reason" role="alert"><h2>${of.title}</h2><p>${of.reason}</p></div>`;
 
+/** The regions. One of which nothing has changed is not looked at again. */
 function World() {
-  const { selected } = state;
+  const { view, selected, epoch, entries, first, last, filter, found, isPaused } = state;
+  const projects = useMemo(() => html`<${Projects} />`, [view.projects, view.instance, selected, epoch]);
+  const requests = useMemo(() => html`<${Requests} />`, [entries, first, last, filter, found, isPaused, selected]);
   return html`<main data-open=${selected !== null}>
-    <div class="lists"><${Projects} /><${Requests} /></div>
+    <div class="lists">${projects}${requests}</div>
     ${selected?.number && html`<${Exchange} number=${selected.number} />`}
     ${selected?.deployment && html`<${Deployment} id=${selected.deployment} key=${selected.deployment} />`}
     <${Rail} />
@@ -44,13 +47,16 @@ function World() {
 }
 
 function Rail() {
-  const Tab = TABS[state.tab];
+  const { view, tab, epoch } = state;
+  const Tab = TABS[tab];
+  const clock = Tab === Controls && view.clock;
+  const shown = useMemo(() => html`<${Tab} />`, [tab, view.coverage, view.faults, view.grease, clock, epoch]);
   return html`<section id="rail" aria-label=${state.tab}>
     <div role="tablist">
       ${Object.keys(TABS).map((name) => html`<button type="button" role="tab" id="tab-${name}" aria-selected=${String(name === state.tab)}
         aria-controls="panel" onClick=${() => set({ tab: name })}>${name}</button>`)}
     </div>
-    <div id="panel" role="tabpanel" tabindex="0" aria-labelledby="tab-${state.tab}"><${Tab} /></div>
+    <div id="panel" role="tabpanel" tabindex="0" aria-labelledby="tab-${state.tab}">${shown}</div>
   </section>`;
 }
 

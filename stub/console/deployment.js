@@ -24,7 +24,9 @@ export function Deployment({ id }) {
 }
 
 function Timeline({ project, polls }) {
-  const { timeline, age } = project;
+  const { timeline, since } = project;
+  const now = Date.parse(state.view.clock.now);
+  const age = (now - Date.parse(since)) / 1000;
   let start = 0;
   const stages = timeline.map(({ status, seconds }) => {
     const stage = { status, start, end: start + (seconds ?? Infinity) };
@@ -33,7 +35,6 @@ function Timeline({ project, polls }) {
   });
   const total = (stages.at(-2)?.end || 1) / (1 - END);
   const at = (seconds) => Math.min(100, Math.max(0, (100 * seconds) / total));
-  const now = Date.parse(state.view.clock.now);
   const asked = polls.map(({ time }) => age - (now - Date.parse(time)) / 1000).filter((second) => second >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

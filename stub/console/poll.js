@@ -73,7 +73,7 @@ function take(view) {
   if (entries.length || first !== state.first) keep(entries, first);
   const arrived = last - state.last;
   set({
-    view,
+    view: unchanged(view, state.view),
     first,
     last,
     connection: { kind: "connected", title: "", reason: "" },
@@ -84,6 +84,12 @@ function take(view) {
     announcedAt = Date.now();
     announce(`${arrived} new request${arrived === 1 ? "" : "s"}`);
   }
+}
+
+/** The view with the parts of the previous one that are equal: who shows them need not do it again. */
+function unchanged(view, previous) {
+  const part = ([name, value]) => [name, JSON.stringify(value) === JSON.stringify(previous[name]) ? previous[name] : value];
+  return previous ? Object.fromEntries(Object.entries(view).map(part)) : view;
 }
 
 /** Add entries to those that are known, in the order of their numbers. */

@@ -13,6 +13,8 @@ export function Projects() {
   const { count, newest } = state.view.projects;
   const [isRead, holding, scrolling] = useHeld();
   const [error, attempted, forget] = useAttempt();
+  const [, redraw] = useState({});
+  const [stop, setStop] = useState(""); // the row that Tab reaches; the arrow keys reach the others
   const shown = useRef({ projects: [], count: 0, instance: "" });
   const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
   if (!isRead || state.view.instance !== shown.current.instance) release();
@@ -24,8 +26,21 @@ export function Projects() {
     release();
     scrolling.ref.current.scrollTop = 0;
     focusQuietly(scrolling.ref.current);
-    set({});
+    redraw({});
   };
+  const rowOf = (event) => event.target.closest("tr[data-id]");
+  const onKeyDown = (event) => {
+    const next = { ArrowDown: rowOf(event)?.nextElementSibling, ArrowUp: rowOf(event)?.previousElementSibling }[event.key];
+    holding.onKeyDown(event);
+    if (!next || event.target.tagName === "SELECT") return;
+    event.preventDefault();
+    next.querySelector(event.target.closest(".deployment") ? ".deployment button" : "button").focus();
+  };
+  const onfocusin = (event) => {
+    holding.onfocusin(event);
+    if (rowOf(event)) setStop(rowOf(event).dataset.id);
+  };
+  const reached = projects.some(({ id }) => id === stop) ? stop : projects[0]?.id;
   const put = async (project, status) => {
     const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
     if (await attempted("PUT", path, { status })) announce(`${project.name} is ${status}`);
@@ -38,7 +53,7 @@ export function Projects() {
       <${Create} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
-    <div class="list" ...${holding}>
+    <div class="list" ...${holding} onfocusin=${onfocusin} onKeyDown=${onKeyDown}>
     <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
     <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${scrolling}>
       <table role="table" aria-labelledby="projects-title">
@@ -48,7 +63,7 @@ export function Projects() {
           )}</tr>
         </thead>
         <tbody role="rowgroup">
-          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} />`)}
+          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}
         </tbody>
       </table>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
@@ -79,24 +94,24 @@ function Create({ error, attempted, forget }) {
   </form>`;
 }
 
-function Row({ project, put }) {
+function Row({ project, put, tabindex }) {
   const { id, name, created_at, deployment, status } = project;
   const openDeployment = () => set({ selected: { deployment } });
-  return html`<tr role="row">
+  return html`<tr role="row" data-id=${id}>
     <td role="cell" class="name" title=${visible(name)}>
-      <button type="button" onClick=${() => search({ q: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
+      <button type="button" tabindex=${tabindex} onClick=${() => search({ q: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
     </td>
     <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
     <td role="cell" class="created">${dateAndTime(created_at)}</td>
     <td role="cell" class="mono deployment" title=${visible(deployment)}>
-      <button type="button" data-open=${state.selected?.deployment === deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+      <button type="button" tabindex=${tabindex} data-open=${state.selected?.deployment === deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
     </td>
-    <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} onChange=${(chosen) => put(project, chosen)} /></td>
+    <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} tabindex=${tabindex} onChange=${(chosen) => put(project, chosen)} /></td>
   </tr>`;
 }
 
 /** The status of a deployment, and the way to change it. */
-function Status({ of, status, onChange }) {
+function Status({ of, status, tabindex, onChange }) {
   const known = Object.keys(SYMBOLS);
   const choose = (event) => {
     const chosen = event.target.value;
@@ -104,7 +119,7 @@ function Status({ of, status, onChange }) {
     onChange(chosen);
   };
   return html`<select class="pill" data-status=${status} aria-label="Status of ${of}" title=${status} value=${status}
-    onChange=${choose}>
+    tabindex=${tabindex} onChange=${choose}>
     ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -54,6 +54,7 @@ export function Requests() {
   const [isRead, holding, scrolling] = useHeld();
   const [limit, setLimit] = useState(ROWS);
   const [stop, setStop] = useState(0); // the row that Tab reaches
+  const [, redraw] = useState({});
   const top = useRef(last);
   const asked = useRef(0);
   if (!(isRead || isPaused || selected) || top.current > last) top.current = last;
@@ -82,7 +83,7 @@ export function Requests() {
     top.current = last;
     scrolling.ref.current.scrollTop = 0;
     focusQuietly(scrolling.ref.current);
-    set({});
+    redraw({});
   };
   const onKeyDown = (event) => {
     const at = rows.findIndex((row) => row.number === Number(event.target.closest("tr")?.dataset.number));

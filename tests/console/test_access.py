@@ -119,6 +119,23 @@ def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
     expect(region(page, "Controls")).to_contain_text("60 s ahead")
 
 
+def test_tab_reaches_one_row_of_a_list_and_the_arrows_the_others(page: Page, send: Send) -> None:
+    send("/v1/deployments/a", "/v1/deployments/b")
+    expect(rows(page, "Requests")).to_have_count(2)
+    focus(page, "search")
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "Requests of billing"
+    page.keyboard.press("Tab")
+    assert focused(page) == "Timeline of dpl_building"
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "Timeline of dpl_succeeded"
+    page.keyboard.press("Tab")
+    assert focused(page) == "Status of website"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "pause"
+
+
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
     send("/v1/deployments/a")
     expect(rows(page, "Requests")).to_have_count(1)
