@@ -51,12 +51,17 @@ function Rail() {
   const Tab = TABS[tab];
   const clock = Tab === Controls && view.clock;
   const shown = useMemo(() => html`<${Tab} />`, [tab, view.coverage, view.faults, view.grease, clock, epoch]);
-  return html`<section id="rail" aria-label=${state.tab}>
-    <div role="tablist">
-      ${Object.keys(TABS).map((name) => html`<button type="button" role="tab" id="tab-${name}" aria-selected=${String(name === state.tab)}
-        aria-controls="panel" onClick=${() => set({ tab: name })}>${name}</button>`)}
+  const onKeyDown = (event) => {
+    const other = event.target[{ ArrowRight: "nextSibling", ArrowLeft: "previousSibling" }[event.key]];
+    other?.focus();
+    other?.click();
+  };
+  return html`<section id="rail" aria-label=${tab}>
+    <div role="tablist" onKeyDown=${onKeyDown}>
+      ${Object.keys(TABS).map((name) => html`<button type="button" role="tab" id="tab-${name}" aria-selected=${String(name === tab)}
+        tabindex=${name === tab ? 0 : -1} aria-controls="panel" onClick=${() => set({ tab: name })}>${name}</button>`)}
     </div>
-    <div id="panel" role="tabpanel" tabindex="0" aria-labelledby="tab-${state.tab}">${shown}</div>
+    <div id="panel" role="tabpanel" tabindex="0" aria-labelledby="tab-${tab}">${shown}</div>
   </section>`;
 }
 
@@ -77,7 +82,8 @@ addEventListener("keydown", (event) => {
 /** Show what the fragment names. */
 function start() {
   const given = readFragment();
-  connect();
+  if (given?.help !== undefined) set({ dialog: "help" });
+  if (!state.view || given?.token || given?.world !== undefined) connect();
   const number = Number(given?.request);
   if (number) set({ selected: { number } });
 }

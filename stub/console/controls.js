@@ -9,7 +9,7 @@ import { announce, set, state } from "./console.js?state";
 import { send } from "./console.js?wire";
 
 export const Controls = () => html`<div class="stack">
-  <${Clock} /><${Faults} /><${Grease} /><${World} />
+  <${Clock} /><${Grease} /><${Faults} /><${World} />
 </div>`;
 
 function Clock() {
@@ -53,7 +53,8 @@ function Grease() {
 
 /** Save the document at a path as a file. */
 async function download(path, name) {
-  const response = await send("GET", path);
+  const response = await send("GET", path).catch(() => null);
+  if (!response?.ok) return announce(`The ${name} is not exported: there is no connection`);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = `${session.world || "main"}-${name}.json`;

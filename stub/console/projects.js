@@ -43,7 +43,7 @@ export function Projects() {
   const reached = projects.some(({ id }) => id === stop) ? stop : projects[0]?.id;
   const put = async (project, status) => {
     const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
-    if (await attempted("PUT", path, { status })) announce(`${project.name} is ${status}`);
+    if (await attempted("PUT", path, { status })) announce(`${visible(project.name)} is ${status}`);
   };
 
   return html`<section id="projects" aria-labelledby="projects-title">
@@ -84,7 +84,7 @@ function Create({ error, attempted, forget }) {
     event.preventDefault();
     if (!(await attempted("POST", "/v1/projects", { name }))) return;
     setName((typed) => (typed === name ? "" : typed));
-    announce(`Project ${name} created`);
+    announce(`Project ${visible(name)} created`);
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
     <label for="name">Name</label>

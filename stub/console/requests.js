@@ -57,7 +57,7 @@ export function Requests() {
   const [, redraw] = useState({});
   const top = useRef(last);
   const asked = useRef(0);
-  if (!(isRead || isPaused || selected) || top.current > last) top.current = last;
+  if (!(isRead || isPaused || selected?.number) || top.current > last) top.current = last;
 
   const rows = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
   list.rows = rows;

@@ -31,7 +31,7 @@ export function Term({ name, children }) {
     setHidden(true);
   };
   return html`<span class="term" data-hidden=${isHidden} onPointerEnter=${show} onfocusin=${show} onKeyDown=${onKeyDown}>
-    <button type="button" aria-describedby="word-${name}" onClick=${() => set({ dialog: "help" })}>${children ?? name}</button>
+    <a href="#help" aria-describedby="word-${name}">${children ?? name}</a>
     <span class="tip" role="tooltip" id="word-${name}">${WORDS[name]}</span>
   </span>`;
 }

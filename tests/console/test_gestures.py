@@ -96,7 +96,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
 
 
 def test_a_word_explains_itself_on_hover_and_focus(page: Page) -> None:
-    word = page.get_by_role("button", name="grease", exact=True)
+    word = page.get_by_role("link", name="grease", exact=True)
     tip = page.get_by_role("tooltip").filter(has_text="Variation on purpose")
     expect(tip).to_be_hidden()
     word.hover()
