@@ -61,14 +61,10 @@ class Tally:
         ]
 
 
-class Count(NamedTuple):
-    """What is counted of a request: its operation, the status of the response without grease, and
-    that of the deployment in it.
-    """
-
-    operation: str | None
-    status: int
-    shown: str | None
+Counted = tuple[str | None, int, str | None]
+"""What is counted of a request: its operation, the status of the response without grease, and that
+of the deployment in it.
+"""
 
 
 class Coverage:
@@ -78,7 +74,7 @@ class Coverage:
         self._lock = Lock()
         self._contract = contract
         self.is_called = False  # whether a request was for /v1
-        self._outcomes: Counter[Count] = Counter()
+        self._outcomes: Counter[Counted] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
         self._unpromised = Tally()
         self._violations = Tally()
@@ -86,7 +82,7 @@ class Coverage:
         self._successor: Coverage | None = None
 
     def count(
-        self, world: str, number: int, entry: Entry, outcome: Count, *, is_forced: bool
+        self, world: str, number: int, entry: Entry, outcome: Counted, *, is_forced: bool
     ) -> None:
         """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
         with self._lock:
@@ -109,10 +105,11 @@ class Coverage:
         # A reset has replaced the world meanwhile.
         self._successor.count(world, number, entry, outcome, is_forced=is_forced)
 
-    def _count(self, outcome: Count, count: int) -> None:
-        is_full = len(self._outcomes) >= MAX_KINDS and outcome not in self._outcomes
-        if is_full and outcome.shown not in (None, *self._contract.statuses):
-            outcome = outcome._replace(shown=OTHERS)
+    def _count(self, outcome: Counted, count: int) -> None:
+        if outcome not in self._outcomes and len(self._outcomes) >= MAX_KINDS:
+            operation, status, shown = outcome
+            if shown not in (None, *self._contract.statuses):
+                outcome = operation, status, OTHERS
         self._outcomes[outcome] += count
 
     def add_to(self, run: "Coverage", *, for_good: bool = False) -> None:
@@ -139,13 +136,12 @@ class Coverage:
         }
         statuses = Counter(dict.fromkeys(self._contract.statuses, 0))
         with self._lock:
-            for outcome, count in self._outcomes.items():
-                if outcome.operation is not None:
-                    counts = outcomes[outcome.operation]
-                    status = str(outcome.status)
-                    counts[status if status in counts else "other"] += count
-                if outcome.shown is not None:
-                    statuses[outcome.shown] += count
+            for (operation, status, shown), count in self._outcomes.items():
+                if operation is not None:
+                    counts = outcomes[operation]
+                    counts[str(status) if str(status) in counts else "other"] += count
+                if shown is not None:
+                    statuses[shown] += count
             declared = [
                 count
                 for counts in outcomes.values()

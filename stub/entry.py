@@ -181,27 +181,27 @@ def describe(
     reason = None
     if problem and status in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
-    body = body_of(request)
+    body = body_of(request) if "CONTENT_LENGTH" in environ else b""
     unpromised, violations = findings(request, context, operation, body, redactor)
     time, is_frozen = clock.reading()
     read_head, names = head_reader(tuple(environ))
     return Entry(
-        redactor=redactor,
-        time=time,
-        ms=0 if is_frozen else ms,
-        status=status,
-        code=problem["code"] if problem else None,
-        reason=reason,
-        operation=operation.id if operation else None,
-        fault=fault.id if fault else None,
-        unpromised=unpromised,
-        violations=violations,
-        grease=axes,
-        head=read_head(environ),
-        names=names,
-        received=body[:MAX_KEPT],
-        sent=b"" if environ["REQUEST_METHOD"] == "HEAD" else sent_body(response, fault),
-        sent_fields=response.headers,
+        redactor,
+        time,
+        0 if is_frozen else ms,
+        status,
+        problem["code"] if problem else None,
+        reason,
+        operation.id if operation else None,
+        fault.id if fault else None,
+        unpromised,
+        violations,
+        axes,
+        read_head(environ),
+        names,
+        body[:MAX_KEPT],
+        b"" if environ["REQUEST_METHOD"] == "HEAD" else sent_body(response, fault),
+        response.headers,
     )
 
 
@@ -213,17 +213,17 @@ def findings(
     redactor: Redactor,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a request depends on without a promise, and what it violates."""
+    environ = request.environ
+    is_accepted = "world_name" in context  # by the bearer check
+    document = context.get("document")
+    is_known = not body or (document and operation and document.keys() <= operation.members)
+    if operation and is_accepted and is_known and not environ["QUERY_STRING"]:
+        return (), ()  # as of most requests
 
     def mask_name(name: str) -> str:
         return cut(redactor.text(name), MAX_SENTENCE)
 
-    environ = request.environ
-    is_accepted = "world_name" in context  # by the bearer check
     if operation and is_accepted:
-        document = context.get("document")
-        is_known = document is not None and document.keys() <= operation.members
-        if not environ["QUERY_STRING"] and (is_known or not body):
-            return (), ()  # as of most requests
         return sentences(find_unpromised(operation, request, text_of(body), mask_name)), ()
     header = None if is_accepted else request.headers.get("Authorization", "")
     target = f"{mask_name(environ['REQUEST_METHOD'])} {mask_name(get_path_info(environ))}"
@@ -248,8 +248,6 @@ def head_reader(
 
 def body_of(request: Request) -> bytes:
     """The body that was received."""
-    if "CONTENT_LENGTH" not in request.environ:
-        return b""
     try:
         return request.get_data()
     except ClientDisconnected:
@@ -260,8 +258,8 @@ def sent_body(response: Response, fault: Fault | None) -> bytes:
     """The beginning of the body that is sent; nothing of one that is streamed."""
     if not response.is_sequence:
         return b""
-    # A list of 100,000 projects is one piece, which `join` returns as it is.
-    body = b"".join(response.iter_encoded())
+    pieces: Any = response.response
+    body: bytes = pieces[0] if len(pieces) == 1 else response.get_data()
     return body[:MAX_KEPT] if fault is None or fault.cut is None else body[: fault.cut][:MAX_KEPT]
 
 

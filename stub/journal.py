@@ -23,23 +23,22 @@ FILTERS = {"status": "20[01]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,2
 
 
 class Journal:
-    """The newest entries of a world, numbered from 1 on."""
+    """The newest entries of a world, numbered from 1 on. `lock` guards the coverage, too."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self.lock = Lock()
         self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
         self._cleared = 0  # the number of the last entry that was cleared
         self.last = 0
         """The highest number of an entry, dropped or cleared ones included."""
 
     def append(self, entry: Entry) -> int:
-        """Keep an entry and return its number."""
+        """Keep an entry and return its number. The caller holds `lock`."""
         if len(entry.unpromised) > MAX_SENTENCES:
             entry = entry._replace(unpromised=entry.unpromised[:MAX_SENTENCES])
-        with self._lock:
-            self.last += 1
-            self._entries.append(entry)
-            return self.last
+        self.last += 1
+        self._entries.append(entry)
+        return self.last
 
     def document(
         self,
@@ -56,7 +55,7 @@ class Journal:
         With them, the highest number that there is, and how many entries were dropped to make room.
         """
         words = [*status.split(), *q.casefold().split()]
-        with self._lock:
+        with self.lock:
             entries, last = list(self._entries), self.last
             dropped = last - self._cleared - len(entries)
         numbered = list(enumerate(entries, last - len(entries) + 1))
@@ -74,17 +73,17 @@ class Journal:
     def newest(self, after: int, limit: int) -> tuple[Iterator[tuple[int, Entry]], int, int]:
         """The newest `limit` entries after number `after`, oldest first, each with its number.
 
-        With them, the number of the oldest entry that there is, and the highest number.
+        With them, the number of the oldest entry that there is, and the highest number. The caller
+        holds `lock`.
         """
-        with self._lock:
-            entries, last = list(self._entries), self.last
+        entries, last = list(self._entries), self.last
         first = last - len(entries) + 1
         start = max(first, after + 1, last - limit + 1)
         return enumerate(entries[start - first :], start), first, last
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
-        with self._lock:
+        with self.lock:
             self._entries.clear()
             self._cleared = self.last
 

@@ -13,7 +13,6 @@ from web.redaction import Redactor
 
 from .contract import Contract
 from .cors import is_preflight
-from .coverage import Count
 from .entry import describe
 from .grease.parts import Parts
 from .grease.responses import vary
@@ -83,7 +82,7 @@ class Steps:
         entry = describe(received, response, context, outcome, axes, world.clock, ms, self.redactor)
         shown = context.get("deployment_status") if received.method == "GET" else None
         is_forced = outcome.problem is not None
-        number = world.record(entry, Count(entry.operation, status, shown), is_forced=is_forced)
+        number = world.record(entry, (entry.operation, status, shown), is_forced=is_forced)
         context["recorded"] = Recorded(world.name, number, entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))

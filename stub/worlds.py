@@ -16,7 +16,7 @@ from web.redaction import Redactor
 
 from .clock import ClockSetting, MemorySetting, WorldClock
 from .contract import Contract
-from .coverage import Count, Coverage
+from .coverage import Counted, Coverage
 from .entry import Entry
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch
@@ -92,20 +92,19 @@ class World:
     journal: Journal = field(default_factory=Journal)
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
-    _lock: Lock = field(default_factory=lambda: Lock(), repr=False, compare=False)
 
-    def record(self, entry: Entry, count: Count, *, is_forced: bool) -> int:
+    def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
-        with self._lock:
+        with self.journal.lock:
             number = self.journal.append(entry)
-            self.coverage.count(self.name, number, entry, count, is_forced=is_forced)
+            self.coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
             return number
 
     def recorded(
         self, after: int, limit: int
     ) -> tuple[Iterator[tuple[int, Entry]], int, int, dict[str, Any]]:
         """What `Journal.newest()` returns, and the coverage of the same requests."""
-        with self._lock:
+        with self.journal.lock:
             return *self.journal.newest(after, limit), self.coverage.document()
 
 

@@ -208,7 +208,7 @@ def test_the_state_of_a_world_is_changed_by_one_at_a_time(
 def test_without_the_lock_every_race_fails(
     module: str, run_race: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in {module, "worlds"}:  # the lock of a world guards its journal and coverage, too
+    for name in {module, "journal"}:  # whose lock guards the coverage, too
         monkeypatch.setattr(f"stub.{name}.Lock", nullcontext)
 
     def race_often() -> None:
