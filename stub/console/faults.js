@@ -8,7 +8,7 @@ import { Term } from "./console.js?words";
 import { announce, state } from "./console.js?state";
 
 const NUMBERS = { status: "", retry_after: "", delay: "0", cut: "", times: "1" }; // with their defaults
-const LABELS = { status: "Status", retry_after: "Retry after (s)", delay: "Delay (s)", cut: "Cut after (bytes)", times: "Times", path: "Path" };
+const LABELS = { status: "Status", retry_after: "Retry after (s)", delay: "Delay (s)", cut: "Cut (bytes)", times: "Times", path: "Path" };
 
 export function Faults() {
   const { count, first } = state.view.faults;

@@ -101,8 +101,8 @@ export function Requests() {
     <div class="bar">
       <h2 id="requests-title">Requests</h2>
       <span class="count">${count.toLocaleString("en")}${isFiltered || (rows.length && rows.length < count) ? ` · ${shown}` : ""}</span>
-      <${Filter} />
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
+      <${Filter} />
     </div>
     <div class="list" ...${holding} onKeyDown=${onKeyDown}>
       <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new request")}</button>

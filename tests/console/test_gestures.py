@@ -34,7 +34,7 @@ def test_the_clock_is_frozen_and_goes_on(page: Page, send: Send) -> None:
 
 def test_faults_have_all_parts_and_go_one_by_one(page: Page, send: Send) -> None:
     fields = {"Path": "/v1/deployments/*", "Status": "503", "Retry after (s)": "7",
-              "Cut after (bytes)": "3", "Times": "2"}  # fmt: skip
+              "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
     controls = region(page, "Controls")
     for label, value in fields.items():
         controls.get_by_label(label, exact=True).fill(value)

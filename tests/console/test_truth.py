@@ -66,7 +66,7 @@ def test_the_counts_agree_after_the_journal_was_cleared(page: Page, send: Send) 
 def test_a_placeholder_is_what_an_empty_field_means(page: Page, send: Send) -> None:
     press(page, "Add fault")
     expect(page.get_by_role("alert").filter(has_text="must have a status")).to_be_visible()
-    for label, default in {"Status": "", "Cut after (bytes)": "", "Times": "1"}.items():
+    for label, default in {"Status": "", "Cut (bytes)": "", "Times": "1"}.items():
         assert page.get_by_label(label, exact=True).get_attribute("placeholder") == default
     page.get_by_label("Status", exact=True).fill("503")
     press(page, "Add fault")
