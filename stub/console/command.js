@@ -20,17 +20,18 @@ const utf8 = new TextEncoder();
 const sizeOf = (text) => utf8.encode(text).length;
 const isFull = (text, size) => sizeOf(text) > size - 4; // a character is never cut in two
 
-const ODD = /[\p{C}\p{DI}\p{Zl}\p{Zp}]/u;
-const ODDS = new RegExp(ODD, "gu");
+const ODD = /[\p{C}\p{DI}\p{Zl}\p{Zp}]/gu;
 
-/** A text as a word for a shell; with characters that nobody sees, as bytes for bash, zsh or ksh. */
-function quote(text) {
+/** A text as a word for a shell; with `odd` characters, which nobody sees, as bytes for bash, zsh or ksh. */
+function quote(text, odd = ODD, bytesOf = (char) => utf8.encode(char)) {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  if (!ODD.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
-  const inBytes = (char) =>
-    [...utf8.encode(char)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
-  return `$'${text.replace(/[\\']/g, "\\$&").replace(ODDS, inBytes)}'`;
+  if (text.search(odd) < 0) return `'${text.replaceAll("'", `'\\''`)}'`;
+  const inBytes = (char) => Array.from(bytesOf(char), (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+  return `$'${text.replace(/[\\']/g, "\\$&").replace(odd, inBytes)}'`;
 }
+
+/** A header field, of which the journal has each byte as a character. */
+const quoteField = (name, value) => quote(value ? `${name}: ${value}` : `${name};`, /[^ -~]/g, (char) => [char.codePointAt(0) & 0xff]);
 
 const authorization = () => `-H "Authorization: ${shellCredential()}"`;
 
@@ -55,7 +56,7 @@ export function curlOf(entry) {
     if (OWN.test(name) || isDefault) continue;
     if (name === "Authorization") parts.push(authorization());
     else if (LEFT_OUT.test(name) || value.includes(MASK)) missing.push(name);
-    else parts.push(`-H ${quote(value ? `${name}: ${value}` : `${name};`)}`);
+    else parts.push(`-H ${quoteField(name, value)}`);
   }
   if (headers.Authorization && (headers.Authorization === MASK || /^token_/.test(code))) {
     differences.push("the credential is yours");
@@ -75,6 +76,7 @@ export function curlOf(entry) {
     if (isFull(text, MAX_TARGET)) differences.push(`the ${name} is cut`);
     if (text.includes(MASK)) differences.push(`the ${name} has secrets`);
   }
+  if (encodeRest(query) !== query) differences.push("the query is percent-encoded");
   const url = location.origin + encodePath(path) + (query ? `?${encodeRest(query)}` : "");
   parts.push(quote(url));
   return { command: parts.join(" \\\n  "), differences, isCut, url };

@@ -134,6 +134,27 @@ def test_a_character_that_nobody_sees_is_no_key_press_in_a_command(
     assert (first["body"], first["code"]) == (second["body"], second["code"])
 
 
+def test_a_header_is_repeated_byte_for_byte(
+    page: Page, send: Send, own_token: str, tmp_path: Path
+) -> None:
+    port = port_of(page.url.partition("/?")[0])
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        head = (
+            f"GET /v1/projects HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {own_token}\r\n"
+        )
+        client.sendall(
+            head.encode() + b"X-Odd: \xe2\x80\xae'\\\t$(id)\xe9\r\nConnection: close\r\n\r\n"
+        )
+        client.recv(65536)
+    look(page)
+    rows(page, "Requests").first.click()
+    command = copied(page)
+    assert command.isascii()
+    run_in_shell(f"{command} -s -o /dev/null", tmp_path)
+    first, second = json.loads(send("/_stub/requests").data)["requests"]
+    assert first["headers"]["X-Odd"] == second["headers"]["X-Odd"]
+
+
 FRAGMENTS = ["x$(touch$IFS'p')", "a;b", "a%0Ab", "%22", "%24(id)", "a b", "x" * 65, "é"]
 
 
@@ -159,6 +180,7 @@ DIFFERENCES = [
      "bytes that are no text"),
     (b"HEAD /v1/projects HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "without the body"),
     (b"GET /v1/deployments/" + 2100 * b"a" + b" HTTP/1.1\r\n\r\n", "the path is cut"),
+    (b"GET /v1/projects?x=`id`'<> HTTP/1.1\r\n\r\n", "the query is percent-encoded"),
     (b"GET /v1/projects?access_token=a HTTP/1.1\r\n\r\n", "the query has secrets"),
     (b"GET /v1/projects HTTP/1.1\r\nX-Long: " + 9000 * b"a" + b"\r\n\r\n", "the headers are cut"),
 ]  # fmt: skip
