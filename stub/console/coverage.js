@@ -26,6 +26,7 @@ export function Coverage() {
         </tr>`)}
       </tbody>`)}
     </table>
+    <p class="hint">△ <${Term} name="unpromised" />, ✕ <${Term} name="violation" />: what the client depended on, and what it broke</p>
     <ul id="findings">
       ${found("unpromised", "△", unpromised)}${found("violation", "✕", violations)}
     </ul>

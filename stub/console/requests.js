@@ -36,7 +36,7 @@ async function pageBack(number) {
   set({});
 }
 
-export const list = { rows: [] }; // what is shown, newest first
+export const list = { rows: [], filter: null, instance: "" }; // what is shown, newest first
 
 /** Open the request that is so many rows below the open one. */
 export function step(by) {
@@ -48,7 +48,7 @@ export function step(by) {
 }
 
 export function Requests() {
-  const { first, last, found, isPaused, selected } = state;
+  const { first, last, filter, found, isPaused, selected } = state;
   const isFiltered = isSearched();
   const entries = isFiltered ? found.rows : state.entries;
   const [isRead, holding, scrolling] = useHeld();
@@ -57,10 +57,15 @@ export function Requests() {
   const [, redraw] = useState({});
   const top = useRef(last);
   const asked = useRef(0);
-  if (!(isRead || isPaused || selected?.number) || top.current > last) top.current = last;
+  const isHeld = (isRead || isPaused || selected?.number) && top.current <= last;
+  if (!isHeld) top.current = last;
 
-  const rows = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
-  list.rows = rows;
+  const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
+  // The journal may drop what somebody reads.
+  const { instance } = state.view;
+  const isKept = isHeld && list.filter === filter && list.instance === instance && list.rows.length > known.length;
+  const rows = isKept ? list.rows : known;
+  Object.assign(list, { rows, filter, instance });
   const oldest = rows.at(-1)?.number ?? last + 1;
   useEffect(() => {
     if (rows.length >= limit) return;

@@ -60,6 +60,21 @@ def test_more_than_a_page_of_matches_is_scrolled(filled: Page) -> None:
     expect(rows(page, "Requests")).to_have_count(300)
 
 
+def test_a_paused_list_keeps_what_the_journal_drops(
+    filled: Page, live_url: str, own_token: str
+) -> None:
+    press(filled, "Pause")
+    first = rows(filled, "Requests").first.get_attribute("data-number")
+    for _ in range(1000):
+        call(live_url, "/v1/projects", token=own_token)
+    look(filled)
+    expect(filled.get_by_role("button", name="1,000 new requests")).to_be_visible()
+    assert rows(filled, "Requests").count() == 200
+    assert rows(filled, "Requests").first.get_attribute("data-number") == first
+    press(filled, "Pause")
+    expect(rows(filled, "Requests").first).to_have_attribute("data-number", "2100")
+
+
 def test_what_matches_and_arrives_later_is_shown(page: Page, send: Send) -> None:
     send("/v1/projects", "/v1/deployments/nope")
     filter_by(page, "404")
