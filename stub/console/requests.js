@@ -91,7 +91,8 @@ export function Requests() {
     redraw({});
   };
   const onKeyDown = (event) => {
-    const at = rows.findIndex((row) => row.number === Number(event.target.closest("tr")?.dataset.number));
+    const number = Number(event.target.closest("tr")?.dataset.number) || selected?.number;
+    const at = rows.findIndex((row) => row.number === number);
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
     holding.onKeyDown(event);
     if (at < 0 || !rows[to]) return;

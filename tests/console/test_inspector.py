@@ -56,6 +56,9 @@ def test_the_arrows_go_through_the_list_beside_it(page: Page, send: Send) -> Non
     title = inspector(page).get_by_role("heading", level=2)
     expect(title).to_contain_text("/c")
     assert rows(page, "Requests").first.is_visible()
+    page.keyboard.press("ArrowDown")  # where the pointer has opened it
+    expect(title).to_contain_text("/b")
+    page.keyboard.press("ArrowUp")
     page.get_by_role("button", name="Copy link").focus()
     for key, end in (
         ("ArrowDown", "/b"),

@@ -105,3 +105,14 @@ def test_a_burst_of_more_than_a_view_has_loses_no_row(
     look(page)
     expect(rows(page, "Requests")).to_have_count(151)
     expect(rows(page, "Requests").last).to_contain_text("first")
+
+
+def test_a_switch_that_failed_is_as_before(page: Page) -> None:
+    page.route("**/_stub/grease", lambda route: route.abort())
+    switch = page.get_by_role("switch", name="Grease")
+    switch.click()
+    expect(region(page, "Controls").get_by_role("alert")).to_contain_text("did not respond")
+    expect(switch).not_to_be_checked()
+    page.unroute("**/_stub/grease")
+    switch.check()
+    expect(switch).to_be_checked()
