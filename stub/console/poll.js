@@ -61,12 +61,7 @@ const lose = (title, reason) => set({ connection: { kind: "gone", title, reason 
 function take(view) {
   const isBack = state.connection.kind !== "connected";
   if (view.world !== session.world) takeWorldOfToken(view.world);
-  if (view.instance !== state.view?.instance) {
-    const isOther = state.view !== null || state.last > 0;
-    forget();
-    state.view = view;
-    if (isOther) return poll(); // the entries are those after a number of another instance
-  }
+  if (view.instance !== state.view?.instance) forget(); // the list asks for the entries that are missing
   const { entries, first, last } = view.requests;
   const isFirst = state.last === 0;
   if (!isFirst && entries.length <= FEW) entries.forEach((entry) => (entry.isNew = true));
