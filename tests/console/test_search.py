@@ -108,3 +108,11 @@ def test_a_cell_a_finding_and_a_project_filter_the_requests_that_made_it(
     press(page, "Requests of shop")
     expect(rows(page, "Requests").filter(has_text="POST")).to_have_count(1)
     expect(rows(page, "Requests").filter(has_text="/v1/deployments/a")).to_have_count(0)
+
+
+def test_a_finding_of_long_ago_is_found(page: Page, send: Send) -> None:
+    send("/v1/projects?page=1", *250 * ["/v1/projects"])
+    coverage = open_tab(page, "Coverage")
+    coverage.get_by_role("button", name="unpromised: listProjects: query parameter page").click()
+    expect(rows(page, "Requests")).to_have_count(1)
+    expect(rows(page, "Requests")).to_contain_text("/v1/projects?page=1")
