@@ -315,7 +315,7 @@ class Session:
         elif not probe.expects:
             statuses = sorted({str(each.status) for each in exchanges if not each.is_success})
             has_get = any(each.is_success for each in self._by_path[probe.path])
-            outcome = f"note: {', '.join(statuses)}" if statuses and has_get else "no note"
+            outcome = f"note: {', '.join(statuses)}" if statuses and has_get else "as GET"
         for part in self.parts_of(probe) if failures and not claims else ():
             self.failures.setdefault(part, (failures[0], probe.name))
         self._report(probe, outcome)
