@@ -72,15 +72,11 @@ Finding = tuple[str, str]
 
 
 class Difference(NamedTuple):
-    """A way in which a service differs, and what `verify` has to say of it.
-
-    Of each need at least one finding is there, and there is none outside of the needs and `may`.
-    """
+    """A way in which a service differs, and what `verify` has to find: this and nothing else."""
 
     name: str
     level: str  # read, write or abuse
-    needs: tuple[frozenset[Finding], ...]
-    may: frozenset[Finding]
+    findings: frozenset[Finding]
     service: Callable[[], Service]
 
 
@@ -106,11 +102,9 @@ NOTHING: frozenset[Finding] = frozenset()
 def difference(
     name: str,
     level: str,
-    needs: frozenset[Finding] | tuple[frozenset[Finding], ...],
+    findings: frozenset[Finding],
     *changes: Change,
-    may: frozenset[Finding] = NOTHING,
     write: Write | None = None,
     **rules: Any,
 ) -> Difference:
-    needed = needs if isinstance(needs, tuple) else (needs,) if needs else ()
-    return Difference(name, level, needed, may, lambda: Service(*changes, write=write, **rules))
+    return Difference(name, level, findings, lambda: Service(*changes, write=write, **rules))
