@@ -81,7 +81,7 @@ THE_LIST = [
     d("list without type", "read", differs(LIST_200), on("list", headers=NO_TYPE)),
     d("list is no JSON", "read", NO_LIST, on("list", raw=b"{'projects'")),
     # The created project shows the members all the same.
-    d("it cannot be read", "abuse", unchecked(*LISTS), on("list", raw=b"{'projects'")),
+    d("it cannot be read", "abuse", unchecked(*LISTS), on("list", raw=b"{'projects'"), wait="0.2"),
     # No JSON, but a document that another reader would take.
     d("list is NaN", "read", NO_LIST, on("list", raw=b'{"projects": NaN}')),
     d(
@@ -91,25 +91,27 @@ THE_LIST = [
         on("list", body=lambda body: body["projects"]),
     ),
     d("list is a text", "read", differs(PROJECTS), on("list", body=lambda body: "none")),
-    d("list is null", "read", differs(PROJECTS), on("list", raw=b"null")),
+    d("list is null", "read", differs(PROJECTS), on("list", raw=b"null"), wait="0.2"),
     d(
         "list under another key",
         "read",
         differs(ITEMS),
         on("list", body=renamed("projects", "data")),
     ),
-    d("projects null", "read", differs(ITEMS), on("list", body=put(projects=None))),
+    d("projects null", "read", differs(ITEMS), on("list", body=put(projects=None)), wait="0.2"),
     d(
         "projects by id",
         "read",
         differs(ITEMS),
         on("list", body=put(projects=lambda each: {one["id"]: one for one in each})),
+        wait="0.2",
     ),
     d(
         "projects are ids",
         "read",
         differs(PROJECT),
         on("list", body=put(projects=lambda each: [one["id"] for one in each])),
+        wait="0.2",
     ),
     d(
         "list text/plain at times",
@@ -193,9 +195,9 @@ A_DEPLOYMENT = [
     d("deployment text/plain", "read", differs(DEP_200), on("deployment", headers=PLAIN)),
     d("deployment without type", "read", differs(DEP_200), on("deployment", headers=NO_TYPE)),
     d("deployment 500", "read", NO_DEPLOYMENT, on("deployment", status=500)),
-    d("deployment 405", "read", broken(DEP), on("deployment", status=405)),
+    d("deployment 405", "read", broken(DEP), on("deployment", status=405), wait="0.2"),
     # As "latest of none": from outside both are the same.
-    d("deployment 404", "read", differs(LATEST), on("deployment", status=404)),
+    d("deployment 404", "read", differs(LATEST), on("deployment", status=404), wait="0.2"),
     d(
         "deployment in an object",
         "read",
@@ -266,6 +268,7 @@ A_DEPLOYMENT = [
             on("deployment", body=put(created_at=value)),
         )
         for name, value in TIMES.items()
+        if name in ("epoch", "without zone", "null")
     ),
     d("no created_at", "read", differs(DCREATED), on("deployment", body=without("created_at"))),
     d(
@@ -339,14 +342,15 @@ A_CREATION = [
         differs(NAME),
         of_projects(put(name=lambda each: each.upper())),
     ),
-    d("never listed", "write", differs(PROJECTS), lists=False),
-    d("a first page", "write", differs(PROJECTS), page=3),
-    d("its deployment is not found", "write", differs(LATEST), finds=False),
+    d("never listed", "write", differs(PROJECTS), lists=False, wait="0.2"),
+    d("a first page", "write", differs(PROJECTS), page=3, wait="0.2"),
+    d("its deployment is not found", "write", differs(LATEST), finds=False, wait="0.2"),
     d(
         "its id is not in the list",
         "write",
         differs(PROJECTS, OWNER),
         on("list", body=put(projects=lambda each: [put(id=one["id"] + "x")(one) for one in each])),
+        wait="0.2",
     ),
     d("POST 404", "write", broken(POST), posts=404),
     d("POST 405", "write", broken(POST), posts=405),

@@ -1,6 +1,7 @@
 """The parts of openapi.json by short names, and what a difference must be found as."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from tests.verify.service import Change, Service, Write
@@ -78,6 +79,7 @@ class Difference(NamedTuple):
     level: str  # read, write or abuse
     findings: frozenset[Finding]
     service: Callable[[], Service]
+    wait: str  # seconds for what is created to appear: few where it never does
 
 
 def broken(*parts: str) -> frozenset[Finding]:
@@ -105,6 +107,8 @@ def difference(
     findings: frozenset[Finding],
     *changes: Change,
     write: Write | None = None,
+    wait: str = "30",
     **rules: Any,
 ) -> Difference:
-    return Difference(name, level, findings, lambda: Service(*changes, write=write, **rules))
+    service = partial(Service, *changes, write=write, **rules)
+    return Difference(name, level, findings, service, wait)

@@ -31,7 +31,7 @@ from tests.verify.parts import (
     differs,
 )
 from tests.verify.service import Service
-from tests.verify.verified import assert_found, verify
+from tests.verify.verified import find, verify
 
 pytestmark = pytest.mark.process
 
@@ -45,7 +45,7 @@ def test_the_tables_have_each_name_once() -> None:
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.name)
 def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
-    assert_found(difference, verify(difference.service(), level=difference.level))
+    find(difference)
 
 
 # What is not there, or not readable, is told once, and not by each probe that needs it.
@@ -59,14 +59,12 @@ TOLD_ONCE = (
 @pytest.mark.parametrize("name", TOLD_ONCE)
 def test_nothing_follows_from_a_difference_at_another_level(name: str) -> None:
     (difference,) = [each for each in DIFFERENCES if each.name == name]
-    done = verify(difference.service(), level="abuse")
-    assert_found(difference, done)
+    find(difference, "abuse")
 
 
 @pytest.mark.parametrize("grown", growth.GROWTH, ids=lambda each: each.name)
 def test_what_may_grow_or_come_late_is_no_difference(grown: Difference) -> None:
-    done = verify(grown.service(), level=grown.level)
-    assert_found(grown, done)
+    done = find(grown)
     assert done.status == 0, done.stderr
 
 
