@@ -90,7 +90,7 @@ sys.stdout.buffer.write(MAGIC_NUMBER + dumps(codes))
 """
 PIP = (sys.executable, "-m", "pip")
 TESTS_ONLY = "pytest"
-PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css"}
+PROGRAM_SUFFIXES = {".py", ".json", ".html", ".js", ".css", ".txt"}
 LEFT_OUT = {".so", ".pyd", ".pyc", ".c", ".h", ".pyi"}  # compiled modules have a pure form
 # About the installation. WHEEL names the system for which MarkupSafe was compiled.
 LEFT_OUT_NAMES = {"RECORD", "INSTALLER", "REQUESTED", "WHEEL", "direct_url.json"}

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH, HEIGHT = 1440, 1060
+WIDTH, HEIGHT = 1600, 900
 MAX_SIZE = 250_000  # bytes
 
 
@@ -82,7 +82,10 @@ def take_picture(url: str, target: Path) -> None:
         page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
         page.goto(url)
         page.get_by_role("status").get_by_text("Connected", exact=True).wait_for()
-        page.locator("#requests tbody tr").first.wait_for()
+        page.get_by_role("tab", name="Coverage").click()
+        page.locator("#requests tbody tr").filter(has_text="422").click()
+        page.get_by_role("group", name="Response body").wait_for()
+        page.mouse.move(1, 1)
         page.screenshot(path=target)
         browser.close()
 

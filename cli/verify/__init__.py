@@ -7,7 +7,7 @@ import click
 
 from ..options import Number, Start
 
-FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=False)
 
 
 @click.command("verify", short_help="Ask a real service for what the contract says.")
@@ -62,6 +62,6 @@ def verify(start: Start, /, **values: Any) -> int:
 
     Exit status: 0 if there is no finding, 1 if there is one, 2 if nothing could be checked.
     """
-    from .main import verify_service  # http.client and ssl would slow down each start
+    from .main import Options, verify_service  # http.client and ssl would slow down each start
 
-    return verify_service(start.environ, **values)
+    return verify_service(start.environ, Options(**values))

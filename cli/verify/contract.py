@@ -16,6 +16,7 @@ from .service import Exchange
 PROBLEM = "#/components/schemas/Problem"
 MISSING = "missing"
 NO_JSON = object()
+MAX_PLACE = 80  # characters of a value
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
@@ -42,12 +43,16 @@ FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
 
 
 class Claim(NamedTuple):
-    """What a response says about a part. Both sides are forms: the same in every run."""
+    """What a response says about a part. Both sides are forms: the same in every run.
+
+    `place` has the JSON pointer and the beginning of a value that contradicts.
+    """
 
     part: str
     agrees: bool
     expected: str
     observed: str
+    place: str = ""
 
 
 class Contract:
@@ -71,7 +76,7 @@ class Contract:
                 self._read(value, f"{pointer}/{escape(str(name))}")
 
     def find(self, pointer: str) -> tuple[str, Any]:
-        """What is at a pointer, and where it is when `$ref` was followed."""
+        """The pointer after each `$ref` was followed, and the node there."""
         node: Any = self._document
         for name in pointer.split("/")[1:]:
             name = name.replace("~1", "/").replace("~0", "~")
@@ -79,13 +84,17 @@ class Contract:
         return self.find(node["$ref"]) if "$ref" in node else (pointer, node)
 
     def status(self, pointer: str) -> int:
-        """The status of a response."""
+        """The status of a response; one of `components` has it in its examples."""
         last = pointer.rpartition("/")[2]
         if last.isdecimal():
             return int(last)
         (content,) = self.find(pointer)[1]["content"].values()
         status: int = next(iter(content["examples"].values()))["value"]["status"]
         return status
+
+    def methods(self, path: str) -> set[str]:
+        """The methods that a path declares."""
+        return {name.upper() for name in self.find(path)[1]} & {"GET", "POST"}
 
     def ended_statuses(self) -> set[str]:
         """The known statuses in which a deployment has ended."""
@@ -106,49 +115,56 @@ class Contract:
         """The claims of a response, whose status is the declared one or another success."""
         pointer, response = self.find(pointer)
         status = str(self.status(pointer))
-        yield Claim(pointer, status == str(exchange.status), status, str(exchange.status))
+        yield compared(pointer, status, str(exchange.status))
         for name in response["headers"]:
             part, _ = self.find(f"{pointer}/headers/{name}")
-            value = exchange.headers.get(name)
-            yield Claim(part, value is not None, "present", MISSING if value is None else "present")
+            value = exchange.header(name)
+            yield compared(part, "present", MISSING if value is None else "present")
             if value is not None:
-                yield judge_form(f"{part}/schema", name, value)
+                yield judge_form(f"{part}/schema", name, value, f"{name}: {value}")
+        if exchange.status in (204, 205):  # which have no content (RFC 9110 §15.3.5)
+            return
         (media_type,) = response["content"]
         if exchange.media_type != media_type:
             yield Claim(pointer, False, media_type, exchange.media_type or "no media type")
         value = read_json(exchange)
         if value is not NO_JSON:
-            yield from self.judge_value(
-                f"{pointer}/content/{escape(media_type)}/schema", value, pointer
-            )
+            schema = f"{pointer}/content/{escape(media_type)}/schema"
+            yield from self.judge_value(schema, value, pointer, "")
         elif exchange.media_type == media_type:
             yield Claim(pointer, False, "JSON", "no JSON")
 
-    def judge_value(self, pointer: str, value: Any, part: str) -> Iterator[Claim]:
-        """The claims of a value of a schema; `part` is the one that it lies in."""
+    def judge_value(self, pointer: str, value: Any, part: str, place: str) -> Iterator[Claim]:
+        """The claims of the value at a place of the body; `part` is the one that it lies in."""
         pointer, schema = self.find(pointer)
         part = pointer if pointer in self.origins else part
+        at = f"{place}: {json.dumps(value)[:MAX_PLACE]}"
         if "anyOf" in schema:
-            yield from self._judge_any(pointer, schema["anyOf"], value, part)
+            yield from self._judge_any(pointer, schema["anyOf"], value, part, place)
             return
         expected: str = schema["type"]
-        if not isinstance(value, TYPES[expected]) or type_of(value) == "boolean" != expected:
-            yield Claim(part, False, expected, type_of(value))
-        elif isinstance(value, str) and schema.get("format") in FORMS:
-            yield judge_form(part, schema["format"], value)
+        if isinstance(value, str) and expected == "string" and schema.get("format") in FORMS:
+            yield judge_form(part, schema["format"], value, at)
         else:
-            yield Claim(part, True, expected, expected)
+            yield compared(part, expected, type_of(value), at)
         if expected == "object" and isinstance(value, dict):
-            yield from self._judge_members(pointer, schema, value, part)
-        elif expected == "object" and isinstance(value, list):
-            for name in self._arrays(schema):  # the array alone, without the object around it
-                yield from self._judge_items(f"{pointer}/properties/{name}", value, part)
+            yield from self._judge_members(pointer, schema, value, part, place)
+        elif expected == "object":
+            for name in self._arrays(schema) if isinstance(value, list) else ():
+                # The array alone, without the object around it.
+                yield from self._judge_items(f"{pointer}/properties/{name}", value, part, place)
+            for name in schema.get("required", ()):
+                member = f"{pointer}/properties/{escape(name)}"
+                if self.origins[member][0] == "fixed":
+                    yield Claim(member, False, "present", MISSING, at)
         elif expected == "array" and isinstance(value, list):
-            yield from self._judge_items(pointer, value, part)
+            yield from self._judge_items(pointer, value, part, place)
 
-    def _judge_items(self, pointer: str, value: list[Any], part: str) -> Iterator[Claim]:
-        for item in value:
-            yield from self.judge_value(f"{pointer}/items", item, part)
+    def _judge_items(
+        self, pointer: str, value: list[Any], part: str, place: str
+    ) -> Iterator[Claim]:
+        for index, item in enumerate(value):
+            yield from self.judge_value(f"{pointer}/items", item, part, f"{place}/{index}")
 
     def _arrays(self, schema: dict[str, Any]) -> list[str]:
         """The required members that are arrays."""
@@ -157,36 +173,37 @@ class Contract:
         return [name for name in required if properties[name].get("type") == "array"]
 
     def _judge_any(
-        self, pointer: str, schemas: list[dict[str, Any]], value: Any, part: str
+        self, pointer: str, schemas: list[dict[str, Any]], value: Any, part: str, place: str
     ) -> Iterator[Claim]:
-        expected = " or ".join(each["type"] for each in schemas)
-        for index, each in enumerate(schemas):
-            if type_of(value) == each["type"]:
-                yield Claim(part, True, expected, expected)
-                yield from self.judge_value(f"{pointer}/anyOf/{index}", value, part)
-                return
-        yield Claim(part, False, expected, type_of(value))
+        types = [each["type"] for each in schemas]
+        if type_of(value) in types:
+            yield Claim(part, True, " or ".join(types), " or ".join(types))
+            index = types.index(type_of(value))
+            yield from self.judge_value(f"{pointer}/anyOf/{index}", value, part, place)
+        else:
+            at = f"{place}: {json.dumps(value)[:MAX_PLACE]}"
+            yield Claim(part, False, " or ".join(types), type_of(value), at)
 
     def _judge_members(
-        self, pointer: str, schema: dict[str, Any], value: dict[str, Any], part: str
+        self, pointer: str, schema: dict[str, Any], value: dict[str, Any], part: str, place: str
     ) -> Iterator[Claim]:
         required = schema.get("required", [])
         inner = self.unwrap(pointer, value)
         if inner is not value:
-            yield Claim(part, False, "the members themselves", "a member around them")
-        is_other = len(required) > 1 and not any(name in inner for name in required)
-        if is_other:
-            yield Claim(part, False, f"members {', '.join(required)}", "none of them")
+            yield Claim(part, False, "the members themselves", "a member around them", place)
+        has_none = len(required) > 1 and not any(name in inner for name in required)
+        if has_none:
+            yield Claim(part, False, f"members {', '.join(required)}", "none of them", place)
         for name in schema.get("properties", {}):
             member = f"{pointer}/properties/{escape(name)}"
             is_fixed = self.origins[member][0] == "fixed"
             if name in inner:
-                yield from self.judge_value(member, inner[name], part)
-            elif name in required and (is_fixed or not is_other):
-                yield Claim(member, False, "present", MISSING)
+                yield from self.judge_value(member, inner[name], part, f"{place}/{escape(name)}")
+            elif name in required and (is_fixed or not has_none):
+                yield Claim(member, False, "present", MISSING, place)
                 other = next((each for each in inner.values() if isinstance(each, list)), None)
                 if name in self._arrays(schema) and other:  # under another name
-                    yield from self._judge_items(member, other, part)
+                    yield from self._judge_items(member, other, part, place)
 
     def unwrap(self, pointer: str, value: dict[str, Any]) -> dict[str, Any]:
         """The object itself, or that in one of its members which alone has the required ones."""
@@ -199,9 +216,16 @@ class Contract:
         return value
 
 
-def judge_form(part: str, form: str, text: str) -> Claim:
+def compared(part: str, expected: str, observed: str, place: str = "") -> Claim:
+    """The claim of two forms, which are to be equal."""
+    is_same = observed == expected
+    return Claim(part, is_same, expected, observed, "" if is_same else place)
+
+
+def judge_form(part: str, form: str, text: str, place: str = "") -> Claim:
+    """The claim of a text that should have one of `FORMS`."""
     expected, has_form = FORMS[form]
-    return Claim(part, bool(has_form(text)), expected, expected if has_form(text) else "another")
+    return compared(part, expected, expected if has_form(text) else "another text", place)
 
 
 def read_json(exchange: Exchange) -> Any:

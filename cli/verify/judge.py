@@ -8,27 +8,30 @@ from urllib.parse import unquote
 import stub
 
 from .contract import MISSING, NO_JSON, PROBLEM, Claim, Contract, read_json, type_of
-from .probes import GET_DEPLOYMENT, INPUT, LIST, PROJECTS, RESPONSES, SCHEMAS, Probe
+from .probes import GET_DEPLOYMENT, INPUT, LIST, PROJECTS, RESPONSES, SCHEMAS, TOKEN, Probe
 from .service import Exchange
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 PROJECT = f"{SCHEMAS}Project"
 RECORD = f"{SCHEMAS}Deployment"
 LATEST = f"{PROJECT}/properties/latest_deployment_id"
+ALLOW = "#/components/headers/Allow"
+METHOD_NOT_ALLOWED = f"{RESPONSES}MethodNotAllowed"
+MAX_WRAPS = 3  # objects around the array of a list
 INVALID_BODY = f"{RESPONSES}InvalidBody"
 ERRORS = f"{PROBLEM}/properties/errors"  # which this response alone has
 OWN_MEMBER = "stub_verify"
 
 
 class Judge:
-    """Judges responses. `owners` has the id of the project by the id of its latest deployment.
+    """Judges responses. `owners` has the ids of projects by the id of their latest deployment.
 
-    `unknown_path` is the response to a path that cannot exist.
+    `unknown_path` is the response to a path that cannot exist, once there is one.
     """
 
     def __init__(self, contract: Contract) -> None:
         self.unknown_path: Exchange | None = None
-        self.owners: dict[str, Any] = {}
+        self.owners: dict[str, set[str]] = {}
         self.lost: set[str] = set()  # paths of the contract that do not seem to exist
         self._contract = contract
         self._members = contract.find(PROBLEM)[1]["required"]
@@ -37,8 +40,9 @@ class Judge:
         """What a response says about the parts of its probe."""
         if not probe.expects or self.failure(probe, exchange):
             return
-        if exchange.status == 404 and probe.method != "GET" and probe.path in self.lost:
-            return  # which says nothing about the rest
+        is_plain_get = probe.method == "GET" and probe.authorization == TOKEN
+        if exchange.status == 404 and probe.path in self.lost and not is_plain_get:
+            return  # the path alone is missing
         pointer, _ = self._contract.find(probe.expects)
         status = self._contract.status(pointer)
         if status < 400:
@@ -54,7 +58,7 @@ class Judge:
         elif exchange.status == status:
             yield from (claim(rule, True, "rejected", "") for rule in probe.rules)
             yield from self._contract.judge(pointer, exchange)
-            yield from self._compare_problem(pointer, exchange)
+            yield from self._compare_problem(probe, pointer, exchange)
         else:
             if exchange.status >= 400:
                 yield from (claim(rule, True, "rejected", "") for rule in probe.rules)
@@ -93,7 +97,8 @@ class Judge:
     def _compare(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
         """The relations within a list, and of a deployment to the id in the path."""
         if probe.expects == LIST.expects:
-            made = [stub.parse_time(each.get("created_at")) for each in projects_of(exchange)]
+            projects = self.projects_of(exchange)
+            made = [stub.parse_time(each.get("created_at")) for each in projects]
             times = [each for each in made if each]
             if len(times) == len(made) > 1:
                 part = f"{PROJECT_LIST}/properties/projects"
@@ -102,19 +107,29 @@ class Judge:
             record = self._contract.unwrap(RECORD, object_of(exchange))
             asked = unquote(exchange.target.rpartition("/")[2])
             if is_id(record.get("id")):
-                is_same = str(record["id"]) == asked
-                yield claim(f"{RECORD}/properties/id", is_same, "the id of the path", "another")
-            owner, project_id = self.owners.get(asked), record.get("project_id")
-            if owner is not None and project_id is not None:
-                part = f"{RECORD}/properties/project_id"
-                yield claim(part, str(project_id) == str(owner), "the id of its project", "another")
+                part, is_same = f"{RECORD}/properties/id", str(record["id"]) == asked
+                yield claim(part, is_same, "the id of the path", "another id")
+            owners, project_id = self.owners.get(asked), record.get("project_id")
+            if owners and project_id is not None:
+                part, is_its = f"{RECORD}/properties/project_id", str(project_id) in owners
+                yield claim(part, is_its, "the id of its project", "another id")
 
-    def _compare_problem(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
-        """The relation of a problem document to its response."""
+    def projects_of(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """The records of a list, none if it has no such form."""
+        found = [each for each in array_of(exchange) or () if isinstance(each, dict)]
+        return [self._contract.unwrap(PROJECT, each) for each in found]
+
+    def _compare_problem(self, probe: Probe, pointer: str, exchange: Exchange) -> Iterator[Claim]:
+        """The relations of a problem document to its response, and of the response to its path."""
         problem = self._contract.unwrap(PROBLEM, object_of(exchange))
         if type_of(problem.get("status")) == "integer":
             part, is_same = f"{PROBLEM}/properties/status", problem["status"] == exchange.status
-            yield claim(part, is_same, "the status of the response", "another")
+            yield claim(part, is_same, "the status of the response", "another status")
+        allowed = exchange.header("Allow")
+        if pointer == METHOD_NOT_ALLOWED and allowed is not None:
+            missing = self._contract.methods(probe.path) - {*re.split(r"[\s,]+", allowed)}
+            part, otherwise = f"{ALLOW}/schema", f"without {', '.join(sorted(missing))}"
+            yield claim(part, not missing, "the methods of the path", otherwise)
         if pointer == INVALID_BODY and "errors" not in problem and {*problem} & {*self._members}:
             yield claim(ERRORS, False, "present", MISSING)
 
@@ -124,8 +139,8 @@ class Judge:
             return exchange.failure
         if self._contract.status(probe.expects) < 400 and exchange.status in (401, 403):
             return f"{exchange.status}: the token is not accepted for this"
-        if probe.expects == LIST.expects and exchange.is_success and read_json(exchange) is NO_JSON:
-            return "no JSON where the list should be"
+        if probe.expects == LIST.expects and exchange.status == 200:
+            return "no JSON where the list should be" if read_json(exchange) is NO_JSON else ""
         return ""
 
     def compare_created(
@@ -142,6 +157,7 @@ class Judge:
 
 
 def claim(part: str, agrees: bool, expected: str, otherwise: str) -> Claim:
+    """The claim of a relation; `otherwise` is what was observed if it does not hold."""
     return Claim(part, agrees, expected, expected if agrees else otherwise)
 
 
@@ -152,17 +168,16 @@ def object_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def array_of(exchange: Exchange) -> list[Any] | None:
-    """The array of a list, under whatever name it has it; None if there is none."""
+    """The array of a list, under whatever name and however deep it has it; None without one."""
     value = read_json(exchange) if exchange.is_success else None
-    if isinstance(value, dict):
-        arrays = [value.get("projects"), *value.values()]
-        value = next((each for each in arrays if isinstance(each, list)), None)
+    for _ in range(MAX_WRAPS):
+        if not isinstance(value, dict):
+            break
+        members = [value.get("projects"), *value.values()]
+        arrays = [each for each in members if isinstance(each, list)]
+        objects = [each for each in members if isinstance(each, dict)]
+        value = next(iter(arrays or objects), None)
     return value if isinstance(value, list) else None
-
-
-def projects_of(exchange: Exchange) -> list[dict[str, Any]]:
-    """The records of a list, none if it has no such form."""
-    return [each for each in array_of(exchange) or () if isinstance(each, dict)]
 
 
 def latest_of(project: dict[str, Any]) -> str:

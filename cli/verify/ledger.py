@@ -1,6 +1,7 @@
 """The known differences of a service, which a team commits: --known and --write-known."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
@@ -18,7 +19,7 @@ class Known(NamedTuple):
     part: str
     verdict: str
     observed: str
-    seen: str
+    seen: str  # the day in UTC, as 2026-11-22
     reason: str
 
 
@@ -39,7 +40,11 @@ def read_known(path: Path) -> list[Known]:
         raise Unusable(f"{path}: it is no JSON: {error}.") from None
     if not isinstance(entries, list):
         raise Unusable(f"{path}: give a list of known differences.")
-    return [read_entry(path, index, each) for index, each in enumerate(entries)]
+    known = [read_entry(path, index, each) for index, each in enumerate(entries)]
+    for part, count in Counter(each.part for each in known).items():
+        if count > 1:
+            raise Unusable(f"{path}: {part} is listed {count} times: keep one entry.")
+    return known
 
 
 def read_entry(path: Path, index: int, entry: object) -> Known:
@@ -73,9 +78,13 @@ def findings_of(
         if now is None:
             yield Finding("ledger", f"{entry.part}: the contract has no such part")
         elif now.verdict in DIFFERENCES:
-            yield Finding("ledger", f"{entry.part}: known as {entry.observed}, now {now.observed}")
+            was, is_now = f"{entry.verdict}: {entry.observed}", f"{now.verdict}: {now.observed}"
+            yield Finding("ledger", f"{entry.part}: known as {was}; now {is_now}")
         elif now.verdict in ("kept", "confirmed"):
-            yield Finding("ledger", f"{entry.part}: known as {entry.observed}, now agrees")
+            yield Finding(
+                "ledger",
+                f"{entry.part}: known as {entry.verdict}: {entry.observed}; now {now.verdict}",
+            )
         if max_age is not None and (today - date.fromisoformat(entry.seen)).days > max_age:
             yield Finding("stale", f"{entry.part}: not seen since {entry.seen}")
     for each in parts:
@@ -98,7 +107,7 @@ def known_of(parts: list[Verdict], entries: Iterable[Known], today: date) -> lis
         if each.verdict in DIFFERENCES:
             is_same = entry and is_as_known(each, entry)
             observed = entry.observed if entry and is_same else each.observed
-            reason = entry.reason if entry else ""
+            reason = entry.reason if entry and is_same else ""
             known.append(Known(each.part, each.verdict, observed, today.isoformat(), reason))
         elif entry and each.verdict not in ("kept", "confirmed"):
             known.append(entry)

@@ -3,13 +3,13 @@
 import json
 import re
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from pkgutil import get_data
 from tempfile import NamedTemporaryFile
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -17,60 +17,57 @@ from web.redaction import Redactor, printable
 
 from ..report import remove_old_report, target_of, write_whole
 from .contract import Contract
-from .ledger import KINDS, Known, findings_of, known_of, read_known
+from .ledger import KINDS, Finding, Known, findings_of, known_of, read_known
 from .probes import ABUSE, READ, WRITE
-from .result import document_of, judge, left_behind, mask, text_of
-from .run import Run
-from .service import Service, Unusable, parse_url
+from .result import Verdict, document_of, left_behind, mask, text_of, verdicts_of
+from .service import Base, Service, Unusable, parse_url
+from .session import Session
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def verify_service(
-    environ: Mapping[str, str],
-    url: str,
-    *,
-    write: bool,
-    abuse: bool,
-    wait: float,
-    pause: float,
-    ca: Path | None,
-    known: Path | None,
-    write_known: Path | None,
-    max_age: int | None,
-    report: Path | None,
-    fail_on: Sequence[str],
-) -> int:
-    """Verify the service at `url`; return the exit status. Raises `Unusable`."""
+class Options(NamedTuple):
+    """The options of `verify`, as the command line has them."""
+
+    url: str
+    write: bool
+    abuse: bool
+    wait: float  # seconds, as `pause`
+    pause: float
+    ca: Path | None
+    known: Path | None
+    write_known: Path | None
+    max_age: int | None  # days
+    report: Path | None
+    fail_on: Sequence[str]
+
+    @property
+    def level(self) -> str:
+        return ABUSE if self.abuse else WRITE if self.write else READ
+
+
+def verify_service(environ: Mapping[str, str], options: Options) -> int:
+    """Verify the service; return the exit status. Raises `Unusable`."""
     token = read_token(environ)
-    try:
-        base, kinds = parse_url(url), parse_kinds(fail_on)
-    except ValueError as error:
-        raise Unusable(f"{error}.") from None
-    if abuse and not write:
-        raise Unusable("--abuse may create projects: give --write, too.")
-    if ca and base.scheme != "https":
-        raise Unusable("--ca is for https.")
-    if max_age is not None and not known:
-        raise Unusable("--max-age is for the entries of --known: give it, too.")
-    entries = read_known(known) if known else []
-    old = entries or read_old(write_known)
-    level = ABUSE if abuse else WRITE if write else READ
+    base, kinds = check(options)
+    entries = read_known(options.known) if options.known else []
+    old = entries or read_old(options.write_known)
     redactor = Redactor([token])
 
     def tell(line: str) -> None:
         click.echo(printable(redactor.text(line)))
 
-    run = Run(read_contract(), Service(base, token, pause, ca), level, wait, tell)
-    prepare_files(report, write_known, (ca, known))
-    signal.signal(signal.SIGTERM, interrupt)
+    service = Service(base, token, options.pause, options.ca)
+    session = Session(read_contract(), service, options.level, options.wait, tell)
+    prepare_files(options)
     started = datetime.now(timezone.utc)
-    tell(f"verify {url} ({level})")
+    tell(f"verify {options.url} ({options.level})")
     if base.scheme == "http" and base.host not in LOOPBACK:
         tell("warning: http sends the token without encryption")
+    handler = signal.signal(signal.SIGTERM, interrupt)
     try:
-        run.run()
-        parts = judge(run)
+        session.ask_all()
+        parts = verdicts_of(session)
         for line in text_of(parts, redactor):
             tell(line)
     except KeyboardInterrupt as reason:
@@ -79,22 +76,46 @@ def verify_service(
     except Unusable as error:
         raise Unusable(printable(redactor.text(error.message))) from None
     finally:
-        for line in left_behind(run):
+        signal.signal(signal.SIGTERM, handler)
+        for line in left_behind(session):
             tell(line)
-    findings = [
-        each for each in findings_of(parts, entries, started.date(), max_age) if each.kind in kinds
-    ]
-    tell("")
-    for each in findings:
-        tell(f"finding: {each.kind}: {each.what}")
-    if not findings:
-        tell(f"no finding of the kinds {', '.join(kinds)}")
-    if report:
-        write_json(report, mask(document_of(url, started, run, parts), redactor))
-    if write_known:
-        known_now = known_of(parts, old, started.date())
-        write_json(write_known, mask([each._asdict() for each in known_now], redactor))
+    found = findings_of(parts, entries, started.date(), options.max_age)
+    findings = [each for each in found if each.kind in kinds]
+    for line in end_of(findings, kinds, parts):
+        tell(line)
+    if options.report:
+        document = document_of(options.url, started, session, parts)
+        write_json(options.report, mask(document, redactor))
+    if options.write_known:
+        known = [each._asdict() for each in known_of(parts, old, started.date())]
+        write_json(options.write_known, mask(known, redactor))
     return 1 if findings else 0
+
+
+def check(options: Options) -> tuple[Base, list[str]]:
+    """The URL in its parts, and the kinds of --fail-on. Raises `Unusable`."""
+    try:
+        base, kinds = parse_url(options.url), parse_kinds(options.fail_on)
+    except ValueError as error:
+        raise Unusable(f"{error}.") from None
+    if options.abuse and not options.write:
+        raise Unusable("--abuse may create projects: give --write, too.")
+    if options.ca and base.scheme != "https":
+        raise Unusable("--ca is for https.")
+    if options.max_age is not None and not options.known:
+        raise Unusable("--max-age is for the entries of --known: give it, too.")
+    return base, kinds
+
+
+def end_of(findings: list[Finding], kinds: list[str], parts: list[Verdict]) -> Iterator[str]:
+    """The findings, and what says nothing about the service."""
+    yield ""
+    yield from (f"finding: {each.kind}: {each.what}" for each in findings)
+    if not findings:
+        yield f"no finding of the kinds {', '.join(kinds)}"
+    for verdict in ("could not check", "unstable"):
+        if count := sum(each.verdict == verdict for each in parts):
+            yield f"warning: {verdict}: {count} of {len(parts)} parts"
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -104,10 +125,12 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 def read_token(environ: Mapping[str, str]) -> str:
     token = environ.get("VERIFY_TOKEN", "")
+    if not token:
+        raise Unusable("set the environment variable VERIFY_TOKEN to a token of the service.")
     if not re.fullmatch("[!-~]+", token):
         raise Unusable(
-            "VERIFY_TOKEN has no token: set this environment variable to the token of the service, "
-            "one line of ASCII without spaces."
+            "VERIFY_TOKEN has spaces, several lines or characters beyond ASCII: give the token "
+            "alone, without the word Bearer."
         )
     return token
 
@@ -131,21 +154,33 @@ def read_old(path: Path | None) -> list[Known]:
     return read_known(path) if path and path.exists() else []
 
 
-def prepare_files(
-    report: Path | None, write_known: Path | None, read: Iterable[Path | None]
-) -> None:
+def prepare_files(options: Options) -> None:
     """Remove the report of a previous run. Raises `Unusable` if a file cannot be written."""
-    others = [target_of(each) for each in (*read, write_known) if each]
+    report, known = options.report, options.write_known
+    others = [target_of(each) for each in (options.ca, options.known, known) if each]
     if report and target_of(report) in others:
         raise Unusable(f"--report: {report} is the file of another option.")
+    if known and options.ca and target_of(known) == target_of(options.ca):
+        raise Unusable(f"--write-known: {known} is the file of another option.")
+    if known:
+        prepare_file(known, check_folder)
+    if report:
+        prepare_file(report, remove_old_report)
+
+
+def prepare_file(path: Path, prepare: Callable[[Path], None]) -> None:
+    if path == Path("-"):
+        raise Unusable("give the name of a file; - stands for no stream here.")
     try:
-        if report:
-            remove_old_report(report)
-        if write_known:
-            with NamedTemporaryFile(dir=target_of(write_known).parent):
-                pass
+        prepare(path)
     except OSError as error:
-        raise Unusable(f"{report if report else write_known}: {error.strerror}.") from None
+        raise Unusable(f"{path}: {error.strerror}.") from None
+
+
+def check_folder(path: Path) -> None:
+    """Raises `OSError` if no file can be written there."""
+    with NamedTemporaryFile(dir=target_of(path).parent):
+        pass
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -19,10 +19,11 @@ INPUT = SCHEMAS + "ProjectInput"
 class Probe(NamedTuple):
     """A request, which is sent twice, and the response that the contract has for it.
 
-    `expects` names a response of the contract; without one the request belongs to no part, and its
-    rejection is a note. `rules` are parts that hold if the service accepts what the contract
-    accepts, or rejects what it rejects. `{id}` stands for a deployment's id, `{word}` for a random
-    word, `{name}` for a new name, `{created}` for that of the created project.
+    `expects` names a response of the contract; without one the request belongs to no part, and it
+    is a note if it is rejected where the plain GET is not. `rules` are parts that hold if the
+    service accepts what the contract accepts, or rejects what it rejects. `{id}` stands for a
+    deployment's id, `{word}` for a random word, `{name}` for a new name, `{created}` for that of
+    the created project.
     """
 
     name: str

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from web.redaction import Redactor, cut, printable
+from web.redaction import Redactor, cut
 
 from .probes import ABUSE, ALL, LEVELS
-from .run import Run
-from .service import Exchange, Unusable
+from .service import Exchange
+from .session import Session
 
 VERDICTS = (
     "kept",
@@ -22,15 +22,15 @@ VERDICTS = (
     "could not check",
 )
 DIFFERENCES = ("broken", "differs")
-MAX_SHOWN = 500  # bytes of a body
+MAX_SHOWN_BYTES = 500  # of a body
 ADVICE = {
-    "broken": "the interface states it: have the service changed, or the interface",
-    "differs": "nobody promised it: have the contract changed, so that clients learn of it",
+    "broken": "the interface promises this: correct the service, or the interface",
+    "differs": "only this project chose it: if the service is right, change the contract",
 }
 
 
 class Verdict(NamedTuple):
-    """The verdict on a part. `exchange` shows a difference."""
+    """The verdict on a part. A difference has the exchange that showed it, and its place there."""
 
     part: str
     origin: str
@@ -40,27 +40,26 @@ class Verdict(NamedTuple):
     observed: str = ""
     reason: str = ""
     probe: str = ""
+    place: str = ""
     exchange: Exchange | None = None
 
     def document(self) -> dict[str, str]:
-        left_out = ("text", "exchange")
+        left_out = ("text", "place", "exchange")
         return {name: value for name, value in self._asdict().items() if name not in left_out}
 
 
-def judge(run: Run) -> list[Verdict]:
-    """The verdicts, in the order of the contract. Raises `Unusable` if nothing could be checked."""
-    parts = [
-        judge_part(part, origin, text, run) for part, (origin, text) in run.contract.origins.items()
+def verdicts_of(session: Session) -> list[Verdict]:
+    """The verdicts, in the order of the contract."""
+    return [
+        verdict_of(part, origin, text, session)
+        for part, (origin, text) in session.contract.origins.items()
     ]
-    if all(each.verdict in ("not seen", "could not check") for each in parts):
-        raise Unusable("nothing could be checked: the lines above say why.")
-    return parts
 
 
-def judge_part(part: str, origin: str, text: str, run: Run) -> Verdict:
+def verdict_of(part: str, origin: str, text: str, session: Session) -> Verdict:
     is_fixed = origin == "fixed"
     verdict = Verdict(part, origin, text, "not seen")
-    seen = [each for each in run.seen if each.claim.part == part]
+    seen = [each for each in session.seen if each.claim.part == part]
     against = [each for each in seen if not each.claim.agrees]
     if shown := against or seen:
         claims = [each.claim for each in (against or seen[:1])]
@@ -68,42 +67,43 @@ def judge_part(part: str, origin: str, text: str, run: Run) -> Verdict:
             expected="; ".join(dict.fromkeys(each.expected for each in claims)),
             observed="; ".join(sorted({each.observed for each in claims})),
             probe=shown[0].probe,
+            place=shown[0].claim.place,
             exchange=shown[0].exchange if against else None,
         )
-    if part in run.unstable:
-        reason, probe = run.unstable[part]
+    if part in session.unstable:
+        reason, probe = session.unstable[part]
         return verdict._replace(verdict="unstable", reason=reason, probe=probe)
     if against:
         return verdict._replace(verdict="broken" if is_fixed else "differs")
     if seen:
         return verdict._replace(verdict="kept" if is_fixed else "confirmed")
-    if part in run.failures:
-        reason, probe = run.failures[part]
+    if part in session.failures:
+        reason, probe = session.failures[part]
         return verdict._replace(verdict="could not check", reason=reason, probe=probe)
-    reason, probe = run.unasked.get(part) or reason_not_asked(part, run)
+    reason, probe = session.unasked.get(part) or reason_not_asked(part, session)
     return verdict._replace(reason=reason, probe=probe)
 
 
-def reason_not_asked(part: str, run: Run) -> tuple[str, str]:
+def reason_not_asked(part: str, session: Session) -> tuple[str, str]:
     """Why no response showed a part, and the probe that could have."""
-    witnesses = [each for each in ALL if part in run.parts_of(each)]
+    witnesses = [each for each in ALL if part in session.parts_of(each)]
     if not witnesses:
         return "cannot be provoked by a well-formed request", ""
     first = min(witnesses, key=lambda each: LEVELS.index(each.level))
-    if LEVELS.index(first.level) > LEVELS.index(run.level):
+    if LEVELS.index(first.level) > LEVELS.index(session.level):
         return f"needs --write{' --abuse' if first.level == ABUSE else ''}", first.name
     return "no response had it", first.name
 
 
-def document_of(url: str, started: datetime, run: Run, parts: list[Verdict]) -> Any:
+def document_of(url: str, started: datetime, session: Session, parts: list[Verdict]) -> Any:
     """The report of --report."""
     return {
         "url": url,
         "started_at": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "level": run.level,
+        "level": session.level,
         "parts": [each.document() for each in parts],
-        "probes": run.outcomes,
-        "created": [each._asdict() for each in run.created],
+        "probes": session.outcomes,
+        "created": [{"id": each.id, "name": each.name} for each in session.created],
     }
 
 
@@ -125,7 +125,10 @@ def text_of(parts: list[Verdict], redactor: Redactor) -> Iterator[str]:
                 yield f"  {each.part}"
                 yield f"    {each.origin}:    {each.text}"
                 yield f"    contract:  {each.expected}"
-                yield f"    service:   {each.observed}  ({each.probe})"
+                yield f"    service:   {each.observed}"
+                yield f"    probe:     {each.probe}"
+                if each.place:
+                    yield f"    at:        {each.place}"
             if group[0].exchange:
                 yield from (f"    {line}" for line in lines_of(group[0].exchange, redactor))
     for kind in ("unstable", "could not check", "not seen"):
@@ -141,7 +144,7 @@ def text_of(parts: list[Verdict], redactor: Redactor) -> Iterator[str]:
 
 def lines_of(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     """A request and its response, masked."""
-    yield f"> {exchange.method} {printable(redactor.target(exchange.target))}"
+    yield f"> {exchange.method} {redactor.target(exchange.target)}"
     if exchange.authorization:
         yield f"> Authorization: {redactor.secret('Authorization', exchange.authorization)}"
     if exchange.content_type:
@@ -149,24 +152,26 @@ def lines_of(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     yield from (f"> {line}" for line in body_lines(exchange.body, redactor))
     yield f"< {exchange.status}"
     for name, value in exchange.headers.items():
-        yield f"< {printable(name)}: {printable(redactor.secret(name, redactor.text(value)))}"
+        yield f"< {name}: {redactor.secret(name, str(value))}"
     yield from (f"< {line}" for line in body_lines(exchange.content, redactor))
 
 
 def body_lines(body: bytes, redactor: Redactor) -> Iterator[str]:
-    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN)
-    yield from map(printable, text.splitlines())
-    if len(body) > MAX_SHOWN:
+    # Masked before it is cut: half a token would not be found.
+    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN_BYTES)
+    yield from text.splitlines()
+    if len(body) > MAX_SHOWN_BYTES:
         yield f"… ({len(body):,} bytes)"
 
 
-def left_behind(run: Run) -> Iterator[str]:
+def left_behind(session: Session) -> Iterator[str]:
     """What the run has left in the service."""
-    if run.created:
+    if session.created:
         yield ""
         yield "left behind in the service:"
-        for each in run.created:
-            place = "perhaps" if each.id is None else json.dumps(each.id, ensure_ascii=False)
+        for each in session.created:
+            unknown = "without an id" if each.is_certain else "perhaps"
+            place = unknown if each.id is None else json.dumps(each.id, ensure_ascii=False)
             yield f"  {place}  {json.dumps(each.name, ensure_ascii=False)}"
 
 

@@ -41,10 +41,15 @@ class Exchange(NamedTuple):
     def is_success(self) -> bool:
         return not self.failure and 200 <= self.status < 300
 
+    def header(self, name: str) -> str | None:
+        """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
+        values: list[str] | None = self.headers.get_all(name)
+        return None if values is None else ", ".join(map(str, values))
+
     @property
     def media_type(self) -> str:
         """That of the response, without parameters."""
-        return str(self.headers.get("Content-Type", "")).partition(";")[0].strip().lower()
+        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
 
 
 class Unusable(click.ClickException):
@@ -68,14 +73,14 @@ def parse_url(text: str) -> Base:
         url = urlsplit(text)
         port = url.port
     except ValueError:
-        raise ValueError(f"{text!r} is no URL") from None
+        raise ValueError("give a URL such as https://service.example") from None
     if url.scheme not in ("http", "https") or not url.hostname:
         raise ValueError("give a URL such as https://service.example")
     if url.username is not None or url.query or url.fragment or not re.fullmatch("[!-~]+", text):
         raise ValueError("give the URL without user, query and fragment, in ASCII")
     path = url.path.rstrip("/")
-    if path.endswith("/v1"):
-        raise ValueError("give the URL without /v1, which the paths of the interface have (§4)")
+    if "v1" in path.split("/"):
+        raise ValueError("give the URL before /v1, which the paths of the interface have (§4)")
     return Base(url.scheme, url.hostname, port or (443 if url.scheme == "https" else 80), path)
 
 
@@ -148,18 +153,21 @@ class Service:
 
     def _receive(self, exchange: Exchange) -> Exchange:
         """Send and receive. Raises `TimeoutError` if the whole is not done in time."""
+        started = time.monotonic()
         sock = socket.create_connection((self.base.host, self.base.port), TIMEOUT)
         connection: http.client.HTTPConnection
         if self._context:
             sock = self._context.wrap_socket(
                 sock, server_hostname=self.base.host, do_handshake_on_connect=False
             )
-            connection = http.client.HTTPSConnection(self.base.host, self.base.port)
+            connection = http.client.HTTPSConnection(
+                self.base.host, self.base.port, context=self._context
+            )
         else:
             connection = http.client.HTTPConnection(self.base.host, self.base.port)
         connection.sock = sock
         connection.response_class = Response
-        watch = Watch(sock)
+        watch = Watch(sock, TIMEOUT - (time.monotonic() - started))
         try:
             if isinstance(sock, ssl.SSLSocket):
                 sock.do_handshake()
@@ -169,7 +177,9 @@ class Service:
             response = connection.getresponse()
             content = response.read(MAX_BODY + 1)
             failure = ""
-            if len(content) > MAX_BODY:
+            if response.status < 200:
+                failure = "it switches the protocol (101)"
+            elif len(content) > MAX_BODY:
                 failure = f"its body is over {MAX_BODY // 1024**2} MiB"
             elif response.length:  # bytes that are missing
                 failure = "the connection was cut off"
@@ -202,10 +212,10 @@ class Response(http.client.HTTPResponse):
 class Watch:
     """Ends a connection when its time is over: a socket's own timeout begins anew at each byte."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, seconds: float) -> None:
         self.has_ended = False
         self._sock = sock
-        self._timer = threading.Timer(TIMEOUT, self._end)
+        self._timer = threading.Timer(max(0.0, seconds), self._end)
         self._timer.daemon = True
         self._timer.start()
         self.cancel = self._timer.cancel

@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import NotFound
 
 from records import Project, ProjectList, timestamp
 from web.problems import Problem
@@ -23,6 +24,7 @@ from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
 CONSOLE_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
+FOLDER = files(__package__)
 
 # The limits keep a view below 100 KB, whatever the world contains.
 SHOWN_PROJECTS = 50
@@ -31,6 +33,7 @@ SHOWN_ENTRIES = 100
 SHOWN_FAULTS = 20
 MAX_FINDINGS = 10  # of a kind
 SHOWN_TARGET = 120  # bytes
+MAX_STAGES = 20  # of a deployment
 MAX_METHOD = 16  # bytes
 MAX_PATTERN = 80  # bytes
 
@@ -40,6 +43,8 @@ SAFE = {
     "frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -53,7 +58,11 @@ def page() -> ResponseReturnValue:
 
 @console.get(f"{POLL_PATH}/console.js")
 def script() -> ResponseReturnValue:
-    return static_file("console.js", "text/javascript")
+    """The script, or the module of it that the query names: `console.js?requests`."""
+    name = request.query_string.decode(errors="replace") or "console"
+    if not name.isalpha() or not (FOLDER / f"{name}.js").is_file():
+        raise NotFound
+    return static_file(f"{name}.js", "text/javascript")
 
 
 @console.get(f"{POLL_PATH}/console.css")
@@ -63,7 +72,7 @@ def style() -> ResponseReturnValue:
 
 def static_file(name: str, media_type: str) -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
-    content = (files(__package__) / name).read_bytes()
+    content = (FOLDER / name).read_bytes()
     return content, 200, {**SAFE, "Content-Type": f"{media_type}; charset=utf-8"}
 
 
@@ -120,14 +129,18 @@ def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[d
 
 
 def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
-    """A project, with the status of its latest deployment."""
+    """A project, with its latest deployment: its status, its stages, and since when they run."""
     deployment = store.get_deployment(project.latest_deployment_id)
+    stages = deployment.timeline[:MAX_STAGES] if deployment else ()
+    since = deployment and deployment.created_at
     return {
         "id": project.id,
         "name": project.name,
         "created_at": timestamp(project.created_at),
         "deployment": project.latest_deployment_id,
         "status": deployment and deployment.status(now),
+        "since": since and timestamp(since),
+        "timeline": [stage._asdict() for stage in stages],
     }
 
 

@@ -93,7 +93,8 @@ def checked(context: BrowserContext) -> Iterator[None]:
     for page in context.pages:
         assert page.evaluate("reports") == []
         assert page.evaluate("localStorage.length") == 0
-        assert TOKEN not in page.evaluate("document.documentElement.innerText")
+        text = page.evaluate("document.documentElement.innerText")
+        assert TOKEN not in text.replace(f"${{STUB_TOKEN:-{TOKEN}}}", "")
         assert TOKEN not in page.url
     assert context.cookies() == []
     assert errors == []
@@ -144,7 +145,9 @@ def shared_page(browser: Browser) -> Page:
 def page(shared_page: Page, live_url: str, own_token: str) -> Iterator[Page]:
     """The console, just loaded, connected to a world that no other test uses."""
     shared_page.set_viewport_size(VIEWPORT)
-    shared_page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    shared_page.emulate_media(
+        color_scheme="light", forced_colors="none", reduced_motion="no-preference"
+    )
     shared_page.mouse.move(1, 1)
     with checked(shared_page.context):
         # If the fragment alone were new, the page would not be loaded anew.
@@ -191,6 +194,23 @@ def region(page: Page, name: str) -> Locator:
 def rows(page: Page, name: str) -> Locator:
     """The rows of a region's table, without its head."""
     return region(page, name).locator("tbody").get_by_role("row")
+
+
+def open_tab(page: Page, name: str) -> Locator:
+    """Select a tab of the rail, and return its region."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    return region(page, name)
+
+
+def inspector(page: Page) -> Locator:
+    return page.get_by_role("complementary")
+
+
+def focused(page: Page) -> str:
+    """The name of the element that has the focus."""
+    script = "document.activeElement.ariaLabel ?? document.activeElement.textContent.trim()"
+    name: str = page.evaluate(f"document.activeElement === document.body ? 'body' : {script}")
+    return name
 
 
 def press(page: Page, name: str) -> None:

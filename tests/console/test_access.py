@@ -1,21 +1,29 @@
 """For everybody: axe-core, the keyboard, the widths, the two schemes, and reduced motion."""
 
+import re
 from typing import Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.console.conftest import Send, press, region, rows
+from tests.console.conftest import Send, focused, inspector, open_tab, poll_now, press, region, rows
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
-LOOKS: list[tuple[Literal["light", "dark"], int]] = [
-    ("light", 360),
-    ("light", 1280),
-    ("dark", 2560),
+Look = tuple[Literal["light", "dark"], Literal["none", "active"], int]
+LOOKS: list[Look] = [
+    ("light", "none", 360),
+    ("light", "none", 1280),
+    ("dark", "none", 2560),
+    ("dark", "none", 360),
+    ("dark", "active", 1280),
 ]
+# The text spacing of WCAG 1.4.12.
+SPACING = (
+    "* { line-height: 1.5; letter-spacing: 0.12em; word-spacing: 0.16em } p { margin-bottom: 2em }"
+)
 
 
 def assert_no_violation(page: Page, part: str) -> None:
@@ -28,9 +36,9 @@ def assert_no_violation(page: Page, part: str) -> None:
 
 
 def assert_accessible(page: Page, part: str = "html") -> None:
-    """axe-core finds no violation at any width, nor in the dark scheme, which is alike at all."""
-    for scheme, width in LOOKS:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    """axe-core finds no violation at any width, in the dark scheme, and in forced colors."""
+    for scheme, forced, width in LOOKS:
+        page.emulate_media(color_scheme=scheme, forced_colors=forced, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 900})
         assert_no_violation(page, part)
 
@@ -49,9 +57,11 @@ def test_axe_finds_no_violation(page: Page, send: Send) -> None:
     assert_accessible(page)
     rows(page, "Requests").first.click()
     expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
-    assert_no_violation(page, "html")
-    assert_accessible(page, "dialog[open]")
+    assert_accessible(page)
     page.keyboard.press("Escape")
+    open_tab(page, "Coverage")
+    assert_accessible(page)
+    open_tab(page, "Controls")
     press(page, "Reset")
     assert_no_violation(page, "html")
     assert_accessible(page, "dialog[open]")
@@ -91,9 +101,9 @@ def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
     focus(page, "/v1/deployments/a")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text('{"name":"shop"}')
+    expect(inspector(page)).to_contain_text('{"name":"shop"}')
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(inspector(page)).to_be_hidden()
     expect(rows(page, "Requests").nth(1).get_by_role("button")).to_be_focused()
     focus(page, "Grease")
     page.keyboard.press("Space")
@@ -107,6 +117,22 @@ def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
     focus(page, "Advance 1 minute")
     page.keyboard.press("Space")
     expect(region(page, "Controls")).to_contain_text("60 s ahead")
+
+
+def test_tab_reaches_one_row_of_a_list_and_the_arrows_the_others(page: Page, send: Send) -> None:
+    send("/v1/deployments/a", "/v1/deployments/b")
+    expect(rows(page, "Requests")).to_have_count(2)
+    focus(page, "search")
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "Requests of billing"
+    page.keyboard.press("Tab")
+    assert focused(page) == "Timeline of dpl_building"
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "Timeline of dpl_succeeded"
+    page.keyboard.press("Tab")
+    assert focused(page) == "Status of website"
+    page.keyboard.press("Tab")
+    assert focused(page) == "Pause"
 
 
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
@@ -135,3 +161,132 @@ def test_the_scheme_is_that_of_the_system(page: Page) -> None:
     light = page.evaluate(color)
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(color) != light
+
+
+def announced(page: Page) -> Locator:
+    return page.locator("#console > [aria-live=polite]")
+
+
+def test_what_changes_is_announced(page: Page, send: Send) -> None:
+    page.get_by_role("textbox", name="Name").fill("shop")
+    press(page, "Create project")
+    expect(announced(page)).to_have_text("Project shop created")
+    press(page, "Advance 1 minute")
+    expect(announced(page)).to_have_text("The clock is advanced by 1 minute")
+    page.get_by_label("Status", exact=True).fill("503")
+    press(page, "Add fault")
+    expect(announced(page)).to_have_text("Fault added")
+    page.get_by_role("textbox", name="Filter").fill("POST")
+    expect(announced(page)).to_have_text("1 request matches the filter")
+
+
+def test_new_requests_are_announced(page: Page, send: Send) -> None:
+    send("/v1/projects")
+    expect(rows(page, "Requests")).to_have_count(1)
+    send("/v1/projects", "/v1/deployments/a")
+    expect(announced(page)).to_have_text("2 new requests")
+
+
+def test_a_row_is_named_by_method_path_status_and_time(page: Page, send: Send) -> None:
+    send("/v1/deployments/a?b=1")
+    name = rows(page, "Requests").get_by_role("button").first.get_attribute("aria-label")
+    assert re.fullmatch(r"GET /v1/deployments/a\?b=1 404 at \d\d:\d\d:\d\d\.\d{3}", name or "")
+
+
+def test_the_focus_never_falls_to_the_body(page: Page, send: Send) -> None:
+    def press_key(name: str, key: str = "Enter") -> None:
+        page.get_by_role("button", name=name, exact=True).focus()
+        page.keyboard.press(key)
+
+    send("/v1/deployments/a")
+    focus(page, "/v1/deployments/a")
+    send("/v1/deployments/b")
+    press_key("1 new request")
+    expect(page.get_by_role("button", name="1 new request")).to_be_hidden()
+    assert focused(page) == "Newest requests"
+    send("/v1/deployments/c")  # the list is not held
+    expect(rows(page, "Requests").first).to_contain_text("/c")
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        rows(page, "Requests").last.get_by_role("button").focus()
+        page.keyboard.press("Enter")
+        expect(inspector(page)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(inspector(page)).to_be_hidden()
+        assert "/v1/deployments/a" in focused(page)
+    send("/v1/deployments/d")
+    expect(rows(page, "Requests").first).to_contain_text("/d")
+    press_key("Reset")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    assert focused(page) == "Reset"
+    send("/_stub/faults", body=b'{"status": 503}')
+    press_key("Remove flt_1")
+    expect(region(page, "Controls").get_by_role("listitem")).to_have_count(0)
+    assert focused(page) == "Clear faults"
+    world = page.get_by_role("textbox", name="World")
+    world.press("Enter")
+    expect(world).to_be_focused()
+
+
+def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page) -> None:
+    forms = {
+        ("Name", "Create project"): ("website", "shop"),
+        ("Status", "Add fault"): ("700", "503"),
+        ("Times", "Add fault"): ("0", "2"),
+    }
+    for (label, button), (wrong, right) in forms.items():
+        field = page.get_by_role("textbox" if label == "Name" else "spinbutton", name=label)
+        field.fill(wrong)
+        press(page, button)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        error = page.locator(f"#{field.get_attribute('aria-describedby')}")
+        expect(error).to_be_visible()
+        field.fill(right)
+        expect(error).to_be_hidden()
+        expect(field).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_what_shows_a_state_is_visible_in_forced_colors(page: Page, send: Send) -> None:
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    switch = page.get_by_role("switch", name="Grease")
+    off = switch.screenshot()
+    switch.check()
+    page.mouse.move(1, 1)
+    assert switch.screenshot() != off
+    bar = open_tab(page, "Coverage").get_by_role("progressbar")
+    none = bar.screenshot()
+    send("/v1/projects", "/v1/deployments/a")
+    expect(bar).to_have_attribute("value", "2")
+    assert bar.screenshot() != none
+
+
+def test_text_keeps_its_contrast_while_the_server_is_gone(page: Page, send: Send) -> None:
+    page.evaluate(AXE_SCRIPT)
+    send("/v1/projects?page=1")
+    page.route("**/_stub/console?*", lambda route: route.abort())
+    poll_now(page)
+    expect(page.get_by_role("alert").filter(has_text="gone")).to_be_visible()
+    assert_accessible(page)
+    page.unroute("**/_stub/console?*")
+
+
+def test_nothing_is_cut_at_the_text_spacing_of_wcag(page: Page, send: Send) -> None:
+    send("/v1/projects", body=b'{"name": "storefront"}')
+    send("/v1/projects?page=1", "/v1/projects/a")
+    rows(page, "Requests").first.click()
+    expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
+    page.evaluate(
+        "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
+        "document.adoptedStyleSheets = [sheet]; }",
+        SPACING,
+    )
+    cut = """[...document.querySelectorAll("#console :not(pre, input, .unseen, thead, thead *)")]
+        .filter((each) => each.checkVisibility({visibilityProperty: true}))
+        .filter((each) => /hidden|clip/.test(getComputedStyle(each).overflowX))
+        .filter((each) => each.scrollWidth > each.clientWidth
+            || each.scrollHeight > each.clientHeight + 1)
+        .map((each) => each.outerHTML.slice(0, 99))"""
+    for width in (1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(cut) == []

@@ -1,6 +1,8 @@
-"""The console over HTTP: its three files, and the view of a world that the page polls."""
+"""The console over HTTP: its files, and the view of a world that the page polls."""
 
+import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -46,19 +48,53 @@ def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
     assert response.headers["Content-Security-Policy"] == POLICY
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Referrer-Policy"] == "no-referrer"
+    assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_the_files_are_three_and_small() -> None:
-    paths = [path for path in (ROOT / "stub" / "console").iterdir() if "py" not in path.name]
-    assert {path.name for path in paths} == {name for name, _ in FILES.values()}
-    assert sum(path.stat().st_size for path in paths) <= 60 * 1024
+FOLDER = ROOT / "stub" / "console"
+# The library, from `preact/standalone.module.js` of the npm package htm 3.1.1.
+LIBRARY = "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7"
+
+
+def test_each_module_of_the_script_is_served_by_the_query_that_names_it(
+    anonymous: FlaskClient,
+) -> None:
+    for path in FOLDER.glob("*.js"):
+        query = "" if path.stem == "console" else f"?{path.stem}"
+        response = anonymous.get(f"/_stub/console/console.js{query}")
+        assert response.data == path.read_bytes()
+        for name in re.findall(r'from "\./console\.js\?(\w+)"', path.read_text("utf-8")):
+            assert (FOLDER / f"{name}.js").exists()
+
+
+@pytest.mark.parametrize("query", ["nope", "x=1", "../index", "..%2Findex", "requests=1", "%00"])
+def test_a_module_that_does_not_exist_is_404(client: FlaskClient, query: str) -> None:
+    assert_problem(client.get(f"/_stub/console/console.js?{query}"), 404, "not_found")
+
+
+def test_the_library_is_the_published_one_with_its_licenses() -> None:
+    assert sha256((FOLDER / "preact.js").read_bytes()).hexdigest() == LIBRARY
+    text = (FOLDER / "preact.txt").read_text("utf-8")
+    for name in ("htm 3.1.1", "Apache License", "Preact", "The MIT License"):
+        assert name in text
+
+
+def test_the_page_is_small_and_its_modules_are_short() -> None:
+    paths = [each for each in FOLDER.iterdir() if each.suffix in (".html", ".js", ".css")]
+    assert sum(path.stat().st_size for path in paths) <= 150_000
+    for path in FOLDER.glob("*.js"):
+        assert len(path.read_text("utf-8").splitlines()) <= 200
 
 
 def test_no_file_names_an_address_elsewhere() -> None:
-    for path in (ROOT / "stub" / "console" / name for name, _ in FILES.values()):
-        text = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
-        assert "//" not in text.replace("// ", "").replace("http://127.0.0.1:8080", ""), path.name
+    for path in FOLDER.iterdir():
+        if path.suffix in (".html", ".js", ".css"):
+            text = path.read_text("utf-8")
+            for known in ("1998/Math/MathML", "1999/xhtml", "1999/xlink", "2000/svg"):
+                text = text.replace(f"http://www.w3.org/{known}", "")
+            assert "//" not in re.sub("// |<//>", "", text), path.name
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -118,6 +154,12 @@ def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployme
         "name": "<b>shop</b>",
         "created_at": made["created_at"],
         "deployment": made["latest_deployment_id"],
+        "since": made["created_at"],
+        "timeline": [
+            {"status": "queued", "seconds": 2},
+            {"status": "building", "seconds": 2},
+            {"status": "succeeded", "seconds": None},
+        ],
     }
 
 

@@ -1,4 +1,4 @@
-"""A run: asks the probes in their order, and collects what the responses say."""
+"""A session with a service: asks the probes in their order, and collects what responses say."""
 
 import json
 import secrets
@@ -18,9 +18,9 @@ from .judge import (
     Judge,
     array_of,
     claim,
+    is_id,
     latest_of,
     object_of,
-    projects_of,
 )
 from .probes import (
     ABUSE,
@@ -62,12 +62,14 @@ class Created(NamedTuple):
 
     id: Any
     name: Any
+    is_certain: bool = False
 
 
-class Run:
-    """What the responses said: `seen`, and by part the reasons in `failures` and `unasked`.
+class Session:
+    """What the responses said: `seen`; and by part a reason and a probe in the three others.
 
-    `unstable` has the parts in which two responses to one probe differed. `tell` gets a line for
+    `unstable` has the parts in which two responses to one probe differed, `failures` those that
+    could not be checked, and `unasked` those of which no probe was sent. `tell` gets a line for
     each probe.
     """
 
@@ -80,7 +82,7 @@ class Run:
         tell: Callable[[str], None],
     ) -> None:
         self.seen: list[Seen] = []
-        self.failures: dict[str, tuple[str, str]] = {}  # part to reason and probe
+        self.failures: dict[str, tuple[str, str]] = {}
         self.unasked: dict[str, tuple[str, str]] = {}
         self.unstable: dict[str, tuple[str, str]] = {}
         self.outcomes: list[dict[str, Any]] = []
@@ -91,10 +93,11 @@ class Run:
         self.level = level
         self._wait = wait
         self._tell = tell
+        self._takes_posts = False  # whether a body can be rejected for what it is
         self._by_path: dict[str, list[Exchange]] = {PROJECTS: [], DEPLOYMENT: []}
         self._sent_before = 0  # requests, when the previous probe ended
 
-    def run(self) -> None:
+    def ask_all(self) -> None:
         """Ask. Raises `Unusable` if the first responses show that nothing can be checked."""
         first = self._ask(LIST)[0]
         check_usable(first)
@@ -106,24 +109,34 @@ class Run:
             raise Unusable(
                 "the service responds alike to everything: is there a login page before it?"
             )
-        if all(each.media_type == HTML for each in (first, *unknown, self._judge.unknown_path)):
+        asked = (first, *unknown, self._judge.unknown_path)
+        if all(each.media_type == HTML and not each.failure for each in asked):
             raise Unusable("the service responds with HTML: give the URL of the service itself.")
+        if all(each.status == 404 for each in asked):
+            self._tell("warning: the first responses are all 404: is the URL the one before /v1?")
         for probe in OTHER_LISTS:
             self._ask(probe)
         if not self.seen:
             raise Unusable("nothing could be checked: the lines above say why.")
         created = self._create() if self.level != READ else {}
-        projects = projects_of(first)
-        self._judge.owners = {latest_of(each): each.get("id") for each in [created, *projects]}
-        latest = next(filter(None, map(latest_of, [*projects, created])), "")
+        projects = [*self._judge.projects_of(first), created]
+        self._set_owners(projects)
+        latest = next(filter(None, map(latest_of, projects)), "")
         for probe in (GET_DEPLOYMENT, *OTHER_DEPLOYMENTS):
             self._ask(probe, "no listed project has a deployment", id=latest)
         for probe in ABUSES if self.level == ABUSE else ():
-            if created:
-                self._ask(probe, created=created["name"])
+            if self._takes_posts:
+                self._ask(probe, "no project was created", created=created.get("name", ""))
             else:
                 self._skip(probe, "no project was created")
         self._judge_paths()
+
+    def _set_owners(self, projects: list[dict[str, Any]]) -> None:
+        owners: dict[str, set[str]] = {}
+        for each in projects:
+            if is_id(each.get("id")):
+                owners.setdefault(latest_of(each), set()).add(str(each["id"]))
+        self._judge.owners = owners
 
     def _ask(self, probe: Probe, reason: str = "", **words: str) -> list[Exchange]:
         """Ask a probe twice, or skip it for the `reason` if it lacks a word."""
@@ -143,7 +156,9 @@ class Run:
         if bool(first) != bool(second) and all(each.status not in (0, 429) for each in exchanges):
             differing.add(self.contract.find(probe.expects)[0])  # one was an error of the server
         for part in differing:
-            self.unstable.setdefault(part, ("two responses differ", probe.name))
+            reason = f"two responses differ: {described(part, *judged[0])}, then "
+            reason += described(part, *judged[-1])
+            self.unstable.setdefault(part, (reason, probe.name))
         self._conclude(probe, exchanges, judged)
         return exchanges
 
@@ -165,11 +180,17 @@ class Run:
                 self.created.pop()
             elif exchange.is_success:
                 record = self.contract.unwrap(PROJECT, object_of(exchange))
-                self.created[-1] = Created(record.get("id"), record.get("name", sent))
+                self.created.pop()
+                self._note_created(Created(record.get("id"), record.get("name", sent), True))
         is_evidence = probe.expects and probe.authorization is not None and not exchange.failure
         if probe.path and is_evidence:
             self._by_path[probe.path].append(exchange)
         return exchange
+
+    def _note_created(self, record: Created) -> None:
+        """Note a record, once: a service may return an old one for a name in use."""
+        if record.id is None or record.id not in [each.id for each in self.created]:
+            self.created.append(record)
 
     def _create(self) -> dict[str, Any]:
         """Create a project, find it in the list, and follow its deployment; return its record."""
@@ -190,14 +211,21 @@ class Run:
             record = self.contract.unwrap(PROJECT, object_of(exchange))
             judged.append((list(self._judge.compare_created(record, exchange, **words)), exchange))
         self._conclude(CREATE, [each for _, each in judged[:2]], judged)
+        self._takes_posts = exchange.is_success or exchange.status in (400, 409, 422)
         if not exchange.is_success:
+            for part in self.parts_of(CREATE):
+                reason = f"the creation was rejected with {exchange.status}"
+                self.unasked.setdefault(part, (reason, CREATE.name))
             for probe in (LISTED, FOLLOWED):
                 self._skip(probe, "no project was created")
             return {}
         listed = self._find_created(record, words["name"])
-        created = {**listed, **record, "name": words["name"]}
-        self._judge.owners = {latest_of(created): created.get("id")}
-        self._follow(latest_of(created))
+        latest = latest_of(record) or latest_of(listed)
+        created = {**listed, **record, "name": words["name"], "latest_deployment_id": latest}
+        if self.created[0].id is None:
+            self.created[0] = self.created[0]._replace(id=created.get("id"))
+        self._set_owners([created])
+        self._follow(latest)
         return created
 
     def _find_created(self, record: dict[str, Any], name: str) -> dict[str, Any]:
@@ -205,7 +233,7 @@ class Run:
         listed: dict[str, Any] = {}
 
         def is_listed(exchange: Exchange) -> bool:
-            for each in projects_of(exchange):
+            for each in self._judge.projects_of(exchange):
                 key = "id" if "id" in record and "id" in each else "name"
                 if each.get(key) == {**record, "name": name}[key]:
                     listed.update(each)
@@ -215,7 +243,7 @@ class Run:
         last = exchanges[-1]
         claims = list(self._judge.claims(LISTED, last))
         array = array_of(last)
-        if array is not None and (not array or projects_of(last)):
+        if array is not None and (not array or self._judge.projects_of(last)):
             claims.append(
                 claim(PROJECT_LIST, bool(listed), "a created project is listed", "it is not")
             )
@@ -242,7 +270,8 @@ class Run:
             record = self.contract.unwrap(RECORD, object_of(exchange))
             if record.get("status") != status:
                 status, changed_at = record.get("status"), now
-            return status in ended or now - changed_at >= STILL
+            has_known_end = isinstance(status, str) and status in ended
+            return has_known_end or now - changed_at >= STILL
 
         exchanges = self._poll(FOLLOWED, has_ended, id=latest)
         judged = [each for each in exchanges if each.is_success] or exchanges[-1:]
@@ -284,11 +313,10 @@ class Run:
         elif failures:
             outcome += f"; once {failures[0]}"
         elif not probe.expects:
-            statuses = [str(each.status) for each in exchanges if not each.is_success]
-            outcome = (
-                f"note: {', '.join(statuses)}, where GET is accepted" if statuses else "as GET"
-            )
-        for part in self.parts_of(probe) if failures else ():
+            statuses = sorted({str(each.status) for each in exchanges if not each.is_success})
+            has_get = any(each.is_success for each in self._by_path[probe.path])
+            outcome = f"note: {', '.join(statuses)}" if statuses and has_get else "as GET"
+        for part in self.parts_of(probe) if failures and not claims else ():
             self.failures.setdefault(part, (failures[0], probe.name))
         self._report(probe, outcome)
 
@@ -323,6 +351,12 @@ class Run:
                 self.seen.append(Seen(claim(path, False, "exists", "404"), LIST.name, exchanges[0]))
 
 
+def described(part: str, claims: list[Claim], exchange: Exchange) -> str:
+    """What a response said about a part, in short."""
+    found = against(part, claims) or {each.expected for each in claims if each.part == part}
+    return "; ".join(sorted(found)) or str(exchange.status)
+
+
 def against(part: str, claims: Iterable[Claim]) -> set[str]:
     return {each.observed for each in claims if each.part == part and not each.agrees}
 
@@ -332,10 +366,10 @@ def check_usable(first: Exchange) -> None:
     if first.failure.startswith(UNREACHABLE):
         raise Unusable(f"{first.failure}.")
     if 300 <= first.status < 400:
-        place = first.headers.get("Location", "")
+        place = first.header("Location")
         raise Unusable(
-            f"the service redirects ({first.status}) to {place!r}, which is not followed: "
-            "give the URL of the service itself."
+            f"the service redirects ({first.status}{f' to {place}' if place else ''}), which is "
+            "not followed: give the URL of the service itself."
         )
     if first.is_success and first.media_type == HTML and read_json(first) is NO_JSON:
         raise Unusable("the service responds with HTML: is there a login page before it?")

@@ -1,0 +1,59 @@
+// The contract: what the interface promises, what this stub chose, and what the client has used.
+
+import { html, useEffect, useState } from "./console.js?preact";
+import { visible } from "./console.js?parts";
+import { state } from "./console.js?state";
+import { read } from "./console.js?wire";
+
+export function Contract() {
+  const [contract, setContract] = useState(null);
+  useEffect(() => read("/openapi.json").then(setContract), []);
+  if (!contract) return html`<p class="hint">Loading…</p>`;
+  const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
+    Object.entries(item).filter(([, each]) => each.operationId).map(([method, each]) => ({ path, method: method.toUpperCase(), operation: each })),
+  );
+  return html`<div class="stack">
+    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ.
+      From <a href="/openapi.json">/openapi.json</a>.</p>
+    ${operations.map((each) => html`<${Operation} contract=${contract} ...${each} />`)}
+  </div>`;
+}
+
+function Operation({ contract, path, method, operation }) {
+  const counts = state.view.coverage.operations[operation.operationId] ?? {};
+  const used = state.view.coverage.unpromised.first.filter(({ what }) => what.startsWith(`${operation.operationId}: `));
+  const resolve = (part) => (part?.$ref ? resolve(part.$ref.slice(2).split("/").reduce((found, name) => found[name], contract)) : part);
+  return html`<details open>
+    <summary><b class="mono">${method} ${path}</b></summary>
+    <ul class="parts">
+      <${Part} name=${operation.operationId} part=${operation} />
+      ${(operation.parameters ?? []).map((each) => html`<${Part} name="${resolve(each).in} ${resolve(each).name}" part=${resolve(each)} />`)}
+      ${operation.requestBody && html`<${Part} name="body" part=${operation.requestBody}>${members(resolve, operation.requestBody)}<//>`}
+      ${Object.entries(operation.responses).map(([status, response]) => html`<${Part} name=${status} part=${resolve(response)}
+        count=${counts[status]}>${status < 300 && members(resolve, resolve(response))}<//>`)}
+      ${used.map(({ what, count }) => html`<li class="unpromised">△ used ${count.toLocaleString("en")}×: ${visible(what.slice(what.indexOf(" ") + 1))}</li>`)}
+    </ul>
+  </details>`;
+}
+
+/** The members of the JSON object of a body; those of a list are of its items. */
+function members(resolve, { content = {} }) {
+  const walk = (schema, prefix, depth) =>
+    Object.entries(schema?.properties ?? {}).flatMap(([name, part]) => {
+      const found = resolve(part);
+      const inner = found.type === "array" ? resolve(found.items) : found;
+      return [html`<${Part} name=${prefix + name} part=${part["x-origin"] ? part : found} />`, ...(depth ? walk(inner, `${prefix}${name}.`, depth - 1) : [])];
+    });
+  const [media] = Object.values(content);
+  const parts = walk(resolve(media?.schema), "", 2);
+  return parts.length > 0 && html`<ul>${parts}</ul>`;
+}
+
+function Part({ name, part, count, children }) {
+  const origin = part["x-origin"] ?? {};
+  const kind = origin.fixed ? "fixed" : "chosen";
+  const met = count === undefined ? "" : count ? `✓ ${count.toLocaleString("en")}` : "○";
+  return html`<li><b class="mono">${name}</b> ${(origin.fixed || origin.chosen) && html`<b class=${kind}>${kind}</b>`}
+    ${met && html` <span class=${count ? "met" : "unmet"} role="img" aria-label=${count ? `met ${count} times` : "not met"}>${met}</span>`}
+    <span class="hint"> ${origin.fixed ?? origin.chosen ?? ""}</span>${children}</li>`;
+}

@@ -1,0 +1,88 @@
+// The controls: clock, grease, faults, and the world as a whole.
+
+import { html, useState } from "./console.js?preact";
+import { Faults } from "./console.js?faults";
+import { dateAndTime, Dialog, Problem, useAttempt } from "./console.js?parts";
+import { session } from "./console.js?session";
+import { Term } from "./console.js?words";
+import { announce, set, state } from "./console.js?state";
+import { send } from "./console.js?wire";
+
+export const Controls = () => html`<div class="stack">
+  <${Clock} /><${Grease} /><${Faults} /><${World} />
+</div>`;
+
+function Clock() {
+  const { now, ahead, frozen } = state.view.clock;
+  const [error, attempted] = useAttempt();
+  const advance = async (seconds, name) => {
+    if (await attempted("POST", "/_stub/clock", { advance: seconds })) announce(`The clock is advanced by ${name}`);
+  };
+  const freeze = async () => {
+    if (await attempted("POST", "/_stub/clock", { frozen: !frozen })) announce(frozen ? "The clock goes on" : "The clock stands still");
+  };
+  const facts = [ahead && `${ahead.toLocaleString("en")} s ahead`, frozen && "stands still"].filter(Boolean);
+  return html`<h3>Clock</h3>
+    <p class="clock"><time datetime=${now}>${dateAndTime(now)} UTC</time> <span class="hint">${facts.join(", ") || "real time"}</span></p>
+    <div class="bar">
+      <button type="button" onClick=${() => advance(10, "10 seconds")}>Advance 10 seconds</button>
+      <button type="button" onClick=${() => advance(60, "1 minute")}>Advance 1 minute</button>
+      <button type="button" aria-pressed=${String(frozen)} onClick=${freeze}>Freeze</button>
+    </div>
+    <${Problem} error=${error} />`;
+}
+
+function Grease() {
+  const { grease } = state.view;
+  const [error, attempted] = useAttempt();
+  const [wanted, setWanted] = useState(null); // while the request is on its way
+  const isOn = wanted ?? grease.axes.length > 0;
+  const change = async () => {
+    setWanted(!isOn);
+    const { axes, parts } = isOn ? { axes: [] } : grease.default;
+    if (await attempted("PUT", "/_stub/grease", { axes, parts })) announce(isOn ? "Grease is off" : "Grease is on");
+    setWanted(null);
+  };
+  return html`<h3>Responses</h3>
+    <p><label class="switch">
+      <input type="checkbox" role="switch" checked=${isOn} onChange=${change} aria-describedby="grease-hint" /> Grease
+    </label></p>
+    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>
+    <${Problem} error=${error} />`;
+}
+
+/** Save the document at a path as a file. */
+async function download(path, name) {
+  const response = await send("GET", path).catch(() => null);
+  if (!response?.ok) return announce(`The ${name} is not exported: there is no connection`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = `${session.world || "main"}-${name}.json`;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const World = () => html`<h3>World</h3>
+  <div class="bar">
+    <button type="button" onClick=${() => download("/_stub/state", "state")}>Export state</button>
+    <button type="button" onClick=${() => download("/_stub/requests", "journal")}>Export journal</button>
+    <button class="danger" type="button" onClick=${() => set({ dialog: "reset" })}>Reset</button>
+  </div>`;
+
+export function Reset() {
+  const [error, attempted] = useAttempt();
+  const close = () => set({ dialog: null });
+  const reset = async () => {
+    if (!(await attempted("POST", "/_stub/reset"))) return;
+    close();
+    announce("The world is as at the start");
+  };
+  return html`<${Dialog} title="Start this world again?" onClose=${close}>
+    <p>Its projects, deployments, requests, faults, coverage and clock return to the start of the program.</p>
+    <${Problem} error=${error} />
+    <div class="bar end">
+      <button type="button" onClick=${close}>Cancel</button>
+      <button class="danger" type="button" onClick=${reset}>Reset</button>
+    </div>
+  <//>`;
+}

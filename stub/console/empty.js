@@ -1,0 +1,10 @@
+// What a region shows while it has nothing: a command that changes that.
+
+import { html } from "./console.js?preact";
+import { Code, Copy } from "./console.js?parts";
+
+export const Empty = ({ text, command }) => html`<div class="empty">
+  <p>${text}</p>
+  <${Code} text=${command} label="Command" />
+  <p><${Copy} text=${command}>Copy command<//></p>
+</div>`;

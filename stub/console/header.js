@@ -1,0 +1,68 @@
+// The head of the page: the connection.
+
+import { html, useRef, useState } from "./console.js?preact";
+import { plural } from "./console.js?parts";
+import { connect, poll } from "./console.js?poll";
+import { saveSession, session, worldOf } from "./console.js?session";
+import { state } from "./console.js?state";
+import { read } from "./console.js?wire";
+
+const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
+
+/** The worlds that there are, with their counts. */
+function Worlds() {
+  const [known, setKnown] = useState(null);
+  const popover = useRef();
+  const open = async () => setKnown(await read("/_stub/worlds"));
+  const choose = (name) => {
+    popover.current.hidePopover();
+    saveSession(session.token, name);
+    connect();
+  };
+  return html`<button type="button" popovertarget="worlds" aria-label="All worlds" onClick=${open}>▾</button>
+    <div id="worlds" popover="auto" ref=${popover}>
+      <ul>${known?.worlds.map(({ name, projects, requests }) => html`<li>
+        <button type="button" aria-current=${name === session.world ? "true" : null} onClick=${() => choose(name)}>
+          <b>${name || "main"}</b> <span class="hint">${plural(projects, "project")}, ${plural(requests, "request")}</span>
+        </button></li>`)}</ul>
+      <p class="hint">${known ? `Room for ${known.room.toLocaleString("en")} more.` : "The list needs a connection."}</p>
+    </div>`;
+}
+
+export function Header() {
+  const { kind } = state.connection;
+  const [world, setWorld] = useState(null); // while it is typed
+  const token = useRef();
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const chosen = [token.current.value || session.token, worldOf(world ?? session.world)];
+    token.current.value = "";
+    setWorld(null);
+    if (chosen[0] === session.token && chosen[1] === session.world) return poll();
+    saveSession(...chosen);
+    connect();
+  };
+  return html`<header>
+    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8"></rect><path d="M9 21l7-11 7 11z"></path>
+    </svg>
+    <div class="title">
+      <h1>Project and Deployment Service</h1>
+      <p>Stub at <code>${location.origin}</code></p>
+    </div>
+    <form id="connection" novalidate autocomplete="off" onSubmit=${onSubmit}>
+      <div class="field">
+        <label for="world">World</label>
+        <input id="world" type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
+          value=${world ?? session.world} onInput=${(event) => setWorld(event.target.value)} />
+        <${Worlds} />
+      </div>
+      <div class="field">
+        <label for="token">Token</label>
+        <input id="token" ref=${token} type="password" autocomplete="off" placeholder="bearer token" />
+      </div>
+      <button>Connect</button>
+    </form>
+    <p id="status" role="status" data-kind=${kind}>${STATES[kind]}</p>
+  </header>`;
+}

@@ -1,0 +1,42 @@
+// The inspector: a panel beside the list, with its actions in sight.
+
+import { html, useLayoutEffect, useRef } from "./console.js?preact";
+import { focusQuietly, visible } from "./console.js?parts";
+import { step } from "./console.js?requests";
+import { set, state } from "./console.js?state";
+
+export const close = () => set({ selected: null });
+
+export function Inspector({ title, actions, opener, children }) {
+  const heading = useRef();
+  const openedBy = useRef();
+  openedBy.current = opener; // a selector
+  const returnFocus = () => {
+    if (document.activeElement !== document.body) return;
+    focusQuietly(document.querySelector(openedBy.current) ?? document.querySelector("#requests .scroller"));
+  };
+  useLayoutEffect(() => {
+    if (matchMedia("(max-width: 63.99rem)").matches) heading.current.focus(); // it is the whole page
+    return () => queueMicrotask(returnFocus);
+  }, []);
+  const onKeyDown = (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by || !state.selected?.number || event.target.closest("pre")) return;
+    event.preventDefault();
+    step(by);
+  };
+  return html`<aside id="inspector" aria-labelledby="inspector-title" onKeyDown=${onKeyDown}>
+    <div class="head">
+      <div class="bar">
+        <h2 id="inspector-title" tabindex="-1" ref=${heading} title=${visible(title)}>${visible(title)}</h2>
+        <button type="button" onClick=${close}>Close</button>
+      </div>
+      <div class="bar">${actions}</div>
+    </div>
+    <div class="content">${children}</div>
+  </aside>`;
+}
+
+export const List = ({ pairs }) => html`<dl>
+  ${pairs.map(([name, value]) => html`<div><dt>${visible(name)}</dt><dd>${visible(String(value))}</dd></div>`)}
+</dl>`;

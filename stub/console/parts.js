@@ -1,0 +1,127 @@
+// Parts that the regions share.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./console.js?preact";
+import { state } from "./console.js?state";
+import { attempt } from "./console.js?wire";
+import { poll } from "./console.js?poll";
+
+export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const clockTime = (timestamp) => timestamp.slice(11, 23);
+export const dateAndTime = (timestamp) => timestamp.slice(0, 19).replace("T", " ");
+
+// Controls have a symbol of their own, other invisible characters their number. What emoji are
+// joined with stays.
+const HIDDEN = /(?<!\p{Emoji}\uFE0F?)\u200D|(?<!\p{Emoji})\uFE0F|(?![\u200D\uFE0F\n])[\p{C}\p{DI}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
+
+/** The text with each character visible that is not. */
+export const visible = (text) =>
+  text.replace(HIDDEN, (char) => {
+    const code = char.codePointAt(0);
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    return code === 0x7f ? "␡" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+
+/** What an attempt of a form or a button got: `[error, try it, forget the error]`. */
+export function useAttempt() {
+  const [error, setError] = useState(null);
+  const attempted = async (...request) => {
+    const found = await attempt(...request);
+    setError(found && { ...found, epoch: state.epoch });
+    await poll();
+    return !found;
+  };
+  return [error?.epoch === state.epoch ? error : null, attempted, () => setError(null)];
+}
+
+export const Problem = ({ error, id }) => html`<p class="error" id=${id} role="alert">${error?.text}</p>`;
+
+/** What says that a field has an error, which `id` describes. */
+export const invalid = (error, name, id) =>
+  error && error.members.some((member) => member.split("/")[0] === name)
+    ? { "aria-invalid": "true", "aria-describedby": id }
+    : {};
+
+/**
+ * Whether somebody reads a list: points at it, moves through it with the keyboard, or has scrolled
+ * it. With it are the properties of the list, and those of the part of it that scrolls.
+ */
+export function useHeld() {
+  const [reasons, setReasons] = useState({});
+  const ref = useRef();
+  const focused = useRef(null);
+  const note = (name, value) =>
+    setReasons((known) => (Boolean(known[name]) === value ? known : { ...known, [name]: value }));
+  useEffect(() => {
+    // The row that had the focus may be gone.
+    if (focused.current?.isConnected === false && document.activeElement === document.body) focusQuietly(ref.current);
+  });
+  return [
+    Object.values(reasons).some(Boolean),
+    {
+      onPointerEnter: (event) => note("isPointed", event.pointerType !== "touch"),
+      onPointerLeave: () => note("isPointed", false),
+      onKeyDown: (event) => note("isKeyed", event.key !== "Escape"),
+      onfocusin: (event) => {
+        focused.current = event.target;
+        if (!isQuiet) note("isKeyed", event.target.matches(":focus-visible"));
+      },
+      onfocusout: (event) => {
+        queueMicrotask(() => event.target.isConnected && (focused.current = null));
+        note("isKeyed", false);
+      },
+    },
+    { ref, onScroll: (event) => note("isScrolled", event.currentTarget.scrollTop > 0) },
+  ];
+}
+
+let isQuiet = false;
+
+/** Move the focus without holding the list in which it then is. */
+export function focusQuietly(element) {
+  isQuiet = true;
+  element?.focus({ preventScroll: true });
+  isQuiet = false;
+}
+
+export const Code = ({ text, label }) =>
+  html`<pre tabindex="0" role="group" aria-label=${label}><code>${visible(text)}</code></pre>`;
+
+/** A button that copies a text, and says so. */
+export function Copy({ text, children, ...rest }) {
+  const [said, say] = useState("");
+  const button = useRef();
+  useEffect(() => say(""), [text]);
+  const onClick = async () => say((await copy(text, button.current)) ? "Copied" : "Not copied");
+  return html`<button type="button" ref=${button} ...${rest} disabled=${!text} onClick=${onClick}>${children}</button>
+    <span class="hint" aria-live="polite">${said}</span>`;
+}
+
+/** A page that is not from a secure origin has no `navigator.clipboard`. */
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    button.after(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    button.focus();
+    return isCopied;
+  }
+}
+
+/** A modal dialog, which is open as long as it is rendered. */
+export function Dialog({ title, onClose, children }) {
+  const ref = useRef();
+  useLayoutEffect(() => {
+    const opener = document.activeElement;
+    ref.current.showModal();
+    return () => opener.focus();
+  }, []);
+  return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
+    <h2 id="dialog-title">${title}</h2>${children}
+  </dialog>`;
+}

@@ -1,0 +1,114 @@
+// The poll: asks for the view of the world once a second.
+
+import { invalidPart, session, takeWorldOfToken } from "./console.js?session";
+import { announce, set, state } from "./console.js?state";
+import { isSearched, search, searchOn } from "./console.js?search";
+import { errorOf, send } from "./console.js?wire";
+
+const SECOND = 1000;
+const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone
+const TIMEOUT = 10 * SECOND;
+const QUIET = 5 * SECOND; // between two announcements of new requests
+const MAX_ENTRIES = 1000; // as many as the journal has
+const FEW = 5; // new rows are highlighted: more would only flicker
+
+let timer = 0;
+let failures = 0;
+let controller = null;
+let announcedAt = 0;
+
+const isHidden = () => document.hidden || document.visibilityState === "hidden";
+
+/** Ask for the view now, and again in a second. A later call replaces an earlier one. */
+export async function poll() {
+  clearTimeout(timer);
+  controller?.abort();
+  if (isHidden()) return; // "visibilitychange" goes on
+  const mine = (controller = new AbortController());
+  const invalid = invalidPart();
+  if (invalid) return reject(`The ${invalid.part} is invalid.`, invalid.reason);
+  const timeout = setTimeout(() => mine.abort(), TIMEOUT);
+  try {
+    const response = await send("GET", `/_stub/console?after=${state.last}`, undefined, mine);
+    const view = response.ok ? await response.json() : null;
+    const reason = response.ok ? "" : (await errorOf(response)).text;
+    if (mine !== controller) return;
+    failures = response.ok ? 0 : failures + 1;
+    if (view) take(view);
+    else if (response.status === 401) reject("The token is rejected.", reason);
+    else lose("The server reports an error.", reason);
+  } catch {
+    if (mine !== controller) return;
+    failures++;
+    lose("The server is gone.", "Trying again.");
+  } finally {
+    clearTimeout(timeout);
+    if (mine === controller && !isHidden()) {
+      clearTimeout(timer);
+      timer = setTimeout(poll, Math.min(SECOND * 2 ** Math.min(failures, 5), LONGEST_PAUSE));
+    }
+  }
+}
+
+/** The token or the world is wrong: what is shown is of another one. */
+function reject(title, reason) {
+  forget();
+  set({ view: null, selected: null, connection: { kind: "rejected", title, reason } });
+}
+
+const lose = (title, reason) => set({ connection: { kind: "gone", title, reason } });
+
+function take(view) {
+  const isBack = state.connection.kind !== "connected";
+  if (view.world !== session.world) takeWorldOfToken(view.world);
+  if (view.instance !== state.view?.instance) forget(); // the list asks for the entries that are missing
+  const { entries, first, last } = view.requests;
+  const isFirst = state.last === 0;
+  if (!isFirst && entries.length <= FEW) entries.forEach((entry) => (entry.isNew = true));
+  if (entries.length || first !== state.first) keep(entries, first);
+  const arrived = last - state.last;
+  set({
+    view: unchanged(view, state.view),
+    first,
+    last,
+    connection: { kind: "connected", title: "", reason: "" },
+    epoch: state.epoch + isBack,
+  });
+  if (isSearched()) (isFirst ? search({}) : searchOn());
+  if (!isFirst && arrived && Date.now() - announcedAt > QUIET) {
+    announcedAt = Date.now();
+    announce(`${arrived} new request${arrived === 1 ? "" : "s"}`);
+  }
+}
+
+/** The view with the parts of the previous one that are equal: who shows them need not do it again. */
+function unchanged(view, previous) {
+  const part = ([name, value]) => [name, JSON.stringify(value) === JSON.stringify(previous[name]) ? previous[name] : value];
+  return previous ? Object.fromEntries(Object.entries(view).map(part)) : view;
+}
+
+/** Add entries to those that are known, in the order of their numbers. */
+export function keep(entries, first = state.first) {
+  const known = new Map([...state.entries, ...entries].map((entry) => [entry.number, entry]));
+  state.entries = [...known.values()]
+    .filter((entry) => entry.number >= first)
+    .sort((one, other) => one.number - other.number)
+    .slice(-MAX_ENTRIES);
+}
+
+/** Forget what is of another world, or of another time. */
+function forget() {
+  Object.assign(state, { view: null, entries: [], first: 1, last: 0, found: { rows: [], oldest: 1, last: 0, isWhole: true } });
+}
+
+/** Connect to the world of the session. */
+export function connect() {
+  forget();
+  failures = 0;
+  const connection = { kind: "connecting", title: "", reason: "" };
+  set({ connection, selected: null, epoch: state.epoch + 1 });
+  poll();
+}
+
+addEventListener("online", poll);
+document.addEventListener("visibilitychange", poll);

@@ -1,0 +1,125 @@
+// The projects, and the form that creates one.
+
+import { html, useRef, useState } from "./console.js?preact";
+import { commandOf } from "./console.js?command";
+import { Empty } from "./console.js?empty";
+import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./console.js?parts";
+import { search } from "./console.js?search";
+import { announce, set, state } from "./console.js?state";
+
+export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
+
+export function Projects() {
+  const { count, newest } = state.view.projects;
+  const [isRead, holding, scrolling] = useHeld();
+  const [error, attempted, forget] = useAttempt();
+  const [, redraw] = useState({});
+  const [stop, setStop] = useState(""); // the row that Tab reaches; the arrow keys reach the others
+  const shown = useRef({ projects: [], count: 0, instance: "" });
+  const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
+  if (!isRead || state.view.instance !== shown.current.instance) release();
+  const current = new Map(newest.map((project) => [project.id, project]));
+  const projects = shown.current.projects.map((project) => current.get(project.id) ?? project);
+  const unseen = Math.max(0, count - shown.current.count);
+
+  const showNew = () => {
+    release();
+    scrolling.ref.current.scrollTop = 0;
+    focusQuietly(scrolling.ref.current);
+    redraw({});
+  };
+  const rowOf = (event) => event.target.closest("tr[data-id]");
+  const onKeyDown = (event) => {
+    const next = { ArrowDown: rowOf(event)?.nextElementSibling, ArrowUp: rowOf(event)?.previousElementSibling }[event.key];
+    holding.onKeyDown(event);
+    if (!next || event.target.tagName === "SELECT") return;
+    event.preventDefault();
+    next.querySelector(event.target.closest(".deployment") ? ".deployment button" : "button").focus();
+  };
+  const onfocusin = (event) => {
+    holding.onfocusin(event);
+    if (rowOf(event)) setStop(rowOf(event).dataset.id);
+  };
+  const reached = projects.some(({ id }) => id === stop) ? stop : projects[0]?.id;
+  const put = async (project, status) => {
+    const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
+    if (await attempted("PUT", path, { status })) announce(`${visible(project.name)} is ${status}`);
+  };
+
+  return html`<section id="projects" aria-labelledby="projects-title">
+    <div class="bar">
+      <h2 id="projects-title">Projects</h2>
+      <span class="count">${count.toLocaleString("en")}</span>
+      <${Create} error=${error} attempted=${attempted} forget=${forget} />
+    </div>
+    <${Problem} error=${error} id="create-error" />
+    <div class="list" ...${holding} onfocusin=${onfocusin} onKeyDown=${onKeyDown}>
+    <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
+    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${scrolling}>
+      <table role="table" aria-labelledby="projects-title">
+        <thead role="rowgroup">
+          <tr role="row">${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"].map(
+            (name) => html`<th role="columnheader" scope="col">${name}</th>`,
+          )}</tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}
+        </tbody>
+      </table>
+      ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
+        "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
+      )} />`}
+    </div>
+    </div>
+  </section>`;
+}
+
+function Create({ error, attempted, forget }) {
+  const [name, setName] = useState("");
+  const onInput = (event) => {
+    setName(event.target.value);
+    forget();
+  };
+  const onSubmit = async (event) => {
+    event.preventDefault();
+    if (!(await attempted("POST", "/v1/projects", { name }))) return;
+    setName((typed) => (typed === name ? "" : typed));
+    announce(`Project ${visible(name)} created`);
+  };
+  return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
+    <label for="name">Name</label>
+    <input id="name" type="text" spellcheck=${false} value=${name} onInput=${onInput}
+      ...${invalid(error, "name", "create-error")} />
+    <button class="primary">Create project</button>
+  </form>`;
+}
+
+function Row({ project, put, tabindex }) {
+  const { id, name, created_at, deployment, status } = project;
+  const openDeployment = () => set({ selected: { deployment } });
+  return html`<tr role="row" data-id=${id}>
+    <td role="cell" class="name" title=${visible(name)}>
+      <button type="button" tabindex=${tabindex} onClick=${() => search({ q: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
+    </td>
+    <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
+    <td role="cell" class="created">${dateAndTime(created_at)}</td>
+    <td role="cell" class="mono deployment" title=${visible(deployment)}>
+      <button type="button" tabindex=${tabindex} data-open=${state.selected?.deployment === deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+    </td>
+    <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} tabindex=${tabindex} onChange=${(chosen) => put(project, chosen)} /></td>
+  </tr>`;
+}
+
+/** The status of a deployment, and the way to change it. */
+function Status({ of, status, tabindex, onChange }) {
+  const known = Object.keys(SYMBOLS);
+  const choose = (event) => {
+    const chosen = event.target.value;
+    event.target.value = status; // until the server says so
+    onChange(chosen);
+  };
+  return html`<select class="pill" data-status=${status} aria-label="Status of ${of}" title=${status} value=${status}
+    tabindex=${tabindex} onChange=${choose}>
+    ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+  </select>`;
+}

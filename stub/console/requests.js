@@ -1,0 +1,168 @@
+// The requests: a list that does not move while somebody reads it.
+
+import { html, useEffect, useMemo, useRef, useState } from "./console.js?preact";
+import { commandOf } from "./console.js?command";
+import { Empty } from "./console.js?empty";
+import { clockTime, focusQuietly, plural, useHeld, visible } from "./console.js?parts";
+import { keep } from "./console.js?poll";
+import { isSearched, pageBefore, search, searchBack } from "./console.js?search";
+import { set, state } from "./console.js?state";
+
+const PAGE = 100;
+const ROWS = 200; // that are shown at first; scrolling down shows more
+
+const notesOf = (entry) =>
+  [
+    ["unpromised", "△", entry.unpromised],
+    ["violation", "✕", entry.violations],
+    ["fault", "⚡", entry.fault],
+    ["grease", "≈", entry.grease],
+  ].filter(([, , found]) => found);
+
+/** The newest `limit` entries up to number `top`, newest first; without a filter they have no gap. */
+function newest(entries, top, limit, isFiltered) {
+  const rows = [];
+  for (let at = entries.length - 1; at >= 0 && rows.length < limit; at--) {
+    const entry = entries[at];
+    if (entry.number > top) continue;
+    if (!isFiltered && rows.length && rows.at(-1).number !== entry.number + 1) break; // a burst of more than a view has
+    rows.push(entry);
+  }
+  return rows;
+}
+
+async function pageBack(number) {
+  keep(await pageBefore(number));
+  set({});
+}
+
+export const list = { rows: [], filter: null, instance: "" }; // what is shown, newest first
+
+/** Open the request that is so many rows below the open one. */
+export function step(by) {
+  const at = list.rows.findIndex((row) => row.number === state.selected?.number);
+  const next = at < 0 ? undefined : list.rows[at + by];
+  if (!next) return;
+  set({ selected: { number: next.number } });
+  document.querySelector(`[data-number="${next.number}"]`)?.scrollIntoView({ block: "nearest" });
+}
+
+export function Requests() {
+  const { first, last, filter, found, isPaused, selected } = state;
+  const isFiltered = isSearched();
+  const entries = isFiltered ? found.rows : state.entries;
+  const [isRead, holding, scrolling] = useHeld();
+  const [limit, setLimit] = useState(ROWS);
+  const [stop, setStop] = useState(0); // the row that Tab reaches
+  const [, redraw] = useState({});
+  const top = useRef(last);
+  const asked = useRef(0);
+  const isHeld = (isRead || isPaused || selected?.number) && top.current <= last;
+  if (!isHeld) top.current = last;
+
+  const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
+  // The journal may drop what somebody reads.
+  const { instance } = state.view;
+  const isKept = isHeld && list.filter === filter && list.instance === instance && list.rows.length > known.length;
+  const rows = isKept ? list.rows : known;
+  Object.assign(list, { rows, filter, instance });
+  const oldest = rows.at(-1)?.number ?? last + 1;
+  useEffect(() => {
+    if (rows.length >= limit) return;
+    if (isFiltered) searchBack();
+    else if (oldest > first && asked.current !== oldest) pageBack((asked.current = oldest)).then(() => (asked.current = 0));
+  }, [oldest, first, limit, isFiltered, found.isWhole]);
+
+  const unseen = isFiltered ? entries.filter((entry) => entry.number > top.current).length : last - top.current;
+  const count = last - first + 1;
+  const shown = isFiltered ? `${rows.length}${found.isWhole && rows.length < limit ? "" : "+"} match` : `${rows.length} shown`;
+  const current = rows.some((row) => row.number === stop) ? stop : rows[0]?.number;
+
+  const onScroll = (event) => {
+    scrolling.onScroll(event);
+    const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+    if (scrollTop + 3 * clientHeight > scrollHeight && rows.length >= limit) setLimit(limit + PAGE);
+    else if (!scrollTop) setLimit(ROWS);
+  };
+  const showNew = () => {
+    top.current = last;
+    scrolling.ref.current.scrollTop = 0;
+    focusQuietly(scrolling.ref.current);
+    redraw({});
+  };
+  const onKeyDown = (event) => {
+    const number = Number(event.target.closest("tr")?.dataset.number) || selected?.number;
+    const at = rows.findIndex((row) => row.number === number);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
+    holding.onKeyDown(event);
+    if (at < 0 || !rows[to]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setStop(rows[to].number);
+    scrolling.ref.current.querySelector(`[data-number="${rows[to].number}"] button`).focus();
+    if (selected?.number) set({ selected: { number: rows[to].number } });
+  };
+
+  return html`<section id="requests" aria-labelledby="requests-title">
+    <div class="bar">
+      <h2 id="requests-title">Requests</h2>
+      <span class="count">${count.toLocaleString("en")}${isFiltered || (rows.length && rows.length < count) ? ` · ${shown}` : ""}</span>
+      <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
+      <${Filter} />
+    </div>
+    <div class="list" ...${holding} onKeyDown=${onKeyDown}>
+      <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new request")}</button>
+      <div class="scroller" tabindex="0" role="group" aria-label="Newest requests" ...${scrolling} onScroll=${onScroll}>
+        <table role="table" aria-labelledby="requests-title">
+          <thead role="rowgroup">
+            <tr role="row">${["Status", "Method", "Path", "ms", "Time (UTC)"].map(
+              (name) => html`<th role="columnheader" scope="col" aria-label=${name === "ms" ? "Milliseconds" : null}>${name}</th>`,
+            )}</tr>
+          </thead>
+          <tbody role="rowgroup">
+            ${rows.map((entry) => html`<${Row} key=${entry.number} entry=${entry} isStop=${entry.number === current}
+              isOpen=${entry.number === selected?.number} />`)}
+          </tbody>
+        </table>
+        ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
+          text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
+        ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p></div>`}
+      </div>
+    </div>
+  </section>`;
+}
+
+function Filter() {
+  const { filter } = state;
+  const chips = ["operation", "status", "finding"].filter((name) => filter[name]);
+  const remove = (name) => {
+    document.getElementById("filter").focus(); // the button goes
+    search({ [name]: "" });
+  };
+  return html`${chips.map((name) => html`<button class="chip" type="button" key=${name} aria-label="Remove the filter ${visible(filter[name])}"
+      onClick=${() => remove(name)}>${visible(filter[name])} ✕</button>`)}
+    <div class="field">
+      <label for="filter">Filter</label>
+      <input id="filter" type="text" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
+        value=${filter.q} onInput=${(event) => search({ q: event.target.value })} />
+    </div>`;
+}
+
+function Row({ entry, isStop, isOpen }) {
+  const { number, method, target, status, ms, time } = entry;
+  const at = clockTime(time);
+  return useMemo(
+    () => html`<tr role="row" class=${entry.isNew ? "is-new" : ""} data-number=${number} aria-current=${isOpen ? "true" : null}
+      onClick=${() => String(getSelection()) || set({ selected: { number } })}>
+      <td role="cell" class="mono code" data-class=${String(status)[0]}>${status}</td>
+      <td role="cell" class="mono method">${visible(method)}</td>
+      <td role="cell" class="mono path">
+        <button type="button" tabindex=${isStop ? 0 : -1} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
+        <span class="notes">${notesOf(entry).map(([name, symbol]) => html`<span class=${name}>${symbol} ${name}</span>`)}</span>
+      </td>
+      <td role="cell" class="mono ms">${ms.toFixed(1)}</td>
+      <td role="cell" class="mono time">${at}</td>
+    </tr>`,
+    [entry, isStop, isOpen],
+  );
+}

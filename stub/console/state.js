@@ -1,0 +1,38 @@
+// What the page knows, and the one function that changes it.
+
+export const state = {
+  connection: { kind: "connecting", title: "", reason: "" }, // or "connected", "gone", "rejected"
+  epoch: 0, // counts the connections: an error of an earlier one is over
+  view: null, // the last response of the poll
+  entries: [], // of the journal, oldest first
+  first: 1, // the oldest number of the journal
+  last: 0, // the highest one
+  filter: { q: "", operation: "", status: "", finding: "" },
+  found: { rows: [], isWhole: true }, // the entries that match the filter
+  selected: null, // {number} of a request, or {deployment}
+  isPaused: false,
+  tab: "Controls",
+  dialog: null, // "reset" or "help"
+  announced: "",
+};
+
+let draw = () => {};
+let isDue = false;
+
+export function onChange(callback) {
+  draw = callback;
+}
+
+/** Change what is known, and show it once, after all that changes it now. */
+export function set(changes) {
+  Object.assign(state, changes);
+  if (isDue) return;
+  isDue = true;
+  queueMicrotask(() => {
+    isDue = false;
+    draw();
+  });
+}
+
+/** Tell those who cannot see what has changed. */
+export const announce = (announced) => set({ announced });

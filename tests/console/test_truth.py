@@ -1,0 +1,118 @@
+"""What the page says is so: one state without a connection, counts that agree, errors that end."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from app import create_app
+from tests.console.conftest import Send, look, poll_now, press, region, rows, visit
+from tests.live import serving
+from tests.wire import call, free_port, port_of
+
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+
+
+def boxes(page: Page) -> list[object]:
+    """Where the parts of the head are."""
+    return [each.bounding_box() for each in page.locator("header > *, header form > *").all()]
+
+
+def test_a_rejected_token_is_one_state_that_moves_nothing(
+    context: BrowserContext, live_url: str
+) -> None:
+    page = context.new_page()
+    visit(page, live_url)
+    before = boxes(page)
+    page.get_by_label("Token").fill("wrong")
+    press(page, "Connect")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("The token is rejected.")
+    expect(alert).to_contain_text("401 Unauthorized")
+    expect(page.get_by_role("status")).to_have_text("Not connected")
+    assert page.get_by_role("region").count() == 0
+    assert boxes(page) == before
+
+
+def test_an_old_error_ends_when_the_server_is_back(context: BrowserContext) -> None:
+    page = context.new_page()
+    with serving(create_app(), port=free_port()) as port:
+        url = f"http://127.0.0.1:{port}"
+        visit(page, url)
+        before = boxes(page)
+    page.get_by_role("textbox", name="Name").fill("shop")
+    press(page, "Create project")
+    error = region(page, "Projects").get_by_role("alert")
+    expect(error).to_contain_text("did not respond")
+    expect(page.get_by_role("alert").last).to_contain_text("The server is gone.")
+    assert boxes(page) == before
+    with serving(create_app(), port=port_of(url)):
+        poll_now(page)
+        expect(page.get_by_role("status")).to_have_text("Connected")
+        expect(error).to_have_count(0)
+        expect(page.get_by_role("textbox", name="Name")).to_have_value("shop")
+
+
+def test_the_counts_agree_after_the_journal_was_cleared(page: Page, send: Send) -> None:
+    requests = region(page, "Requests")
+    send(*7 * ["/v1/projects"])
+    expect(requests.locator(".count")).to_have_text("7")
+    send("/_stub/requests", method="DELETE")
+    expect(requests.locator(".count")).to_have_text("0")
+    expect(rows(page, "Requests")).to_have_count(0)
+    send("/v1/deployments/a")
+    expect(requests.locator(".count")).to_have_text("1")
+    expect(rows(page, "Requests")).to_have_count(1)
+
+
+def test_a_placeholder_is_what_an_empty_field_means(page: Page, send: Send) -> None:
+    press(page, "Add fault")
+    expect(page.get_by_role("alert").filter(has_text="must have a status")).to_be_visible()
+    for label, default in {"Status": "", "Cut (bytes)": "", "Times": "1"}.items():
+        assert page.get_by_label(label, exact=True).get_attribute("placeholder") == default
+    page.get_by_label("Status", exact=True).fill("503")
+    press(page, "Add fault")
+    expect(region(page, "Controls").get_by_role("listitem")).to_contain_text("1 left")
+
+
+def test_a_long_status_leaves_the_name_its_room(page: Page, send: Send) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    made = send("/v1/projects", body=b'{"name": "storefront"}').json
+    path = f"/_stub/deployments/{made['latest_deployment_id']}"
+    send(path, method="PUT", body=b'{"status": "' + 50 * b"x" + b'"}')
+    row = rows(page, "Projects").first
+    expect(row.get_by_role("combobox")).to_have_value(50 * "x")
+    name = row.get_by_role("cell").first
+    assert name.evaluate("(each) => each.scrollWidth <= each.clientWidth")
+    box = name.bounding_box()
+    assert box
+    assert box["width"] > 120
+
+
+def test_the_same_world_is_not_made_by_each_key(page: Page, live_url: str) -> None:
+    worlds = set()
+    page.on("request", lambda each: worlds.add(each.headers.get("authorization")))
+    page.get_by_role("textbox", name="World").press_sequentially("another")
+    look(page)
+    assert len(worlds) == 1
+
+
+def test_a_burst_of_more_than_a_view_has_loses_no_row(
+    page: Page, send: Send, live_url: str, own_token: str
+) -> None:
+    send("/v1/deployments/first")
+    expect(rows(page, "Requests")).to_have_count(1)
+    for number in range(150):
+        call(live_url, f"/v1/deployments/d{number}", token=own_token)
+    look(page)
+    expect(rows(page, "Requests")).to_have_count(151)
+    expect(rows(page, "Requests").last).to_contain_text("first")
+
+
+def test_a_switch_that_failed_is_as_before(page: Page) -> None:
+    page.route("**/_stub/grease", lambda route: route.abort())
+    switch = page.get_by_role("switch", name="Grease")
+    switch.click()
+    expect(region(page, "Controls").get_by_role("alert")).to_contain_text("did not respond")
+    expect(switch).not_to_be_checked()
+    page.unroute("**/_stub/grease")
+    switch.check()
+    expect(switch).to_be_checked()
