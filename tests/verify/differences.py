@@ -59,11 +59,10 @@ def of_new_projects(edit: Edit) -> Change:
 
 THE_LIST = [
     d("list 203", "read", differs(LIST_200), on("list", status=203)),
-    # No JSON where the list should be: the status alone says little.
     d(
         "list 204",
         "read",
-        NO_LIST,
+        differs(LIST_200),
         on("list", status=204, raw=b""),
     ),
     *(
@@ -207,13 +206,13 @@ A_DEPLOYMENT = [
     d(
         "deployment in an array",
         "read",
-        differs(DEPLOYMENT),
+        differs(DEPLOYMENT) | broken(STATUS),
         on("deployment", body=lambda body: [body]),
     ),
     d(
         "deployment is null",
         "read",
-        differs(DEPLOYMENT),
+        differs(DEPLOYMENT) | broken(STATUS),
         on("deployment", raw=b"null"),
     ),
     d("deployment without id", "read", differs(DID), on("deployment", body=without("id"))),
@@ -341,6 +340,12 @@ A_CREATION = [
         "write",
         differs(NAME),
         of_projects(put(name=lambda each: each.upper())),
+    ),
+    d(
+        "own member lost in the list",
+        "write",
+        differs(PROJECT),
+        on("list", body=put(projects=lambda each: [without("stub_verify")(one) for one in each])),
     ),
     d("never listed", "write", differs(PROJECTS), lists=False, wait="0.2"),
     d("a first page", "write", differs(PROJECTS), page=3, wait="0.2"),

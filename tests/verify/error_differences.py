@@ -143,6 +143,13 @@ HEADERS = [
         unstable(CACHE),
         every_other(on(headers={"Cache-Control": None})),
     ),
+    d(
+        "Allow of another form",
+        "read",
+        differs(f"{ALLOW}/schema"),
+        on("method", headers={"Allow": "GET, HEAD, POST, (any)"}),
+    ),
+    d("Allow without GET", "read", differs(f"{ALLOW}/schema"), on("method", headers={"Allow": ""})),
     d("no Allow", "read", differs(ALLOW), on("method", headers={"Allow": None})),
 ]
 OPTIONS_OK = {"Allow": "GET, HEAD, POST, OPTIONS", "Content-Type": None}
@@ -246,6 +253,7 @@ PROBLEMS = [
     d("code a number", "read", differs(CODE), of_errors(put(code=1001))),
     d("code null", "read", differs(CODE), of_errors(put(code=None))),
     d("status a text", "read", differs(PSTATUS), of_errors(put(status=str))),
+    d("status true", "read", differs(PSTATUS), of_errors(put(status=True))),
     d("status of another", "read", differs(PSTATUS), of_errors(put(status=499))),
     d("detail is message", "read", differs(DETAIL), of_errors(renamed("detail", "message"))),
     d("no code at 404", "read", differs(CODE), on("no deployment", body=without("code"))),

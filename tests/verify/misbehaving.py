@@ -104,11 +104,14 @@ def limited(times: int, retry_after: str | None, *cases: str) -> Change:
     return change
 
 
-def in_a_second(response: Response, request: Request, number: int) -> None:
+def in_two_seconds(has_zone: bool) -> Change:
     """429 once, until a time."""
-    if number < 1 and response.case == "unknown":
-        date = formatdate(time.time() + 2, usegmt=True)
-        on(status=429, headers={"Retry-After": date})(response, request, number)
+
+    def change(response: Response, request: Request, number: int) -> None:
+        date = formatdate(time.time() + 2, usegmt=has_zone)
+        limited(1, date.removesuffix(" -0000"), "unknown")(response, request, number)
+
+    return change
 
 
 def redirects(location: str) -> Change:
@@ -137,6 +140,7 @@ HTML = (
 )
 NOTHING_CHECKED: dict[str, Callable[[], Service]] = {
     "HTML": lambda: Service(write=sends(HTML)),
+    "an HTML 404": lambda: Service(write=sends(HTML.replace(b"200 OK", b"404 Not Found"))),
     "HTML, said to be JSON": lambda: Service(
         write=sends(HTML.replace(b"text/html", b"application/json"))
     ),
@@ -207,7 +211,8 @@ def d_(name: str, findings: frozenset[Finding], *changes: Change, **more: Any) -
 PARTLY = [
     d_("429 once", NOTHING, limited(1, "1", "list")),
     d_("429 once, at once", NOTHING, limited(1, "0", "unknown")),
-    d_("429 until a time", NOTHING, in_a_second),
+    d_("429 until a time", NOTHING, in_two_seconds(has_zone=True)),
+    d_("429 until a time without a zone", NOTHING, in_two_seconds(has_zone=False)),
     d_("429 once, without Retry-After", unchecked(UNKNOWN), limited(1, None, "unknown")),
     *(
         d_(f"429 with {value}", unchecked(UNKNOWN), limited(10**6, value, "unknown"))

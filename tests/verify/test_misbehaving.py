@@ -1,16 +1,18 @@
 """A service that misbehaves is a sentence and status 2, or what could not be checked."""
 
 import socket
+import time
 from collections import Counter
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from tests.verify import misbehaving
 from tests.verify.changes import of_projects, on, put
 from tests.verify.misbehaving import endless, limited, redirects
-from tests.verify.parts import Difference
-from tests.verify.service import TOKEN, Request, Response, Service, listening
+from tests.verify.parts import ALLOW, METHOD, UNKNOWN, Difference, unchecked
+from tests.verify.service import TOKEN, Request, Response, Service, listening, plain
 from tests.verify.verified import Verified, find, verify
 from tests.wire import free_port
 
@@ -78,7 +80,8 @@ def test_a_redirect_to_a_path_of_its_own_is_not_followed() -> None:
     assert "/v1/secret" not in {each.path for each in service.requests}
 
 
-def test_retry_after_is_obeyed_once() -> None:
+def test_retry_after_is_obeyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verify.service.MAX_RETRY_AFTER", 1.0)  # so long, and no longer
     service = Service(limited(1, "1", "unknown"))
     assert verify(service).status == 0
     asked = [each for each in service.requests if each.status in (404, 429)]
@@ -141,11 +144,30 @@ def test_a_service_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch) -
         assert_nothing_checked(verify(f"http://127.0.0.1:{server.getsockname()[1]}"))
 
 
-def test_a_slow_part_alone_could_not_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeouts_that_are_not_in_a_row_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.service.TIMEOUT", 2.0)  # for the other responses, too
-    service = Service(write=misbehaving.at("unknown", write=misbehaving.waits()))
-    done = verify(service)
-    assert done.found == {("#/components/responses/NotFound", "could not check")}
+
+    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+        is_slow = response.case == "unknown" or request.method == "OPTIONS"
+        (misbehaving.waits() if is_slow else plain)(handler, request, response)
+
+    done = verify(Service(write=write))
+    assert done.found == unchecked(UNKNOWN, METHOD, ALLOW, f"{ALLOW}/schema")
+
+
+def test_polls_end_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verify.service.TIMEOUT", 1.0)
+
+    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+        is_slow = service.created and request.method == "GET"
+        (misbehaving.waits() if is_slow else plain)(handler, request, response)
+
+    service = Service(write=write)
+    started = time.monotonic()
+    done = verify(service, "--wait", "60", level="write")
+    assert time.monotonic() - started < 50
+    assert [each["requests"] for each in done.report["probes"]][-7:] == [3, *[0] * 6]
+    assert len(done.report["created"]) == 1
 
 
 @pytest.mark.parametrize("member", ["id", "name", "latest_deployment_id"])
@@ -171,3 +193,12 @@ def test_a_429_ends_the_polls() -> None:
     targets = Counter(each.target for each in service.requests if each.status == 429)
     assert targets.pop("/v1/projects") <= 2
     assert sum(targets.values()) <= 8
+
+
+def test_a_deployment_that_changes_no_more_is_followed_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cli.verify.session.STILL", 0.0)
+    done = verify(Service(ends=False), "--wait", "3", level="write")
+    requests = {each["name"]: each["requests"] for each in done.report["probes"]}
+    assert requests["created deployment"] == 1
