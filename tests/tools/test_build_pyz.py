@@ -99,7 +99,7 @@ def command(folder: Path, python: str, *args: str) -> list[str]:
 def run_file(
     folder: Path, empty: Path, *args: str, python: str = sys.executable, token: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the file from an empty folder with an empty environment."""
+    """Run the file from an empty folder, with the token alone in its environment."""
     done = subprocess.run(
         command(folder, python, *args),
         cwd=empty,

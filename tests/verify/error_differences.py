@@ -253,7 +253,6 @@ PROBLEMS = [
     d("code a number", "read", differs(CODE), of_errors(put(code=1001))),
     d("code null", "read", differs(CODE), of_errors(put(code=None))),
     d("status a text", "read", differs(PSTATUS), of_errors(put(status=str))),
-    d("status true", "read", differs(PSTATUS), of_errors(put(status=True))),
     d("status of another", "read", differs(PSTATUS), of_errors(put(status=499))),
     d("detail is message", "read", differs(DETAIL), of_errors(renamed("detail", "message"))),
     d("no code at 404", "read", differs(CODE), on("no deployment", body=without("code"))),

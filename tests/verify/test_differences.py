@@ -21,6 +21,7 @@ from tests.verify.parts import (
     POINTER,
     POST_201,
     PROJECTS,
+    PSTATUS,
     STATUS,
     TAKEN,
     TITLE,
@@ -109,6 +110,12 @@ def test_an_unstable_part_is_unstable_whatever_else_was_seen() -> None:
     done = verify(service)
     assert (METHOD, "unstable") in done.found
     assert not done.found & differs(METHOD)
+
+
+def test_a_boolean_is_no_number() -> None:
+    done = verify(Service(of_errors(put(status=True))))
+    assert done.found == differs(PSTATUS)
+    assert done.parts[PSTATUS]["observed"] == "boolean"
 
 
 def test_what_needs_another_level_is_not_seen_with_the_reason() -> None:
