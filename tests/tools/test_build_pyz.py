@@ -13,7 +13,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, TOKEN
 from tests.program import run
 from tests.wire import port_of
 from tools.build_pyz import OLDEST, find_pythons, main, make_archive
@@ -97,13 +97,13 @@ def command(folder: Path, python: str, *args: str) -> list[str]:
 
 
 def run_file(
-    folder: Path, empty: Path, *args: str, python: str = sys.executable
+    folder: Path, empty: Path, *args: str, python: str = sys.executable, token: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the file from an empty folder with an empty environment."""
+    """Run the file from an empty folder, with the token alone in its environment."""
     done = subprocess.run(
         command(folder, python, *args),
         cwd=empty,
-        env={},
+        env={"VERIFY_TOKEN": token} if token else {},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -262,6 +262,12 @@ def test_it_has_the_documents(folder: Path, tmp_path: Path) -> None:
 def test_it_checks_the_health_of_a_program(folder: Path, tmp_path: Path, live_url: str) -> None:
     for port, status in ((port_of(live_url), 0), (0, 1)):
         assert run_file(folder, tmp_path, "health", "--port", str(port)).returncode == status
+
+
+def test_it_verifies_a_service(folder: Path, tmp_path: Path, live_url: str) -> None:
+    done = run_file(folder, tmp_path, "verify", live_url, "--pause", "0", token=TOKEN)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ", 0 differs, " in done.stdout
 
 
 def test_it_says_how_to_get_the_package_of_a_store(folder: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """What the lists, projects and deployments of a service may have that openapi.json has not.
 
 A member or a header that is missing is found at itself, a wrong type too, the rest at the part
-that states it. Where two parts state it, either will do; the comment says which.
+that states it; what follows from a difference is no other one.
 """
 
 from tests.verify.changes import Edit, every_other, of_projects, on, put, renamed, without
@@ -12,7 +12,6 @@ from tests.verify.parts import (
     DEP,
     DEP_200,
     DEP_ID,
-    DEP_PATH,
     DEPLOYMENT,
     DID,
     ID,
@@ -47,11 +46,11 @@ HTML = {"Content-Type": "text/html"}
 PLAIN = {"Content-Type": "text/plain"}
 NO_TYPE = {"Content-Type": None}
 MODEL = {"Content-Type": "application/vnd.api+json"}
-NO_LIST = unchecked(*LISTS, LIST_PATH, PROJECT, *MEMBERS)
+NO_LIST = unchecked(*LISTS, PROJECT, *MEMBERS)
 IN_A_DEPLOYMENT = (DID, OWNER, OWNER_TEXT, OWNER_NULL, STATUS, DCREATED)
-NO_DEPLOYMENT = unchecked(DEP_PATH, DEP, DEP_200, DEP_ID, f"{DEP_ID}/schema", DEPLOYMENT)
+NO_DEPLOYMENT = unchecked(DEP, DEP_200, DEP_ID, f"{DEP_ID}/schema", DEPLOYMENT)
 NO_DEPLOYMENT |= unchecked(*IN_A_DEPLOYMENT)
-NO_CREATION = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME, PROJECT, *MEMBERS)
+NO_CREATION = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 
 
 def of_new_projects(edit: Edit) -> Change:
@@ -60,58 +59,58 @@ def of_new_projects(edit: Edit) -> Change:
 
 THE_LIST = [
     d("list 203", "read", differs(LIST_200), on("list", status=203)),
-    # It has another status, and no JSON.
     d(
         "list 204",
         "read",
-        differs(LIST_200) | NO_LIST,
+        differs(LIST_200),
         on("list", status=204, raw=b""),
-        may=NO_LIST,
     ),
     *(
-        d(f"list {status}", "read", broken(LIST), on("list", status=status), may=NO_LIST)
+        d(f"list {status}", "read", broken(LIST), on("list", status=status))
         for status in (404, 405, 410)
     ),
     # Each operation of the path is gone.
-    d("v2", "read", broken(LIST, LIST_PATH), version="/v2", may=NO_LIST | broken(LIST, LIST_PATH)),
-    d("list 500", "read", NO_LIST, on("list", status=500), may=NO_LIST),
-    d("list 503", "read", NO_LIST, on("list", status=503), may=NO_LIST),
+    d("v2", "read", broken(LIST, LIST_PATH), version="/v2"),
+    d("list 500", "read", NO_LIST, on("list", status=500)),
+    d("list 503", "read", NO_LIST, on("list", status=503)),
     d("list text/plain", "read", differs(LIST_200), on("list", headers=PLAIN)),
     d("list vnd.api+json", "read", differs(LIST_200), on("list", headers=MODEL)),
     # Its body is none of a login page.
     d("list text/html", "read", differs(LIST_200), on("list", headers=HTML)),
     d("list without type", "read", differs(LIST_200), on("list", headers=NO_TYPE)),
-    d("list is no JSON", "read", NO_LIST, on("list", raw=b"{'projects'"), may=NO_LIST),
+    d("list is no JSON", "read", NO_LIST, on("list", raw=b"{'projects'")),
+    # The created project shows the members all the same.
+    d("it cannot be read", "abuse", unchecked(*LISTS), on("list", raw=b"{'projects'"), wait="0.2"),
     # No JSON, but a document that another reader would take.
-    d("list is NaN", "read", NO_LIST, on("list", raw=b'{"projects": NaN}'), may=NO_LIST),
+    d("list is NaN", "read", NO_LIST, on("list", raw=b'{"projects": NaN}')),
     d(
         "an array at the top",
         "read",
         differs(PROJECTS),
         on("list", body=lambda body: body["projects"]),
-        may=differs(ITEMS),  # "an object around the array" is its reason
     ),
     d("list is a text", "read", differs(PROJECTS), on("list", body=lambda body: "none")),
-    d("list is null", "read", differs(PROJECTS), on("list", raw=b"null")),
+    d("list is null", "read", differs(PROJECTS), on("list", raw=b"null"), wait="0.2"),
     d(
         "list under another key",
         "read",
-        differs(ITEMS, PROJECTS),
+        differs(ITEMS),
         on("list", body=renamed("projects", "data")),
     ),
-    d("projects null", "read", differs(ITEMS), on("list", body=put(projects=None))),
+    d("projects null", "read", differs(ITEMS), on("list", body=put(projects=None)), wait="0.2"),
     d(
         "projects by id",
         "read",
         differs(ITEMS),
         on("list", body=put(projects=lambda each: {one["id"]: one for one in each})),
+        wait="0.2",
     ),
     d(
         "projects are ids",
         "read",
         differs(PROJECT),
         on("list", body=put(projects=lambda each: [one["id"] for one in each])),
-        may=differs(ITEMS, *MEMBERS),
+        wait="0.2",
     ),
     d(
         "list text/plain at times",
@@ -122,9 +121,8 @@ THE_LIST = [
     d(
         "list 500 at times",
         "read",
-        unstable(*LISTS) | NO_LIST,
+        unstable(LIST_200),
         every_other(on("list", status=500)),
-        may=unstable(*LISTS) | NO_LIST,
     ),
     d("list 203 at times", "read", unstable(LIST_200), every_other(on("list", status=203))),
     d(
@@ -132,7 +130,6 @@ THE_LIST = [
         "read",
         unstable(PROJECTS),
         every_other(on("list", body=lambda body: body["projects"])),
-        may=unstable(ITEMS),
     ),
 ]
 TIMES = {
@@ -196,30 +193,27 @@ A_DEPLOYMENT = [
     d("deployment 203", "read", differs(DEP_200), on("deployment", status=203)),
     d("deployment text/plain", "read", differs(DEP_200), on("deployment", headers=PLAIN)),
     d("deployment without type", "read", differs(DEP_200), on("deployment", headers=NO_TYPE)),
-    d("deployment 500", "read", NO_DEPLOYMENT, on("deployment", status=500), may=NO_DEPLOYMENT),
-    d("deployment 405", "read", broken(DEP), on("deployment", status=405), may=NO_DEPLOYMENT),
+    d("deployment 500", "read", NO_DEPLOYMENT, on("deployment", status=500)),
+    d("deployment 405", "read", broken(DEP), on("deployment", status=405), wait="0.2"),
     # As "latest of none": from outside both are the same.
-    d("deployment 404", "read", differs(LATEST), on("deployment", status=404), may=broken(DEP)),
+    d("deployment 404", "read", differs(LATEST), on("deployment", status=404), wait="0.2"),
     d(
         "deployment in an object",
         "read",
-        differs(DEPLOYMENT) | broken(STATUS),
+        differs(DEPLOYMENT),
         on("deployment", body=lambda body: {"deployment": body}),
-        may=differs(DID, OWNER, DCREATED),
     ),
     d(
         "deployment in an array",
         "read",
-        differs(DEPLOYMENT),
+        differs(DEPLOYMENT) | broken(STATUS),
         on("deployment", body=lambda body: [body]),
-        may=broken(STATUS),
     ),
     d(
         "deployment is null",
         "read",
-        differs(DEPLOYMENT),
+        differs(DEPLOYMENT) | broken(STATUS),
         on("deployment", raw=b"null"),
-        may=broken(STATUS),
     ),
     d("deployment without id", "read", differs(DID), on("deployment", body=without("id"))),
     d("deployment id a number", "read", differs(DID), on("deployment", body=put(id=7))),
@@ -228,19 +222,19 @@ A_DEPLOYMENT = [
     d(
         "project_id a number",
         "read",
-        differs(OWNER, OWNER_TEXT),
+        differs(OWNER),
         on("deployment", body=put(project_id=7)),
     ),
     d(
         "project_id an object",
         "read",
-        differs(OWNER, OWNER_TEXT),
+        differs(OWNER),
         on("deployment", body=put(project_id=lambda each: {"id": each})),
     ),
     d(
         "project_id of another",
         "read",
-        differs(OWNER, OWNER_TEXT),
+        differs(OWNER),
         on("deployment", body=put(project_id="p-0")),
     ),
     # That of a listed project has one; the contract allows null "for one of no project".
@@ -249,7 +243,6 @@ A_DEPLOYMENT = [
         "read",
         NOTHING,
         on("deployment", body=put(project_id=None)),
-        may=differs(OWNER, OWNER_TEXT),
     ),
     d("no status", "read", broken(STATUS), on("deployment", body=without("status"))),
     d("status null", "read", broken(STATUS), on("deployment", body=put(status=None))),
@@ -263,7 +256,7 @@ A_DEPLOYMENT = [
     d(
         "status a number",
         "read",
-        broken(STATUS) | differs(STATUS, DEPLOYMENT),
+        broken(STATUS),
         on("deployment", body=put(status=3)),
     ),
     *(
@@ -274,6 +267,7 @@ A_DEPLOYMENT = [
             on("deployment", body=put(created_at=value)),
         )
         for name, value in TIMES.items()
+        if name in ("epoch", "without zone", "null")
     ),
     d("no created_at", "read", differs(DCREATED), on("deployment", body=without("created_at"))),
     d(
@@ -285,9 +279,8 @@ A_DEPLOYMENT = [
     d(
         "a redirect",
         "read",
-        differs(DEP_200) | unchecked(DEP, DEP_200),
+        differs(DEP_200),
         on("deployment", status=302, headers={"Location": "/login"}),
-        may=NO_DEPLOYMENT,
     ),
 ]
 A_CREATION = [
@@ -306,16 +299,14 @@ A_CREATION = [
     d(
         "created is no JSON",
         "write",
-        differs(POST_201, PROJECT) | unchecked(POST_201, PROJECT),
+        differs(POST_201),
         on("created", raw=b"ok"),
-        may=unchecked(*MEMBERS),
     ),
     d(
         "created in an object",
         "write",
-        differs(PROJECT, *MEMBERS),
+        differs(PROJECT),
         of_new_projects(lambda body: {"project": body}),
-        may=differs(INPUT),
     ),
     d("created id alone", "write", differs(NAME), of_new_projects(without("name"))),
     d(
@@ -332,11 +323,11 @@ A_CREATION = [
         differs(LATEST),
         of_new_projects(without("latest_deployment_id")),
     ),
-    d("own member lost", "write", differs(PROJECT, INPUT), keeps_members=False),
+    d("own member lost", "write", differs(PROJECT), keeps_members=False),
     d(
         "own members in another",
         "write",
-        differs(PROJECT, INPUT),
+        differs(PROJECT),
         of_projects(
             lambda body: {
                 "extra": body,
@@ -349,17 +340,22 @@ A_CREATION = [
         "write",
         differs(NAME),
         of_projects(put(name=lambda each: each.upper())),
-        may=differs(INPUT_NAME),
     ),
-    d("never listed", "write", differs(*LISTS), lists=False),
-    d("a first page", "write", differs(*LISTS), page=3),
-    d("its deployment is not found", "write", differs(LATEST), finds=False),
+    d(
+        "own member lost in the list",
+        "write",
+        differs(PROJECT),
+        on("list", body=put(projects=lambda each: [without("stub_verify")(one) for one in each])),
+    ),
+    d("never listed", "write", differs(PROJECTS), lists=False, wait="0.2"),
+    d("a first page", "write", differs(PROJECTS), page=3, wait="0.2"),
+    d("its deployment is not found", "write", differs(LATEST), finds=False, wait="0.2"),
     d(
         "its id is not in the list",
         "write",
-        differs(*LISTS, ID),
+        differs(PROJECTS, OWNER),
         on("list", body=put(projects=lambda each: [put(id=one["id"] + "x")(one) for one in each])),
-        may=differs(OWNER, OWNER_TEXT),
+        wait="0.2",
     ),
     d("POST 404", "write", broken(POST), posts=404),
     d("POST 405", "write", broken(POST), posts=405),
@@ -367,31 +363,28 @@ A_CREATION = [
     d(
         "POST 501",
         "write",
-        unchecked(POST, POST_201),
+        NO_CREATION,
         posts=501,
-        may=NO_CREATION,
     ),
     # The token may lack a right (scopes are not shown, §5).
     d(
         "POST 403",
         "write",
-        unchecked(POST, POST_201) | differs(POST_201),
+        NO_CREATION,
         posts=403,
-        may=NO_CREATION,
     ),
     # The interface shows no body: that another one is wanted breaks nothing.
-    d("POST 415", "write", differs(BODY), posts=415, may=differs(INPUT, POST_201)),
+    d("POST 415", "write", differs(BODY), posts=415),
     d(
         "a member is required",
         "write",
-        differs(BODY, INPUT, INPUT_NAME),
+        differs(INPUT),
         needs_member="team",
-        may=differs(POST_201),
     ),
     d(
         "integer ids",
         "write",
-        (differs(ID), differs(LATEST), differs(DID), differs(OWNER, OWNER_TEXT)),
+        differs(ID, LATEST, DID, OWNER),
         of_projects(put(id=int, latest_deployment_id=int)),
         on("deployment", body=put(id=int, project_id=int)),
         id_form="{1}",

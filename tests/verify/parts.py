@@ -1,6 +1,7 @@
 """The parts of openapi.json by short names, and what a difference must be found as."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from tests.verify.service import Change, Service, Write
@@ -72,16 +73,13 @@ Finding = tuple[str, str]
 
 
 class Difference(NamedTuple):
-    """A way in which a service differs, and what `verify` has to say of it.
-
-    Of each need at least one finding is there, and there is none outside of the needs and `may`.
-    """
+    """A way in which a service differs, and what `verify` has to find: this and nothing else."""
 
     name: str
     level: str  # read, write or abuse
-    needs: tuple[frozenset[Finding], ...]
-    may: frozenset[Finding]
+    findings: frozenset[Finding]
     service: Callable[[], Service]
+    wait: str  # seconds for what is created to appear: few where it never does
 
 
 def broken(*parts: str) -> frozenset[Finding]:
@@ -106,11 +104,11 @@ NOTHING: frozenset[Finding] = frozenset()
 def difference(
     name: str,
     level: str,
-    needs: frozenset[Finding] | tuple[frozenset[Finding], ...],
+    findings: frozenset[Finding],
     *changes: Change,
-    may: frozenset[Finding] = NOTHING,
     write: Write | None = None,
+    wait: str = "30",
     **rules: Any,
 ) -> Difference:
-    needed = needs if isinstance(needs, tuple) else (needs,) if needs else ()
-    return Difference(name, level, needed, may, lambda: Service(*changes, write=write, **rules))
+    service = partial(Service, *changes, write=write, **rules)
+    return Difference(name, level, findings, service, wait)

@@ -87,7 +87,6 @@ class Rules:
     unique: bool = True
     takes_ids: bool = False
     needs_name: bool = True
-    checks_name: bool = True  # its type and its text
     needs_json: bool = True  # in the body
     needs_media_type: bool = True
     needs_member: str = ""  # a member besides the name
@@ -244,7 +243,7 @@ class Service:
         if "id" in sent and not rules.takes_ids:
             yield {"pointer": "/id", "detail": "is set by the service"}
         name = sent.get("name", None if rules.needs_name else "x")
-        if name is None or (rules.checks_name and not (isinstance(name, str) and name.strip())):
+        if not isinstance(name, str) or not name.strip():
             yield {"pointer": "/name", "detail": "is required, as a text"}
         if rules.needs_member and rules.needs_member not in sent:
             yield {"pointer": f"/{rules.needs_member}", "detail": "is required"}

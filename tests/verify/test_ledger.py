@@ -108,7 +108,7 @@ def test_an_entry_of_an_unchecked_part_has_not_vanished(file: Path) -> None:
     assert known(file, on("unknown", status=503)).status == 0
 
 
-@pytest.mark.parametrize(("age", "status"), [(8, 1), (6, 0), (0, 0)])
+@pytest.mark.parametrize(("age", "status"), [(8, 1), (7, 0), (0, 0)])
 def test_an_entry_that_no_run_has_confirmed_is_stale(file: Path, age: int, status: int) -> None:
     [entry] = write_known(file, CREATED_200, level="write")
     file.write_text(json.dumps([{**entry, "seen": days_ago(age)}]))
@@ -142,12 +142,13 @@ def test_fail_on_says_what_is_a_finding(change: Change, fail_on: str | None, sta
     assert verify(Service(change), *options).status == status
 
 
-def test_reasons_and_unseen_entries_are_kept(file: Path) -> None:
+@pytest.mark.parametrize("option", ["--known", "--write-known"])
+def test_reasons_and_unseen_entries_are_kept(file: Path, option: str) -> None:
     """A run that sees less than the file does not take from it."""
     write_known(file, GONE, CREATED_200, level="write")
     before = [{**each, "reason": each["part"], "seen": days_ago(9)} for each in entries(file)]
     file.write_text(json.dumps(before))
-    known(file, GONE, CREATED_200, options=("--write-known", str(file)))
+    verify(Service(GONE, CREATED_200), option, str(file), "--write-known", str(file))
     after = {each["part"]: each for each in entries(file)}
     for each in before:
         seen = days_ago(0) if each["part"] == DEP_404 else each["seen"]
@@ -158,6 +159,19 @@ def entry(**members: Any) -> str:
     """A file with one entry that is as it should be but for these members."""
     whole = {"part": UNKNOWN, "verdict": "differs", "observed": "400", "seen": "2026-11-22"}
     return json.dumps([{**whole, "reason": "", **members}])
+
+
+def test_a_reason_is_for_one_difference(file: Path) -> None:
+    file.write_text(entry(reason="we know"))
+    [written] = write_known(file, on("unknown", status=403))
+    assert (written["observed"], written["reason"]) == ("403", "")
+
+
+def test_a_run_that_sees_fewer_forms_than_listed_finds_nothing(file: Path) -> None:
+    file.write_text(entry(observed="400; 403"))
+    everything = ("--fail-on", "broken,differs,ledger")
+    assert known(file, on("unknown", status=400), options=everything).status == 0
+    assert known(file, on("unknown", status=410), options=everything).status == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -29,19 +30,24 @@ REQUESTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with listening(Service()) as url:
+        yield url
+
+
 @pytest.mark.parametrize(("method", "target", "kind", "body", "status"), REQUESTS)
 @pytest.mark.parametrize("token", [f"Bearer {TOKEN}", "Basic eDp5", None])
 def test_the_service_conforms(
-    method: str, target: str, kind: str, body: str, status: int, token: str | None
+    url: str, method: str, target: str, kind: str, body: str, status: int, token: str | None
 ) -> None:
-    with listening(Service()) as url:
-        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
-        headers = {"Content-Type": kind} if kind else {}
-        headers |= {"Authorization": token} if token else {}
-        connection.request(method, target, body or None, headers)
-        response = connection.getresponse()
-        data = response.read()
-        connection.close()
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    headers = {"Content-Type": kind} if kind else {}
+    headers |= {"Authorization": token} if token else {}
+    connection.request(method, target, body or None, headers)
+    response = connection.getresponse()
+    data = response.read()
+    connection.close()
     assert response.status == (status if token and token.startswith("Bearer") else 401)
     assert method == "HEAD" or json.loads(data)
     headers = dict(response.getheaders())
