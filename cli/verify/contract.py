@@ -16,7 +16,7 @@ from .service import Exchange
 PROBLEM = "#/components/schemas/Problem"
 MISSING = "missing"
 NO_JSON = object()
-MAX_PLACE = 80  # characters of a value
+MAX_PLACE = 4000  # characters of a value; it is cut once more when it is printed
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
@@ -121,7 +121,7 @@ class Contract:
             value = exchange.header(name)
             yield compared(part, "present", MISSING if value is None else "present")
             if value is not None:
-                yield judge_form(f"{part}/schema", name, value, f"{name}: {value}")
+                yield judge_form(f"{part}/schema", name, value, name)
         if exchange.status in (204, 205):  # which have no content (RFC 9110 §15.3.5)
             return
         (media_type,) = response["content"]
@@ -138,15 +138,16 @@ class Contract:
         """The claims of the value at a place of the body; `part` is the one that it lies in."""
         pointer, schema = self.find(pointer)
         part = pointer if pointer in self.origins else part
-        at = f"{place}: {json.dumps(value)[:MAX_PLACE]}"
         if "anyOf" in schema:
             yield from self._judge_any(pointer, schema["anyOf"], value, part, place)
             return
         expected: str = schema["type"]
         if isinstance(value, str) and expected == "string" and schema.get("format") in FORMS:
-            yield judge_form(part, schema["format"], value, at)
+            yield judge_form(part, schema["format"], value, place)
+        elif type_of(value) == expected:
+            yield Claim(part, True, expected, expected)
         else:
-            yield compared(part, expected, type_of(value), at)
+            yield Claim(part, False, expected, type_of(value), place_of(place, value))
         if expected == "object" and isinstance(value, dict):
             yield from self._judge_members(pointer, schema, value, part, place)
         elif expected == "object":
@@ -156,7 +157,7 @@ class Contract:
             for name in schema.get("required", ()):
                 member = f"{pointer}/properties/{escape(name)}"
                 if self.origins[member][0] == "fixed":
-                    yield Claim(member, False, "present", MISSING, at)
+                    yield Claim(member, False, "present", MISSING, place_of(place, value))
         elif expected == "array" and isinstance(value, list):
             yield from self._judge_items(pointer, value, part, place)
 
@@ -181,8 +182,8 @@ class Contract:
             index = types.index(type_of(value))
             yield from self.judge_value(f"{pointer}/anyOf/{index}", value, part, place)
         else:
-            at = f"{place}: {json.dumps(value)[:MAX_PLACE]}"
-            yield Claim(part, False, " or ".join(types), type_of(value), at)
+            place = place_of(place, value)
+            yield Claim(part, False, " or ".join(types), type_of(value), place)
 
     def _judge_members(
         self, pointer: str, schema: dict[str, Any], value: dict[str, Any], part: str, place: str
@@ -216,16 +217,22 @@ class Contract:
         return value
 
 
-def compared(part: str, expected: str, observed: str, place: str = "") -> Claim:
+def compared(part: str, expected: str, observed: str) -> Claim:
     """The claim of two forms, which are to be equal."""
-    is_same = observed == expected
-    return Claim(part, is_same, expected, observed, "" if is_same else place)
+    return Claim(part, observed == expected, expected, observed)
 
 
-def judge_form(part: str, form: str, text: str, place: str = "") -> Claim:
+def judge_form(part: str, form: str, text: str, place: str) -> Claim:
     """The claim of a text that should have one of `FORMS`."""
     expected, has_form = FORMS[form]
-    return compared(part, expected, expected if has_form(text) else "another text", place)
+    if has_form(text):
+        return Claim(part, True, expected, expected)
+    return Claim(part, False, expected, "another text", place_of(place, text))
+
+
+def place_of(place: str, value: Any) -> str:
+    """A place in the response, and the beginning of what is there."""
+    return f"{place}: {json.dumps(value)[:MAX_PLACE]}"
 
 
 def read_json(exchange: Exchange) -> Any:

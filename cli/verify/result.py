@@ -23,6 +23,7 @@ VERDICTS = (
 )
 DIFFERENCES = ("broken", "differs")
 MAX_SHOWN_BYTES = 500  # of a body
+MAX_SHOWN_PLACE = 100  # bytes
 ADVICE = {
     "broken": "the interface promises this: correct the service, or the interface",
     "differs": "only this project chose it: if the service is right, change the contract",
@@ -128,7 +129,7 @@ def text_of(parts: list[Verdict], redactor: Redactor) -> Iterator[str]:
                 yield f"    service:   {each.observed}"
                 yield f"    probe:     {each.probe}"
                 if each.place:
-                    yield f"    at:        {each.place}"
+                    yield f"    at:        {cut(redactor.text(each.place), MAX_SHOWN_PLACE)}"
             if group[0].exchange:
                 yield from (f"    {line}" for line in lines_of(group[0].exchange, redactor))
     for kind in ("unstable", "could not check", "not seen"):
