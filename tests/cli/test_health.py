@@ -81,6 +81,9 @@ def test_a_free_port_is_not_known() -> None:
     done = run("--port", "0", "health")
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr == "error: port 0 is any free one: give the one that the program printed.\n"
+    done = run("health", env={"STUB_PORT": "x"})
+    assert (done.status, done.stdout) == (2, "")
+    assert "STUB_PORT" in done.stderr
 
 
 def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
