@@ -127,7 +127,7 @@ SHOWN = {
     "test_quiet": "no request with the token of this test\n",
     "test_outage": "#1 GET /v1/deployments/dpl_failed 503 injected_fault (fault flt_1)\n",
     "test_invalid": "no request with the token of this test\n",
-    "test_many": "… 5 earlier requests\n"
+    "test_many": "5 earlier requests are not shown\n"
     + "".join(f"#{n + 1} GET /v1/deployments/{n} 404 deployment_not_found\n" for n in range(5, 25)),
     "test_torn_down": "#1 GET /v2/projects 404 not_found (no operation: GET /v2/projects)\n",
     "test_set_up": "#1 GET /v1/deployments/x 404 deployment_not_found\n",
@@ -259,7 +259,7 @@ def test_the_body_of_a_response_is_shown_if_the_journal_has_it() -> None:
     lines = ["#7 GET /v1/projects 200 (grease members)", '   < {"projects": [ {}]}']
     assert module.described([entry]) == lines
     long = {**entry, "body": 401 * "x", "response": {**response, "body": 400 * "y"}}
-    assert module.described([long])[1:] == [f"   > {400 * 'x'} …", f"   < {400 * 'y'}"]
+    assert module.described([long])[1:] == [f"   > {400 * 'x'} ...", f"   < {400 * 'y'}"]
 
 
 REASONS = {
