@@ -160,12 +160,12 @@ def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
     with suppress(OSError):  # stdout may be closed
         print(f"listening on http://{server.in_brackets(settings.host)}:{port}", flush=True)
     url = settings.reachable_url(port)
-    token = "$STUB_TOKEN"
+    hint, token = "try, where STUB_TOKEN is set", "$STUB_TOKEN"  # it may be from --token
     if settings.tokens == (DEFAULT_TOKEN,):
-        token = DEFAULT_TOKEN
+        hint, token = "try", DEFAULT_TOKEN
     elif len(settings.tokens) > 1:
         token = "${STUB_TOKEN%% *}"  # the first of them
-    say(f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
+    say(f'{hint}: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
     if not settings.no_stub:
         say(f"open {url}/\n")
     print_own_address(settings, port)

@@ -13,7 +13,7 @@ import pytest
 from app import create_app
 from tests.live import serving
 from tests.program import Outcome, not_started, process, run
-from tests.wire import free_port, port_of
+from tests.wire import call, free_port, port_of
 
 pytestmark = pytest.mark.process
 
@@ -81,6 +81,9 @@ def test_a_free_port_is_not_known() -> None:
     done = run("--port", "0", "health")
     assert (done.status, done.stdout) == (1, "")
     assert done.stderr == "error: port 0 is any free one: give the one that the program printed.\n"
+    done = run("health", env={"STUB_PORT": "x"})
+    assert (done.status, done.stdout) == (2, "")
+    assert "STUB_PORT" in done.stderr
 
 
 def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
@@ -92,6 +95,17 @@ def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
         done = run("--port", str(port), "health")
         assert not is_ready(done)
         assert 'responds with 503: {"code": "store_unavailable"}\n' in done.stderr
+
+
+def test_the_log_has_a_check_only_if_it_fails() -> None:
+    """A container is checked every 5 seconds."""
+
+    def check(url: str) -> None:
+        assert call(url, "/_stub/ready").status_code == 200
+        assert call(url, "/_stub/ready", method="PUT").status_code == 405
+
+    lines = [each for each in run(during=check).stderr.splitlines() if "/_stub/" in each]
+    assert [line.split()[:3] for line in lines] == [["PUT", "/_stub/ready", "405"]]
 
 
 def test_what_is_no_http_is_not_ready() -> None:

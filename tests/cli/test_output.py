@@ -103,7 +103,8 @@ def test_each_request_is_logged_in_one_line_without_secrets_or_control_character
     done = run("--token", token, during=ask)
     hint, _, *lines = done.stderr.partition("coverage: ")[0].splitlines()
     example = f"{done.result}/v1/projects"
-    assert hint == f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {example}'
+    curl = f'curl -H "Authorization: Bearer $STUB_TOKEN" {example}'
+    assert hint == f"try, where STUB_TOKEN is set: {curl}"
     shown = [re.sub(r"( (deployment_)?not_found)? \d+\.\d ms$", "", line) for line in lines]
     assert shown == [
         *(f"#{number} GET {path} 404" for number, (_, path) in enumerate(LOGGED, 1)),
@@ -134,7 +135,7 @@ def test_quiet_logs_neither_requests_nor_rejections() -> None:
 def test_with_several_tokens_the_example_uses_the_first() -> None:
     env = {"STUB_TOKEN": "one two"}
     done = run(env=env, during=lambda url: url)
-    command = done.stderr.splitlines()[0].removeprefix("try: curl").replace(done.result, "")
+    command = done.stderr.splitlines()[0].partition("curl")[2].replace(done.result, "")
     shown = subprocess.run(
         ["sh", "-c", f"echo {command}"], env=environment(env), capture_output=True, text=True
     )

@@ -1,5 +1,6 @@
 """The fixtures for Node, Vitest, Go and JUnit 5, with the tests of a team in teams/."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -34,6 +35,7 @@ def node(folder: Path) -> Team:
     shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
     shutil.copy(TEAMS / "shop.test.mjs", folder)
     shown = '#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank) > {"name": ""}'
+    shown += ' < {"type": "about:blank"'
     return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
 
 
@@ -53,6 +55,7 @@ def go(folder: Path) -> Team:
     (folder / "go.mod").write_text(files_of("docs/ci.md")["go.mod"], "utf-8")
     shutil.copy(TEAMS / "shop_test.go", folder)
     shown = "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
+    shown += '        > {"name": ""}\n        < {"type": "about:blank"'
     return Team(["go", "test", "-count=1", "./..."], shown, 6)
 
 
@@ -102,6 +105,10 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     assert team.shown in failed.stdout, failed.stdout
     assert "must be an integer from 400 to 599" in failed.stdout
     assert "s3cret" not in failed.stdout
+    # A test without a request may have sent another token.
+    assert re.search(r"(none|no request) had the token of |of this test: 0\n", failed.stdout)
+    away = "http://127.0.0.1:1"
+    assert away in run(team, tmp_path, STUB_URL=away, STUB_TOKEN="s3cret").stdout
     # Without a stub the reason is the first that one reads.
     assert "python3 stub.pyz --" in run(team, tmp_path).stdout
 

@@ -20,6 +20,7 @@ test("operations", withStub(async (stub) => {
   assert.equal((await stub.fault({ status: 503 })).remaining, 1);
   assert.equal((await call(stub, "/v1/projects"))[0], 503);
   assert.deepEqual((await stub.requests()).map((each) => each.status), [200, 503]);
+  stub.headers.Authorization = "Bearer of-the-client";
   assert.equal((await stub.coverage()).met, 2);
 }));
 
