@@ -262,7 +262,7 @@ PARTLY = [
         write=framed(
             lambda r, data: (
                 head(r, Content_Length=len(data)).replace(
-                    b"\r\n\r\n", b"\r\nCache-Control: no-store\r\nX: 1\r\nX: 2\r\n\r\n"
+                    b"\r\nCache-Control:", b"\r\nCache-Control: private\r\nCache-Control:"
                 )
                 + data
             )
@@ -278,6 +278,7 @@ PARTLY = [
             )
         ),
     ),
+    d_("one deployment of several projects", NOTHING, one_deployment("d-1")),
     # An id that no path can have is never asked for.
     *(d_(f"the deployment {name!r}", NOTHING, one_deployment(name)) for name in ("", ".", "..")),
     *(

@@ -89,6 +89,13 @@ def test_what_is_left_behind_is_told() -> None:
         assert project["name"] in output
 
 
+def test_a_project_without_an_id_is_left_behind_too() -> None:
+    service = Service(of_projects(without("id")))
+    done = verify(service, level="write")
+    assert f'without an id  "{service.projects[-1]["name"]}"' in done.stdout
+    assert [each["id"] for each in done.report["created"]] == [None]
+
+
 def reflecting(response: Response, request: Request, number: int) -> None:
     """What was sent comes back, spelled in several ways."""
     sent = request.header("Authorization") or ""
@@ -257,6 +264,7 @@ def test_a_report_replaces_another_and_leaves_no_other_file(tmp_path: Path) -> N
                 ("--ca", __file__),
                 ("--token", "x"),
                 ("--delete",),
+                *((option, "-") for option in ("--report", "--known", "--write-known", "--ca")),
                 ("http://127.0.0.1:2",),
             )
         ),
