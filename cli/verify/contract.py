@@ -232,7 +232,7 @@ def judge_form(part: str, form: str, text: str, place: str) -> Claim:
 
 def place_of(place: str, value: Any) -> str:
     """A place in the response, and the beginning of what is there."""
-    return f"{place}: {json.dumps(value)[:MAX_PLACE]}"
+    return f"{place or 'the body'}: {json.dumps(value)[:MAX_PLACE]}"
 
 
 def read_json(exchange: Exchange) -> Any:
@@ -249,8 +249,6 @@ def reject_constant(name: str) -> None:
 
 def type_of(value: Any) -> str:
     """The name of JSON's type."""
-    if isinstance(value, bool):
-        return "boolean"
     return next(name for name, each in TYPES.items() if isinstance(value, each))
 
 

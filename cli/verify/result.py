@@ -87,7 +87,7 @@ def verdict_of(part: str, origin: str, text: str, session: Session) -> Verdict:
 
 def reason_not_asked(part: str, session: Session) -> tuple[str, str]:
     """Why no response showed a part, and the probe that could have."""
-    witnesses = [each for each in ALL if part in session.parts_of(each)]
+    witnesses = [each for each in ALL if part in session.parts_of[each]]
     if not witnesses:
         return "cannot be provoked by a well-formed request", ""
     first = min(witnesses, key=lambda each: LEVELS.index(each.level))

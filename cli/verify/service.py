@@ -146,6 +146,8 @@ class Service:
             return exchange._replace(failure="the connection was cut off")
         except http.client.HTTPException:
             return exchange._replace(failure=f"{UNREACHABLE}: the response is no HTTP")
+        except UnicodeError:  # a label of the name is empty or too long
+            return exchange._replace(failure=f"{UNREACHABLE}: its host is no name")
         except OSError as error:
             return exchange._replace(failure=f"{UNREACHABLE}: {error.strerror or error}")
         finally:

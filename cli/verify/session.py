@@ -25,6 +25,7 @@ from .judge import (
 from .probes import (
     ABUSE,
     ABUSES,
+    ALL,
     CREATE,
     DEPLOYMENT,
     FOLLOWED,
@@ -88,6 +89,7 @@ class Session:
         self.outcomes: list[dict[str, Any]] = []
         self.created: list[Created] = []
         self.contract = contract
+        self.parts_of = {each: parts_of(contract, each) for each in ALL}
         self._judge = Judge(contract)
         self._service = service
         self.level = level
@@ -213,7 +215,7 @@ class Session:
         self._conclude(CREATE, [each for _, each in judged[:2]], judged)
         self._takes_posts = exchange.is_success or exchange.status in (400, 409, 422)
         if not exchange.is_success:
-            for part in self.parts_of(CREATE):
+            for part in self.parts_of[CREATE]:
                 reason = f"the creation was rejected with {exchange.status}"
                 self.unasked.setdefault(part, (reason, CREATE.name))
             for probe in (LISTED, FOLLOWED):
@@ -316,12 +318,12 @@ class Session:
             statuses = sorted({str(each.status) for each in exchanges if not each.is_success})
             has_get = any(each.is_success for each in self._by_path[probe.path])
             outcome = f"note: {', '.join(statuses)}" if statuses and has_get else "as GET"
-        for part in self.parts_of(probe) if failures and not claims else ():
+        for part in self.parts_of[probe] if failures and not claims else ():
             self.failures.setdefault(part, (failures[0], probe.name))
         self._report(probe, outcome)
 
     def _skip(self, probe: Probe, reason: str) -> None:
-        for part in self.parts_of(probe):
+        for part in self.parts_of[probe]:
             self.unasked.setdefault(part, (reason, probe.name))
         self._report(probe, f"not asked: {reason}")
 
@@ -330,13 +332,6 @@ class Session:
         self._sent_before = self._service.sent
         self.outcomes.append({"name": probe.name, "requests": requests, "outcome": outcome})
         self._tell(f"{probe.name:26} {outcome}")
-
-    def parts_of(self, probe: Probe) -> set[str]:
-        """The parts that a probe can witness."""
-        parts = {*probe.rules, *(self.contract.within(probe.expects) if probe.expects else ())}
-        if probe.expects != INVALID_BODY:
-            parts -= {*self.contract.within(ERRORS)}
-        return parts
 
     def _judge_paths(self) -> None:
         """A path exists if it has any response but 404."""
@@ -349,6 +344,12 @@ class Session:
                 self.seen.append(Seen(claim(path, True, "exists", ""), LIST.name, found[0]))
             elif exchanges and is_broken:
                 self.seen.append(Seen(claim(path, False, "exists", "404"), LIST.name, exchanges[0]))
+
+
+def parts_of(contract: Contract, probe: Probe) -> set[str]:
+    """The parts that a probe can witness."""
+    parts = {*probe.rules, *(contract.within(probe.expects) if probe.expects else ())}
+    return parts if probe.expects == INVALID_BODY else parts - {*contract.within(ERRORS)}
 
 
 def described(part: str, claims: list[Claim], exchange: Exchange) -> str:
