@@ -144,6 +144,7 @@ def test_a_service_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch) -
         assert_nothing_checked(verify(f"http://127.0.0.1:{server.getsockname()[1]}"))
 
 
+@pytest.mark.slow
 def test_timeouts_that_are_not_in_a_row_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.service.TIMEOUT", 2.0)  # for the other responses, too
 
@@ -157,6 +158,7 @@ def test_timeouts_that_are_not_in_a_row_end_nothing(monkeypatch: pytest.MonkeyPa
     assert done.found == unchecked(UNKNOWN)
 
 
+@pytest.mark.slow
 def test_polls_end_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.service.TIMEOUT", 1.0)
 
