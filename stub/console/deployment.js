@@ -1,11 +1,11 @@
 // A deployment in the inspector: its timeline, and when the client asked for it.
 
-import { html } from "./console.js?preact";
-import { Inspector, List } from "./console.js?inspector";
-import { Copy, dateAndTime, plural, visible } from "./console.js?parts";
-import { SYMBOLS } from "./console.js?projects";
-import { linkTo } from "./console.js?session";
-import { state } from "./console.js?state";
+import { html } from "./preact.js";
+import { Inspector, List } from "./inspector.js";
+import { Copy, dateAndTime, plural, visible } from "./parts.js";
+import { SYMBOLS } from "./projects.js";
+import { linkTo } from "./session.js";
+import { state } from "./state.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 

@@ -1,7 +1,7 @@
 // What a region shows while it has nothing: a command that changes that.
 
-import { html } from "./console.js?preact";
-import { Code, Copy } from "./console.js?parts";
+import { html } from "./preact.js";
+import { Code, Copy } from "./parts.js";
 
 export const Empty = ({ text, command }) => html`<div class="empty">
   <p>${text}</p>

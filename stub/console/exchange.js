@@ -1,12 +1,12 @@
 // A request and its response, in the inspector.
 
-import { html, useEffect, useState } from "./console.js?preact";
-import { curlOf, repeatable } from "./console.js?command";
-import { Inspector, List } from "./console.js?inspector";
-import { Code, Copy, dateAndTime, visible } from "./console.js?parts";
-import { poll } from "./console.js?poll";
-import { linkTo } from "./console.js?session";
-import { read, send } from "./console.js?wire";
+import { html, useEffect, useState } from "./preact.js";
+import { curlOf, repeatable } from "./command.js";
+import { Inspector, List } from "./inspector.js";
+import { Code, Copy, dateAndTime, visible } from "./parts.js";
+import { poll } from "./poll.js";
+import { linkTo } from "./session.js";
+import { read, send } from "./wire.js";
 
 export function Exchange({ number }) {
   const [entry, setEntry] = useState({});

@@ -1,9 +1,9 @@
 // The inspector: a panel beside the list, with its actions in sight.
 
-import { html, useLayoutEffect, useRef } from "./console.js?preact";
-import { focusQuietly, visible } from "./console.js?parts";
-import { step } from "./console.js?requests";
-import { set, state } from "./console.js?state";
+import { html, useLayoutEffect, useRef } from "./preact.js";
+import { focusQuietly, visible } from "./parts.js";
+import { step } from "./requests.js";
+import { set, state } from "./state.js";
 
 export const close = () => set({ selected: null });
 

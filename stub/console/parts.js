@@ -1,9 +1,9 @@
 // Parts that the regions share.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./console.js?preact";
-import { state } from "./console.js?state";
-import { attempt } from "./console.js?wire";
-import { poll } from "./console.js?poll";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./preact.js";
+import { state } from "./state.js";
+import { attempt } from "./wire.js";
+import { poll } from "./poll.js";
 
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const clockTime = (timestamp) => timestamp.slice(11, 23);

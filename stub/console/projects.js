@@ -1,11 +1,11 @@
 // The projects, and the form that creates one.
 
-import { html, useRef, useState } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./console.js?parts";
-import { search } from "./console.js?search";
-import { announce, set, state } from "./console.js?state";
+import { html, useRef, useState } from "./preact.js";
+import { commandOf } from "./command.js";
+import { Empty } from "./empty.js";
+import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./parts.js";
+import { search } from "./search.js";
+import { announce, set, state } from "./state.js";
 
 export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 

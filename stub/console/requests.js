@@ -1,12 +1,12 @@
 // The requests: a list that does not move while somebody reads it.
 
-import { html, useEffect, useMemo, useRef, useState } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { clockTime, focusQuietly, plural, useHeld, visible } from "./console.js?parts";
-import { keep } from "./console.js?poll";
-import { isSearched, pageBefore, search, searchBack } from "./console.js?search";
-import { set, state } from "./console.js?state";
+import { html, useEffect, useMemo, useRef, useState } from "./preact.js";
+import { commandOf } from "./command.js";
+import { Empty } from "./empty.js";
+import { clockTime, focusQuietly, plural, useHeld, visible } from "./parts.js";
+import { keep } from "./poll.js";
+import { isSearched, pageBefore, search, searchBack } from "./search.js";
+import { set, state } from "./state.js";
 
 const PAGE = 100;
 const ROWS = 200; // that are shown at first; scrolling down shows more

@@ -1,8 +1,8 @@
 // The words of the house, which explain themselves, and the keys.
 
-import { html, useState } from "./console.js?preact";
-import { Dialog } from "./console.js?parts";
-import { set } from "./console.js?state";
+import { html, useState } from "./preact.js";
+import { Dialog } from "./parts.js";
+import { set } from "./state.js";
 
 const WORDS = {
   world: "The data, clock, faults, journal and coverage that one token name selects: dev-token.job-42 has the world job-42. Tests in different worlds do not see each other.",
