@@ -117,9 +117,9 @@ async function copy(text, button) {
 export function Dialog({ title, onClose, children }) {
   const ref = useRef();
   useLayoutEffect(() => {
-    const opener = document.activeElement;
-    ref.current.showModal();
-    return () => opener.focus();
+    const dialog = ref.current;
+    dialog.showModal();
+    return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
   }, []);
   return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
     <h2 id="dialog-title">${title}</h2>${children}

@@ -126,7 +126,8 @@ export function Requests() {
         </table>
         ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
           text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
-        ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p></div>`}
+        ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p>
+          <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p></div>`}
       </div>
     </div>
   </section>`;
