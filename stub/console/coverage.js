@@ -2,8 +2,7 @@
 
 import { html } from "./preact.js";
 import { commandOf } from "./command.js";
-import { Empty } from "./empty.js";
-import { visible } from "./parts.js";
+import { Empty, visible } from "./parts.js";
 import { NOTHING, search } from "./search.js";
 import { state } from "./state.js";
 import { Term } from "./words.js";

@@ -1,8 +1,8 @@
 // A deployment in the inspector: its timeline, and when the client asked for it.
 
 import { html } from "./preact.js";
-import { Inspector, List } from "./inspector.js";
-import { Copy, dateAndTime, plural, visible } from "./parts.js";
+import { Inspector } from "./inspector.js";
+import { Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
 import { SYMBOLS } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
@@ -20,7 +20,7 @@ export function Deployment({ id }) {
   const actions = html`<${Copy} text=${id}>Copy id<//> <${Copy} text=${linkTo()}>Copy link<//>`;
   const facts = project && { Project: project.name, "Project id": project.id, Created: `${dateAndTime(project.created_at)} UTC`, Status: project.status };
   return html`<${Inspector} title=${id} actions=${actions} opener="#projects [data-open=true]">
-    ${project ? html`<${List} pairs=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
+    ${project ? html`<${Pairs} of=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
       : html`<p>This is no longer the deployment of one of the newest projects.</p>`}
     <p class="hint">Your client asked for it ${plural(polls.length, "time")}${isAll ? "" : ` in the newest ${plural(known, "request")}`}.</p>
   <//>`;

@@ -2,8 +2,7 @@
 
 import { html } from "./preact.js";
 import { commandOf } from "./command.js";
-import { Empty } from "./empty.js";
-import { invalid, plural, Problem, useAttempt, visible } from "./parts.js";
+import { Empty, invalid, plural, Problem, useAttempt, visible } from "./parts.js";
 import { Term } from "./words.js";
 import { announce, state } from "./state.js";
 

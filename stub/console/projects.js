@@ -2,8 +2,8 @@
 
 import { html, useRef, useState } from "./preact.js";
 import { commandOf } from "./command.js";
-import { Empty } from "./empty.js";
-import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./parts.js";
+import { List, useHeld } from "./list.js";
+import { dateAndTime, Empty, invalid, Problem, useAttempt, visible } from "./parts.js";
 import { search } from "./search.js";
 import { announce, set, state } from "./state.js";
 
@@ -11,7 +11,8 @@ export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", faile
 
 export function Projects() {
   const { count, newest } = state.view.projects;
-  const [isRead, holding, scrolling] = useHeld();
+  const held = useHeld();
+  const [isRead, holding] = held;
   const [error, attempted, forget] = useAttempt();
   const [, redraw] = useState({});
   const [stop, setStop] = useState(""); // the row that Tab reaches; the arrow keys reach the others
@@ -24,8 +25,6 @@ export function Projects() {
 
   const showNew = () => {
     release();
-    scrolling.ref.current.scrollTop = 0;
-    focusQuietly(scrolling.ref.current);
     redraw({});
   };
   const rowOf = (event) => event.target.closest("tr[data-id]");
@@ -53,24 +52,13 @@ export function Projects() {
       <${Create} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
-    <div class="list" ...${holding} onfocusin=${onfocusin} onKeyDown=${onKeyDown}>
-    <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
-    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${scrolling}>
-      <table role="table" aria-labelledby="projects-title">
-        <thead role="rowgroup">
-          <tr role="row">${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"].map(
-            (name) => html`<th role="columnheader" scope="col">${name}</th>`,
-          )}</tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}
-        </tbody>
-      </table>
+    <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} unseen=${unseen}
+      onNew=${showNew} onfocusin=${onfocusin} onKeyDown=${onKeyDown}
+      rows=${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
       )} />`}
-    </div>
-    </div>
+    <//>
   </section>`;
 }
 
