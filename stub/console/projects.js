@@ -100,14 +100,19 @@ function Row({ project, put, tabindex }) {
 
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
+  const [wanted, setWanted] = useState(null); // while the request is on its way
+  const shown = wanted ?? status;
   const known = Object.keys(SYMBOLS);
-  const choose = (event) => {
+  const sending = useRef(Promise.resolve()); // one after the other: the last one counts
+  const choose = async (event) => {
     const chosen = event.target.value;
-    event.target.value = status; // until the server says so
-    onChange(chosen);
+    setWanted(chosen);
+    const sent = (sending.current = sending.current.then(() => onChange(chosen)));
+    await sent;
+    if (sent === sending.current) setWanted(null);
   };
-  return html`<select class="pill" data-status=${status} aria-label="Status of ${of}" title=${status} value=${status}
+  return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
     tabindex=${tabindex} onChange=${choose}>
-    ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+    ${(known.includes(shown) ? known : [shown, ...known]).map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -138,6 +138,14 @@ def test_tab_reaches_one_row_of_a_list_and_the_arrows_the_others(page: Page, sen
     assert focused(page) == "Pause"
 
 
+def test_no_cell_cuts_the_ring_of_the_focus(page: Page) -> None:
+    row = rows(page, "Projects").first
+    row.get_by_role("button").first.press("Shift")  # the keyboard is in use
+    for each in [*row.get_by_role("button").all(), row.get_by_role("combobox")]:
+        each.focus()
+        assert each.evaluate("(each) => parseFloat(getComputedStyle(each).outlineOffset)") < 0
+
+
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
     send("/v1/deployments/a")
     expect(rows(page, "Requests")).to_have_count(1)
