@@ -37,7 +37,7 @@ def test_it_is_served_unchanged(contract: Contract, prefix: str, anonymous: Flas
 @BOTH
 def test_the_routes_are_those_of_the_contract(contract: Contract, prefix: str, app: Flask) -> None:
     routes = {
-        (method, re.sub(r"<\w+>", "{id}", rule.rule))
+        (method, re.sub(r"<\w+>", "{id}", rule.rule.replace("<file>", "{file}")))
         for rule in app.url_map.iter_rules()
         for method in rule.methods or ()
         if method != "HEAD"

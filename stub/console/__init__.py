@@ -23,8 +23,15 @@ from ..routes import open_world
 from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
-CONSOLE_PATHS = ("/", f"{POLL_PATH}/console.js", f"{POLL_PATH}/console.css")
 FOLDER = files(__package__)
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
+FILES = {
+    each.name: media_type
+    for each in FOLDER.iterdir()
+    for suffix, media_type in MEDIA_TYPES.items()
+    if each.name.endswith(suffix)
+}
+CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits keep a view below 100 KB, whatever the world contains.
 SHOWN_PROJECTS = 50
@@ -56,18 +63,11 @@ def page() -> ResponseReturnValue:
     return static_file("index.html", "text/html")
 
 
-@console.get(f"{POLL_PATH}/console.js")
-def script() -> ResponseReturnValue:
-    """The script, or the module of it that the query names: `console.js?requests`."""
-    name = request.query_string.decode(errors="replace") or "console"
-    if not name.isalpha() or not (FOLDER / f"{name}.js").is_file():
+@console.get(f"{POLL_PATH}/<file>")
+def part_of_page(file: str) -> ResponseReturnValue:
+    if file not in FILES:
         raise NotFound
-    return static_file(f"{name}.js", "text/javascript")
-
-
-@console.get(f"{POLL_PATH}/console.css")
-def style() -> ResponseReturnValue:
-    return static_file("console.css", "text/css")
+    return static_file(file, FILES[file])
 
 
 def static_file(name: str, media_type: str) -> ResponseReturnValue:

@@ -1,6 +1,6 @@
 // The curl commands.
 
-import { shellCredential } from "./console.js?session";
+import { shellCredential } from "./session.js";
 
 const MAX_BODY = 4096; // bytes of a body in the journal
 const MAX_TARGET = 2048; // bytes of a method, a path, a query

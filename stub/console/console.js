@@ -1,20 +1,20 @@
 // The console of the stub: polls the view of one world, and shows it.
 // Whatever a client sent becomes a text node, never markup.
 
-import { html, render, useMemo } from "./console.js?preact";
-import { Controls, Reset } from "./console.js?controls";
-import { Contract } from "./console.js?contract";
-import { Coverage } from "./console.js?coverage";
-import { Header } from "./console.js?header";
-import { Deployment } from "./console.js?deployment";
-import { close } from "./console.js?inspector";
-import { Exchange } from "./console.js?exchange";
-import { connect } from "./console.js?poll";
-import { Projects } from "./console.js?projects";
-import { Requests } from "./console.js?requests";
-import { readFragment } from "./console.js?session";
-import { onChange, set, state } from "./console.js?state";
-import { Help } from "./console.js?words";
+import { html, render, useMemo } from "./preact.js";
+import { Controls, Reset } from "./controls.js";
+import { Contract } from "./contract.js";
+import { Coverage } from "./coverage.js";
+import { Header } from "./header.js";
+import { Deployment } from "./deployment.js";
+import { close } from "./inspector.js";
+import { Exchange } from "./exchange.js";
+import { connect } from "./poll.js";
+import { Projects } from "./projects.js";
+import { Requests } from "./requests.js";
+import { readFragment } from "./session.js";
+import { onChange, set, state } from "./state.js";
+import { Help } from "./words.js";
 
 const TABS = { Controls, Coverage, Contract };
 

@@ -1,9 +1,9 @@
 // The contract: what the interface promises, what this stub chose, and what the client has used.
 
-import { html, useEffect, useState } from "./console.js?preact";
-import { visible } from "./console.js?parts";
-import { state } from "./console.js?state";
-import { read } from "./console.js?wire";
+import { html, useEffect, useState } from "./preact.js";
+import { visible } from "./parts.js";
+import { state } from "./state.js";
+import { read } from "./wire.js";
 
 export function Contract() {
   const [contract, setContract] = useState(null);

@@ -1,12 +1,12 @@
 // The controls: clock, grease, faults, and the world as a whole.
 
-import { html, useState } from "./console.js?preact";
-import { Faults } from "./console.js?faults";
-import { dateAndTime, Dialog, Problem, useAttempt } from "./console.js?parts";
-import { session } from "./console.js?session";
-import { Term } from "./console.js?words";
-import { announce, set, state } from "./console.js?state";
-import { send } from "./console.js?wire";
+import { html, useState } from "./preact.js";
+import { Faults } from "./faults.js";
+import { dateAndTime, Dialog, Problem, useAttempt } from "./parts.js";
+import { session } from "./session.js";
+import { Term } from "./words.js";
+import { announce, set, state } from "./state.js";
+import { send } from "./wire.js";
 
 export const Controls = () => html`<div class="stack">
   <${Clock} /><${Grease} /><${Faults} /><${World} />

@@ -1,12 +1,11 @@
 // The coverage: what the client has met, and what it depended on.
 
-import { html } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { visible } from "./console.js?parts";
-import { NOTHING, search } from "./console.js?search";
-import { state } from "./console.js?state";
-import { Term } from "./console.js?words";
+import { html } from "./preact.js";
+import { commandOf } from "./command.js";
+import { Empty, visible } from "./parts.js";
+import { NOTHING, search } from "./search.js";
+import { state } from "./state.js";
+import { Term } from "./words.js";
 
 export function Coverage() {
   const { operations, met, of, unpromised, violations } = state.view.coverage;

@@ -1,11 +1,11 @@
 // A deployment in the inspector: its timeline, and when the client asked for it.
 
-import { html } from "./console.js?preact";
-import { Inspector, List } from "./console.js?inspector";
-import { Copy, dateAndTime, plural, visible } from "./console.js?parts";
-import { SYMBOLS } from "./console.js?projects";
-import { linkTo } from "./console.js?session";
-import { state } from "./console.js?state";
+import { html } from "./preact.js";
+import { Inspector } from "./inspector.js";
+import { Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
+import { SYMBOLS } from "./projects.js";
+import { linkTo } from "./session.js";
+import { state } from "./state.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 
@@ -13,13 +13,16 @@ export function Deployment({ id }) {
   const { newest } = state.view.projects;
   const project = newest.find(({ deployment }) => deployment === id);
   const path = `/v1/deployments/${encodeURIComponent(id)}`;
-  const polls = state.entries.filter(({ method, target }) => method === "GET" && (target === path || target === `/v1/deployments/${id}`));
+  const isOf = (target) => [path, `/v1/deployments/${id}`].some((each) => target === each || target.startsWith(`${each}?`));
+  const polls = state.entries.filter(({ method, target }) => method === "GET" && isOf(target));
+  const known = state.entries.length;
+  const isAll = known === state.last - state.first + 1;
   const actions = html`<${Copy} text=${id}>Copy id<//> <${Copy} text=${linkTo()}>Copy link<//>`;
   const facts = project && { Project: project.name, "Project id": project.id, Created: `${dateAndTime(project.created_at)} UTC`, Status: project.status };
   return html`<${Inspector} title=${id} actions=${actions} opener="#projects [data-open=true]">
-    ${project ? html`<${List} pairs=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
+    ${project ? html`<${Pairs} of=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
       : html`<p>This is no longer the deployment of one of the newest projects.</p>`}
-    <p class="hint">Your client asked for it ${plural(polls.length, "time")}.</p>
+    <p class="hint">Your client asked for it ${plural(polls.length, "time")}${isAll ? "" : ` in the newest ${plural(known, "request")}`}.</p>
   <//>`;
 }
 

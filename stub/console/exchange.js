@@ -1,12 +1,12 @@
 // A request and its response, in the inspector.
 
-import { html, useEffect, useState } from "./console.js?preact";
-import { curlOf, repeatable } from "./console.js?command";
-import { Inspector, List } from "./console.js?inspector";
-import { Code, Copy, dateAndTime, visible } from "./console.js?parts";
-import { poll } from "./console.js?poll";
-import { linkTo } from "./console.js?session";
-import { read, send } from "./console.js?wire";
+import { html, useEffect, useState } from "./preact.js";
+import { curlOf, repeatable } from "./command.js";
+import { Inspector } from "./inspector.js";
+import { Code, Copy, dateAndTime, Pairs, visible } from "./parts.js";
+import { poll } from "./poll.js";
+import { linkTo } from "./session.js";
+import { read, send } from "./wire.js";
 
 export function Exchange({ number }) {
   const [entry, setEntry] = useState({});
@@ -56,7 +56,7 @@ function Parts({ entry, curl }) {
     Fault: fault,
     Grease: grease.join(", "),
   };
-  return html`<${List} pairs=${Object.entries(facts).filter(([, value]) => value)} />
+  return html`<${Pairs} of=${Object.entries(facts).filter(([, value]) => value)} />
     <ul>
       ${unpromised.map((what) => html`<li class="unpromised">△ unpromised: ${visible(what)}</li>`)}
       ${violations.map((what) => html`<li class="violation">✕ violation: ${visible(what)}</li>`)}
@@ -75,7 +75,7 @@ function Message({ name, of }) {
   return html`<h3>${name}</h3>
     ${of.body ? html`<${Code} text=${indented(of.body)} label="${name} body" />` : html`<p class="hint">No body.</p>`}
     ${of.body && isCut && html`<p class="hint">The body had ${size.toLocaleString("en")} bytes; this is its beginning.</p>`}
-    <details open><summary>${fields.length} headers</summary><${List} pairs=${fields} /></details>`;
+    <details open><summary>${fields.length} headers</summary><${Pairs} of=${fields} /></details>`;
 }
 
 /** JSON with line breaks. It stays text, so that no digit and no repeated member is lost. */

@@ -1,11 +1,10 @@
 // The faults: a form that adds one, and those that wait.
 
-import { html } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { invalid, plural, Problem, useAttempt, visible } from "./console.js?parts";
-import { Term } from "./console.js?words";
-import { announce, state } from "./console.js?state";
+import { html } from "./preact.js";
+import { commandOf } from "./command.js";
+import { Empty, invalid, plural, Problem, useAttempt, visible } from "./parts.js";
+import { Term } from "./words.js";
+import { announce, state } from "./state.js";
 
 const NUMBERS = { status: "", retry_after: "", delay: "0", cut: "", times: "1" }; // with their defaults
 const LABELS = { status: "Status", retry_after: "Retry after (s)", delay: "Delay (s)", cut: "Cut (bytes)", times: "Times", path: "Path" };

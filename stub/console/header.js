@@ -1,11 +1,11 @@
 // The head of the page: the connection.
 
-import { html, useRef, useState } from "./console.js?preact";
-import { plural } from "./console.js?parts";
-import { connect, poll } from "./console.js?poll";
-import { saveSession, session, worldOf } from "./console.js?session";
-import { state } from "./console.js?state";
-import { read } from "./console.js?wire";
+import { html, useRef, useState } from "./preact.js";
+import { plural } from "./parts.js";
+import { connect, poll } from "./poll.js";
+import { saveSession, session, worldOf } from "./session.js";
+import { state } from "./state.js";
+import { read } from "./wire.js";
 
 const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
 

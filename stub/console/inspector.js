@@ -1,9 +1,10 @@
 // The inspector: a panel beside the list, with its actions in sight.
 
-import { html, useLayoutEffect, useRef } from "./console.js?preact";
-import { focusQuietly, visible } from "./console.js?parts";
-import { step } from "./console.js?requests";
-import { set, state } from "./console.js?state";
+import { html, useLayoutEffect, useRef } from "./preact.js";
+import { focusQuietly } from "./list.js";
+import { visible } from "./parts.js";
+import { step } from "./requests.js";
+import { set, state } from "./state.js";
 
 export const close = () => set({ selected: null });
 
@@ -36,7 +37,3 @@ export function Inspector({ title, actions, opener, children }) {
     <div class="content">${children}</div>
   </aside>`;
 }
-
-export const List = ({ pairs }) => html`<dl>
-  ${pairs.map(([name, value]) => html`<div><dt>${visible(name)}</dt><dd>${visible(String(value))}</dd></div>`)}
-</dl>`;

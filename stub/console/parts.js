@@ -1,9 +1,9 @@
 // Parts that the regions share.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./console.js?preact";
-import { state } from "./console.js?state";
-import { attempt } from "./console.js?wire";
-import { poll } from "./console.js?poll";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./preact.js";
+import { state } from "./state.js";
+import { attempt } from "./wire.js";
+import { poll } from "./poll.js";
 
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const clockTime = (timestamp) => timestamp.slice(11, 23);
@@ -41,48 +41,6 @@ export const invalid = (error, name, id) =>
     ? { "aria-invalid": "true", "aria-describedby": id }
     : {};
 
-/**
- * Whether somebody reads a list: points at it, moves through it with the keyboard, or has scrolled
- * it. With it are the properties of the list, and those of the part of it that scrolls.
- */
-export function useHeld() {
-  const [reasons, setReasons] = useState({});
-  const ref = useRef();
-  const focused = useRef(null);
-  const note = (name, value) =>
-    setReasons((known) => (Boolean(known[name]) === value ? known : { ...known, [name]: value }));
-  useEffect(() => {
-    // The row that had the focus may be gone.
-    if (focused.current?.isConnected === false && document.activeElement === document.body) focusQuietly(ref.current);
-  });
-  return [
-    Object.values(reasons).some(Boolean),
-    {
-      onPointerEnter: (event) => note("isPointed", event.pointerType !== "touch"),
-      onPointerLeave: () => note("isPointed", false),
-      onKeyDown: (event) => note("isKeyed", event.key !== "Escape"),
-      onfocusin: (event) => {
-        focused.current = event.target;
-        if (!isQuiet) note("isKeyed", event.target.matches(":focus-visible"));
-      },
-      onfocusout: (event) => {
-        queueMicrotask(() => event.target.isConnected && (focused.current = null));
-        note("isKeyed", false);
-      },
-    },
-    { ref, onScroll: (event) => note("isScrolled", event.currentTarget.scrollTop > 0) },
-  ];
-}
-
-let isQuiet = false;
-
-/** Move the focus without holding the list in which it then is. */
-export function focusQuietly(element) {
-  isQuiet = true;
-  element?.focus({ preventScroll: true });
-  isQuiet = false;
-}
-
 export const Code = ({ text, label }) =>
   html`<pre tabindex="0" role="group" aria-label=${label}><code>${visible(text)}</code></pre>`;
 
@@ -117,11 +75,23 @@ async function copy(text, button) {
 export function Dialog({ title, onClose, children }) {
   const ref = useRef();
   useLayoutEffect(() => {
-    const opener = document.activeElement;
-    ref.current.showModal();
-    return () => opener.focus();
+    const dialog = ref.current;
+    dialog.showModal();
+    return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
   }, []);
   return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
     <h2 id="dialog-title">${title}</h2>${children}
   </dialog>`;
 }
+
+/** What a region shows while it has nothing: a command that changes that. */
+export const Empty = ({ text, command }) => html`<div class="empty">
+  <p>${text}</p>
+  <${Code} text=${command} label="Command" />
+  <p><${Copy} text=${command}>Copy command<//></p>
+</div>`;
+
+/** Names and their values. */
+export const Pairs = ({ of }) => html`<dl>
+  ${of.map(([name, value]) => html`<div><dt>${visible(name)}</dt><dd>${visible(String(value))}</dd></div>`)}
+</dl>`;

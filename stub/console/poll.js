@@ -1,9 +1,9 @@
 // The poll: asks for the view of the world once a second.
 
-import { invalidPart, session, takeWorldOfToken } from "./console.js?session";
-import { announce, set, state } from "./console.js?state";
-import { isSearched, search, searchOn } from "./console.js?search";
-import { errorOf, send } from "./console.js?wire";
+import { invalidPart, session, takeWorldOfToken } from "./session.js";
+import { announce, set, state } from "./state.js";
+import { isSearched, search, searchOn } from "./search.js";
+import { errorOf, send } from "./wire.js";
 
 const SECOND = 1000;
 const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone

@@ -1,17 +1,18 @@
 // The projects, and the form that creates one.
 
-import { html, useRef, useState } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { dateAndTime, focusQuietly, invalid, plural, Problem, useAttempt, useHeld, visible } from "./console.js?parts";
-import { search } from "./console.js?search";
-import { announce, set, state } from "./console.js?state";
+import { html, useRef, useState } from "./preact.js";
+import { commandOf } from "./command.js";
+import { List, useHeld } from "./list.js";
+import { dateAndTime, Empty, invalid, Problem, useAttempt, visible } from "./parts.js";
+import { search } from "./search.js";
+import { announce, set, state } from "./state.js";
 
 export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
 export function Projects() {
   const { count, newest } = state.view.projects;
-  const [isRead, holding, scrolling] = useHeld();
+  const held = useHeld();
+  const [isRead, holding] = held;
   const [error, attempted, forget] = useAttempt();
   const [, redraw] = useState({});
   const [stop, setStop] = useState(""); // the row that Tab reaches; the arrow keys reach the others
@@ -24,8 +25,6 @@ export function Projects() {
 
   const showNew = () => {
     release();
-    scrolling.ref.current.scrollTop = 0;
-    focusQuietly(scrolling.ref.current);
     redraw({});
   };
   const rowOf = (event) => event.target.closest("tr[data-id]");
@@ -53,24 +52,13 @@ export function Projects() {
       <${Create} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
-    <div class="list" ...${holding} onfocusin=${onfocusin} onKeyDown=${onKeyDown}>
-    <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new project")}</button>
-    <div class="scroller" tabindex="0" role="group" aria-label="Newest projects" ...${scrolling}>
-      <table role="table" aria-labelledby="projects-title">
-        <thead role="rowgroup">
-          <tr role="row">${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"].map(
-            (name) => html`<th role="columnheader" scope="col">${name}</th>`,
-          )}</tr>
-        </thead>
-        <tbody role="rowgroup">
-          ${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}
-        </tbody>
-      </table>
+    <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} unseen=${unseen}
+      onNew=${showNew} onfocusin=${onfocusin} onKeyDown=${onKeyDown}
+      rows=${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
       )} />`}
-    </div>
-    </div>
+    <//>
   </section>`;
 }
 
@@ -112,14 +100,19 @@ function Row({ project, put, tabindex }) {
 
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
+  const [wanted, setWanted] = useState(null); // while the request is on its way
+  const shown = wanted ?? status;
   const known = Object.keys(SYMBOLS);
-  const choose = (event) => {
+  const sending = useRef(Promise.resolve()); // one after the other: the last one counts
+  const choose = async (event) => {
     const chosen = event.target.value;
-    event.target.value = status; // until the server says so
-    onChange(chosen);
+    setWanted(chosen);
+    const sent = (sending.current = sending.current.then(() => onChange(chosen)));
+    await sent;
+    if (sent === sending.current) setWanted(null);
   };
-  return html`<select class="pill" data-status=${status} aria-label="Status of ${of}" title=${status} value=${status}
+  return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
     tabindex=${tabindex} onChange=${choose}>
-    ${[...new Set([status, ...known])].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+    ${(known.includes(shown) ? known : [shown, ...known]).map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -1,12 +1,12 @@
 // The requests: a list that does not move while somebody reads it.
 
-import { html, useEffect, useMemo, useRef, useState } from "./console.js?preact";
-import { commandOf } from "./console.js?command";
-import { Empty } from "./console.js?empty";
-import { clockTime, focusQuietly, plural, useHeld, visible } from "./console.js?parts";
-import { keep } from "./console.js?poll";
-import { isSearched, pageBefore, search, searchBack } from "./console.js?search";
-import { set, state } from "./console.js?state";
+import { html, useEffect, useMemo, useRef, useState } from "./preact.js";
+import { commandOf } from "./command.js";
+import { List, useHeld } from "./list.js";
+import { clockTime, Empty, visible } from "./parts.js";
+import { keep } from "./poll.js";
+import { isSearched, pageBefore, search, searchBack } from "./search.js";
+import { set, state } from "./state.js";
 
 const PAGE = 100;
 const ROWS = 200; // that are shown at first; scrolling down shows more
@@ -86,8 +86,6 @@ export function Requests() {
   };
   const showNew = () => {
     top.current = last;
-    scrolling.ref.current.scrollTop = 0;
-    focusQuietly(scrolling.ref.current);
     redraw({});
   };
   const onKeyDown = (event) => {
@@ -110,25 +108,15 @@ export function Requests() {
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
       <${Filter} />
     </div>
-    <div class="list" ...${holding} onKeyDown=${onKeyDown}>
-      <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, "new request")}</button>
-      <div class="scroller" tabindex="0" role="group" aria-label="Newest requests" ...${scrolling} onScroll=${onScroll}>
-        <table role="table" aria-labelledby="requests-title">
-          <thead role="rowgroup">
-            <tr role="row">${["Status", "Method", "Path", "ms", "Time (UTC)"].map(
-              (name) => html`<th role="columnheader" scope="col" aria-label=${name === "ms" ? "Milliseconds" : null}>${name}</th>`,
-            )}</tr>
-          </thead>
-          <tbody role="rowgroup">
-            ${rows.map((entry) => html`<${Row} key=${entry.number} entry=${entry} isStop=${entry.number === current}
-              isOpen=${entry.number === selected?.number} />`)}
-          </tbody>
-        </table>
-        ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
-          text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
-        ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p></div>`}
-      </div>
-    </div>
+    <${List} noun="request" columns=${["Status", "Method", "Path", "ms", "Time (UTC)"]} held=${[isRead, holding, { ...scrolling, onScroll }]}
+      unseen=${unseen} onNew=${showNew} onKeyDown=${onKeyDown}
+      rows=${rows.map((entry) => html`<${Row} key=${entry.number} entry=${entry} isStop=${entry.number === current}
+        isOpen=${entry.number === selected?.number} />`)}>
+      ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
+        text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
+      ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p>
+        <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p></div>`}
+    <//>
   </section>`;
 }
 

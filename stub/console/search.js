@@ -1,7 +1,7 @@
 // The search: which entries of the journal match is the server's to say.
 
-import { announce, set, state } from "./console.js?state";
-import { read } from "./console.js?wire";
+import { announce, set, state } from "./state.js";
+import { read } from "./wire.js";
 
 const PAGE = 100; // entries that are asked for at once
 const END = 999_999_999_999_999; // no entry has a higher number

@@ -1,6 +1,6 @@
 // Requests to the stub.
 
-import { credential } from "./console.js?session";
+import { credential } from "./session.js";
 
 const TIMEOUT = 40_000; // milliseconds; a fault may delay a response by 30 seconds
 

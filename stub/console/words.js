@@ -1,8 +1,8 @@
 // The words of the house, which explain themselves, and the keys.
 
-import { html, useState } from "./console.js?preact";
-import { Dialog } from "./console.js?parts";
-import { set } from "./console.js?state";
+import { html, useState } from "./preact.js";
+import { Dialog, Pairs } from "./parts.js";
+import { set } from "./state.js";
 
 const WORDS = {
   world: "The data, clock, faults, journal and coverage that one token name selects: dev-token.job-42 has the world job-42. Tests in different worlds do not see each other.",
@@ -36,15 +36,11 @@ export function Term({ name, children }) {
   </span>`;
 }
 
-const List = ({ of }) => html`<dl>
-  ${Object.entries(of).map(([name, text]) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`)}
-</dl>`;
-
 export function Help() {
   const close = () => set({ dialog: null });
   return html`<${Dialog} title="Help" onClose=${close}>
-    <h3>Words</h3><${List} of=${WORDS} />
-    <h3>Keys</h3><${List} of=${KEYS} />
+    <h3>Words</h3><${Pairs} of=${Object.entries(WORDS)} />
+    <h3>Keys</h3><${Pairs} of=${Object.entries(KEYS)} />
     <p>The contract is <a href="/openapi.json">/openapi.json</a>, that of the controls <a href="/_stub/openapi.json">/_stub/openapi.json</a>.</p>
     <div class="bar end"><button type="button" onClick=${close}>Close help</button></div>
   <//>`;

@@ -22,6 +22,19 @@ def test_the_status_of_a_deployment_is_set_from_its_row(page: Page, send: Send) 
         assert send("/v1/deployments/dpl_queued").json["status"] == chosen
 
 
+def test_the_arrow_keys_go_through_the_statuses(page: Page, send: Send) -> None:
+    status = rows(page, "Projects").first.get_by_role("combobox")
+    for _ in range(4):
+        status.press("ArrowDown")
+    expect(page.get_by_text("search is canceled")).to_be_attached()
+    assert send("/v1/deployments/dpl_queued").json["status"] == "canceled"
+    page.route("**/_stub/deployments/*", lambda route: route.abort())
+    status.press("ArrowUp")
+    expect(region(page, "Projects").get_by_role("alert")).to_contain_text("did not respond")
+    expect(status).to_have_value("canceled")
+    page.unroute("**/_stub/deployments/*")
+
+
 def test_the_clock_is_frozen_and_goes_on(page: Page, send: Send) -> None:
     freeze = page.get_by_role("button", name="Freeze", exact=True)
     freeze.click()

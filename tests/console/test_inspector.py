@@ -122,7 +122,7 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     send("/_stub/clock", body=b'{"frozen": true}')
     made = send("/v1/projects", body=b'{"name": "shop"}').json
     identifier = made["latest_deployment_id"]
-    send(f"/v1/deployments/{identifier}", "/v1/deployments/other")
+    send(f"/v1/deployments/{identifier}?verbose=1", "/v1/deployments/other")
     press(page, f"Timeline of {identifier}")
     stages = inspector(page).get_by_role("listitem")
     expect(stages).to_have_text(["○ queued now, 300 s left", "◐ building in 300 s",
@@ -136,3 +136,10 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     assert copied(page, "Copy id") == identifier
     page.keyboard.press("Escape")
     expect(inspector(page)).to_be_hidden()
+
+
+def test_a_timeline_says_of_how_many_requests_its_ticks_are(page: Page, send: Send) -> None:
+    send("/v1/deployments/dpl_building", *230 * ["/v1/projects"])
+    expect(rows(page, "Requests")).to_have_count(200)
+    press(page, "Timeline of dpl_building")
+    expect(inspector(page)).to_contain_text("asked for it 0 times in the newest 200 requests.")

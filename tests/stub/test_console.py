@@ -12,12 +12,16 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, SAMPLE_NAMES, TOKEN, Clock, control_client_of, seed_of
-from tests.contract import assert_problem
+from tests.contract import STUB, assert_problem
 from tests.stub.conftest import entries
 
+FOLDER = ROOT / "stub" / "console"
 FILES = {
     "/": ("index.html", "text/html"),
-    "/_stub/console/console.js": ("console.js", "text/javascript"),
+    **{
+        f"/_stub/console/{path.name}": (path.name, "text/javascript")
+        for path in FOLDER.glob("*.js")
+    },
     "/_stub/console/console.css": ("console.css", "text/css"),
 }
 POLICY = (
@@ -42,7 +46,7 @@ def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
     name, media_type = FILES[path]
     response = anonymous.open(path, method=method)
     assert response.status_code == 200
-    content = (ROOT / "stub" / "console" / name).read_bytes()
+    content = (FOLDER / name).read_bytes()
     assert response.data == (content if method == "GET" else b"")
     assert response.headers["Content-Type"] == f"{media_type}; charset=utf-8"
     assert response.headers["Content-Security-Policy"] == POLICY
@@ -53,25 +57,23 @@ def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
     assert response.headers["Cache-Control"] == "no-store"
 
 
-FOLDER = ROOT / "stub" / "console"
 # The library, from `preact/standalone.module.js` of the npm package htm 3.1.1.
 LIBRARY = "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7"
 
 
-def test_each_module_of_the_script_is_served_by_the_query_that_names_it(
-    anonymous: FlaskClient,
-) -> None:
+def test_each_module_that_a_module_imports_exists() -> None:
     for path in FOLDER.glob("*.js"):
-        query = "" if path.stem == "console" else f"?{path.stem}"
-        response = anonymous.get(f"/_stub/console/console.js{query}")
-        assert response.data == path.read_bytes()
-        for name in re.findall(r'from "\./console\.js\?(\w+)"', path.read_text("utf-8")):
-            assert (FOLDER / f"{name}.js").exists()
+        for name in re.findall(r'from "\./(.+?)"', path.read_text("utf-8")):
+            assert (FOLDER / name).exists()
 
 
-@pytest.mark.parametrize("query", ["nope", "x=1", "../index", "..%2Findex", "requests=1", "%00"])
-def test_a_module_that_does_not_exist_is_404(client: FlaskClient, query: str) -> None:
-    assert_problem(client.get(f"/_stub/console/console.js?{query}"), 404, "not_found")
+@pytest.mark.parametrize(
+    "file",
+    ["nope.js", "index.html", "__init__.py", "preact.txt", "..%2Findex.html", "%00", "a/b.js"],
+)
+def test_another_file_is_404(client: FlaskClient, anonymous: FlaskClient, file: str) -> None:
+    assert_problem(client.get(f"/_stub/console/{file}"), 404, "not_found")
+    assert_problem(anonymous.get(f"/_stub/console/{file}"), 401, "token_missing")
 
 
 def test_the_library_is_the_published_one_with_its_licenses() -> None:
@@ -161,6 +163,16 @@ def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployme
             {"status": "succeeded", "seconds": None},
         ],
     }
+
+
+def test_the_contract_names_each_member_of_the_view(stub: FlaskClient) -> None:
+    stub.get("/v1/projects")
+    declared = STUB.components["schemas"]["View"]["properties"]
+    shown = view(stub)
+    for part, items in (("projects", "newest"), ("requests", "entries")):
+        schema = declared[part]["properties"][items]["items"]
+        for each in shown[part][items]:
+            assert [*each] == [*schema["properties"]] == schema["required"]
 
 
 def test_the_view_has_the_entries_after_a_number(stub: FlaskClient) -> None:

@@ -34,7 +34,7 @@ print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects
 assert json.loads(get("/openapi.json"))["openapi"]
 assert json.loads(get("/_stub/openapi.json"))["openapi"]
 assert json.loads(get("/_stub/coverage"))["met"] == 1
-for path in ("/", "/llms.txt", "/_stub/console/console.js?preact", "/_stub/console/console.css"):
+for path in ("/", "/llms.txt", "/_stub/console/preact.js", "/_stub/console/console.css"):
     assert len(get(path)) > 500
 sys.exit(7)
 """
