@@ -113,6 +113,7 @@ def test_what_is_no_http_is_not_ready() -> None:
         assert not is_ready(run("--port", port, "health"))
 
 
+@pytest.mark.slow
 def test_a_response_that_does_not_end_is_awaited_for_five_seconds() -> None:
     """Its bytes arrive all the time, so that no timeout of the connection ends it."""
     start = monotonic()

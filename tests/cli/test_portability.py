@@ -14,7 +14,7 @@ from tests.program import not_started, process, ready_url
 from tests.wire import call
 from tools.build_pyz import program_files
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 # What other systems lack, and how a child process loses it.
 TAKEN = {

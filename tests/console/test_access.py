@@ -13,8 +13,12 @@ pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
 Scheme = Literal["light", "dark", "forced"]
-LOOKS: list[tuple[Scheme, int]] = [
-    (scheme, width) for scheme in get_args(Scheme) for width in (390, 1280, 2560)
+WIDTHS = (390, 1280, 2560)
+# One pair in the command of the README, all in .ci/run.
+LOOKS = [
+    pytest.param(scheme, width, marks=[pytest.mark.slow] if (index, at) != (1, 1) else [])
+    for index, scheme in enumerate(get_args(Scheme))
+    for at, width in enumerate(WIDTHS)
 ]
 in_each_look = pytest.mark.parametrize(("scheme", "width"), LOOKS)
 # The text spacing of WCAG 1.4.12.

@@ -158,7 +158,9 @@ def test_a_header_is_repeated_byte_for_byte(
 FRAGMENTS = ["x$(touch$IFS'p')", "a;b", "a%0Ab", "%22", "%24(id)", "a b", "x" * 65, "é"]
 
 
-@pytest.mark.parametrize("world", FRAGMENTS)
+@pytest.mark.parametrize(
+    "world", [FRAGMENTS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in FRAGMENTS[1:])]
+)
 def test_no_command_has_a_world_that_is_no_name(
     context: BrowserContext, live_url: str, world: str
 ) -> None:
@@ -186,6 +188,7 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_copied_command_says_what_it_changes(
     context: BrowserContext, own_url: str, tmp_path: Path
 ) -> None:

@@ -145,7 +145,7 @@ def test_the_contract_says_what_is_promised_and_what_was_used(page: Page, send: 
     expect(listed).to_contain_text("projects.latest_deployment_id")
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1440, 900), (1920, 1080)])
+@pytest.mark.parametrize("size", [(1280, 800), pytest.param((1920, 1080), marks=pytest.mark.slow)])
 def test_the_page_is_one_screen(page: Page, send: Send, size: tuple[int, int]) -> None:
     for number in range(30):
         send("/v1/projects", body=f'{{"name": "p{number}"}}'.encode())

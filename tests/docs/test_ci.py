@@ -129,6 +129,7 @@ def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
     assert (done.returncode, found) == (1, [*named[0]])
 
 
+@pytest.mark.slow
 def test_a_client_that_obeys_a_proxy_needs_the_variables_that_are_named(folder: Path) -> None:
     (value,) = set(re.findall(r"`NO_PROXY` and `no_proxy` to `(\S+)`", TEXTS[NAME]))
     names = [name for name in os.environ if name.lower().endswith("_proxy")]

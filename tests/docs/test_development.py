@@ -113,6 +113,7 @@ def test_an_operation_may_have_another_method_any_body_and_no_response_body(copy
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_new_fails_with_a_sentence_that_says_what_to_do(copy: Path) -> None:
     for name in ("metrics.py", "extras/__init__.py", "extras/part.py", "server/extra.py"):
         (copy / name).parent.mkdir(exist_ok=True)
@@ -131,6 +132,7 @@ def test_what_is_new_fails_with_a_sentence_that_says_what_to_do(copy: Path) -> N
     assert "ValueError" not in done.stdout
 
 
+@pytest.mark.slow
 def test_more_views_are_no_failure_of_the_house(copy: Path) -> None:
     app = (copy / "app.py").read_text("utf-8")
     (first,) = re.findall(r'@v1\.get\("/projects"\)\n(?:.+\n)+\n\n', app)

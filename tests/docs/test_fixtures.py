@@ -23,7 +23,7 @@ from tests.docs.documents import blocks_of
 from tests.program import environment, process, program
 from tests.wire import port_of
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 CALL = """
 import json, os, signal
@@ -316,6 +316,7 @@ def test_what_fail_on_finds_fails_the_run(team: Path) -> None:
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_program_ends_with_the_process_of_pytest(team: Path, number: int) -> None:
     test = "def test_it(stub):\n    print(stub.url, flush=True)\n    signal.pause()"

@@ -15,7 +15,7 @@ from tests.docs.documents import files_of
 from tests.docs.test_fixtures import freed_worlds
 from tests.program import environment, program
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"

@@ -217,6 +217,7 @@ def test_a_delay_and_a_cut_arrive_and_nothing_is_sent_twice(site: Site, version:
     assert [entry["fault"] for entry in requests] == ["flt_1", "flt_2", "flt_3"]
 
 
+@pytest.mark.slow
 def test_a_browser_opens_the_console(site: Site) -> None:
     needs("chromium", "certutil")
     for command in commands("mkdir ", "certutil "):

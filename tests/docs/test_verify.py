@@ -17,6 +17,7 @@ DATE = re.compile(r"< Date: .*")
 pytestmark = pytest.mark.process
 
 
+@pytest.mark.slow  # it pauses as the command does
 def test_the_command_prints_what_is_printed() -> None:
     (command,) = (text for kind, text in BLOCKS if kind == "sh")
     (printed,) = (text for kind, text in BLOCKS if kind == "text")

@@ -19,7 +19,7 @@ from tests.wire import port_of
 from tools.build_pyz import OLDEST, find_pythons, main, make_archive
 
 # One worker builds the file.
-pytestmark = [pytest.mark.process, pytest.mark.xdist_group("pyz")]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("pyz")]
 
 # The command of a run: asks for all that the program serves from its files.
 CLIENT = """
@@ -149,6 +149,7 @@ def test_the_file_has_the_program_and_its_packages_and_nothing_else(
     assert os.access(pyz, os.X_OK)
 
 
+@pytest.mark.slow
 def test_the_same_packages_give_the_same_bytes(
     pyz: Path,
     pythons: dict[tuple[int, ...], str],
@@ -191,6 +192,7 @@ def compiled_by(python: str, file: Path) -> list[str]:
     return [name for name in done.stdout.splitlines() if name.startswith(f"{file}{os.sep}")]
 
 
+@pytest.mark.slow
 def test_bytecode_is_for_the_python_that_runs_and_any_other_compiles_each_module_once(
     pyz: Path, pythons: dict[tuple[int, ...], str], tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from tests.verify.changes import on, put
 from tests.verify.service import TOKEN, Request, Service, listening
 from tests.verify.verified import LEVELS, verify
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 

@@ -1,6 +1,7 @@
 """What differs is found at its part; what a service may do at any time is not."""
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.verify import differences, error_differences, growth
 from tests.verify.changes import every_other, of_projects, on, put, renamed, without
@@ -39,12 +40,20 @@ pytestmark = pytest.mark.process
 DIFFERENCES = [*differences.DIFFERENCES, *error_differences.DIFFERENCES]
 
 
+def in_part(table: list[Difference]) -> list[ParameterSet]:
+    """Every third one in the command of the README, all in .ci/run."""
+    return [
+        pytest.param(each, marks=[pytest.mark.slow] if index % 3 else [], id=each.name)
+        for index, each in enumerate(table)
+    ]
+
+
 def test_the_tables_have_each_name_once() -> None:
     names = [each.name for each in (*DIFFERENCES, *growth.GROWTH)]
     assert sorted(names) == sorted({*names})
 
 
-@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.name)
+@pytest.mark.parametrize("difference", in_part(DIFFERENCES))
 def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
     find(difference)
 
@@ -63,7 +72,7 @@ def test_nothing_follows_from_a_difference_at_another_level(name: str) -> None:
     find(difference, "abuse")
 
 
-@pytest.mark.parametrize("grown", growth.GROWTH, ids=lambda each: each.name)
+@pytest.mark.parametrize("grown", in_part(growth.GROWTH))
 def test_what_may_grow_or_come_late_is_no_difference(grown: Difference) -> None:
     done = find(grown)
     assert done.status == 0, done.stderr

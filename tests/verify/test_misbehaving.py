@@ -16,7 +16,7 @@ from tests.verify.service import TOKEN, Request, Response, Service, listening, p
 from tests.verify.verified import Verified, find, verify
 from tests.wire import free_port
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 def assert_nothing_checked(done: Verified) -> None:
@@ -144,7 +144,6 @@ def test_a_service_that_accepts_no_connection(monkeypatch: pytest.MonkeyPatch) -
         assert_nothing_checked(verify(f"http://127.0.0.1:{server.getsockname()[1]}"))
 
 
-@pytest.mark.slow
 def test_timeouts_that_are_not_in_a_row_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.service.TIMEOUT", 2.0)  # for the other responses, too
 
@@ -158,7 +157,6 @@ def test_timeouts_that_are_not_in_a_row_end_nothing(monkeypatch: pytest.MonkeyPa
     assert done.found == unchecked(UNKNOWN)
 
 
-@pytest.mark.slow
 def test_polls_end_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.service.TIMEOUT", 1.0)
 
