@@ -45,10 +45,10 @@ def outcome(change: Change) -> str:
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
         right = (copy / change.file).read_text("utf-8")
         (copy / change.file).write_text(right.replace(change.old, change.new), "utf-8")
-        seen = first_failure(copy, "-n", "0", *sorted(tests))
+        seen = first_failure(copy, "-n", "0", "-m", "", *sorted(tests))
         seen = seen or first_failure(copy, "-n", "2", "--dist", "loadgroup")
         (copy / change.file).write_text(right, "utf-8")
-        is_broken = seen and first_failure(copy, "-n", "0", seen) == seen
+        is_broken = seen and first_failure(copy, "-n", "0", "-m", "", seen) == seen
     return f"{'FAILS ANYWAY:' if is_broken else 'killed by'} {seen}" if seen else "SURVIVED"
 
 
