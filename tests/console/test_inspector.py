@@ -40,6 +40,7 @@ def test_a_response_has_status_headers_and_indented_body(page: Page, send: Send)
     assert shown.get_by_role("group", name="Request body").text_content() == "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_a_long_body_says_that_it_is_cut(page: Page, send: Send) -> None:
     for number in range(40):
         send("/v1/projects", body=json.dumps({"name": f"p{number}", "text": 150 * "x"}).encode())

@@ -60,6 +60,7 @@ def test_more_than_a_page_of_matches_is_scrolled(filled: Page) -> None:
     expect(rows(page, "Requests")).to_have_count(300)
 
 
+@pytest.mark.slow
 def test_a_paused_list_keeps_what_the_journal_drops(
     filled: Page, live_url: str, own_token: str
 ) -> None:

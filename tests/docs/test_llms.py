@@ -94,6 +94,7 @@ def test_it_names_each_kind_of_finding() -> None:
     assert [*ROWS] == [*named[0].split(", "), "depends"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ROWS)
 def test_its_command_finds_the_mistake(kind: str) -> None:
     program, _, words = ROWS[kind].partition("stub.pyz ")

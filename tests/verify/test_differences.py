@@ -66,6 +66,7 @@ TOLD_ONCE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD_ONCE)
 def test_nothing_follows_from_a_difference_at_another_level(name: str) -> None:
     (difference,) = [each for each in DIFFERENCES if each.name == name]
