@@ -35,8 +35,13 @@ def show_document(name: str | None) -> None:
 
 
 def read_document(name: str) -> str:
-    path = f"docs/fixtures/{name}" if name in FIXTURES else f"docs/{name}.md"
-    path = "README.md" if name == "readme" else path
-    data = get_data("auth", path)  # of the folder of auth.py, which may be a zip file
+    if name == "readme":
+        return read_file("README.md")
+    return read_file(f"docs/fixtures/{name}" if name in FIXTURES else f"docs/{name}.md")
+
+
+def read_file(path: str) -> str:
+    """A file of the program, in the folder of auth.py, which may be a zip file."""
+    data = get_data("auth", path)
     assert data
     return data.decode()

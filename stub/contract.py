@@ -114,7 +114,7 @@ def find_unpromised(
         names = [name for name in request.args if name not in operation.query]
         found += [f"{operation.id}: query parameter {mask(name)}" for name in names]
     if body and operation.members:
-        document = g.get("document") or members_of(body)
+        document = g.get("document") or object_in(body)
         names = [name for name in document if name not in operation.members]
         found += [f"{operation.id}: body member {mask(name)}" for name in names]
     return found
@@ -138,12 +138,12 @@ def find_violations(
     return found
 
 
-def members_of(body: str) -> list[str]:
-    """The names of the members, if the body is a JSON object that is not too large."""
+def object_in(body: str | bytes) -> dict[str, Any]:
+    """The JSON object that is a body, if it is not too large; else an empty one."""
     if len(body) > MAX_BYTES:
-        return []
+        return {}
     try:
         document = json.loads(body, parse_int=float)  # int() has a limit on digits
     except (ValueError, RecursionError):
-        return []
-    return list(document) if isinstance(document, dict) else []
+        return {}
+    return document if isinstance(document, dict) else {}

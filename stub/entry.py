@@ -1,6 +1,5 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -18,7 +17,7 @@ from web.access_log import MAX_REASON, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
-from .contract import Operation, find_unpromised, find_violations
+from .contract import Operation, find_unpromised, find_violations, object_in
 from .faults import Fault
 from .outcome import Outcome
 
@@ -156,12 +155,8 @@ def text_of(body: bytes) -> str:
 
 def labels_of(body: bytes) -> list[str]:
     """The name and the ids in a body that is a JSON object."""
-    try:
-        document = json.loads(body, parse_int=float)  # int() has a limit on digits
-    except (ValueError, RecursionError):
-        return []
-    labels = [document.get(name) for name in LABELS] if isinstance(document, dict) else []
-    return [label for label in labels if isinstance(label, str)]
+    document = object_in(body)
+    return [label for name in LABELS if isinstance(label := document.get(name), str)]
 
 
 def describe(

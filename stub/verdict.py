@@ -25,12 +25,12 @@ KINDS = {
 }
 
 
-def parse_kinds(values: Iterable[str]) -> list[str]:
-    """The kinds in these values, separated by commas; `ValueError` for others."""
+def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[str]:
+    """The kinds in these values, separated by commas; `ValueError` for one that is not known."""
     kinds = [kind.strip() for value in values for kind in value.split(",")]
     for kind in kinds:
-        if kind not in KINDS:
-            raise ValueError(f"{kind!r} is unknown: there are {', '.join(KINDS)}")
+        if kind not in known:
+            raise ValueError(f"{kind!r} is unknown: there are {', '.join(known)}")
     return kinds
 
 

@@ -7,7 +7,7 @@ import click
 
 from ..options import Number, Start
 
-FILE = click.Path(dir_okay=False, path_type=Path, allow_dash=False)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("verify", short_help="Ask a real service for what the contract says.")
@@ -62,6 +62,6 @@ def verify(start: Start, /, **values: Any) -> int:
 
     Exit status: 0 if there is no finding, 1 if there is one, 2 if nothing could be checked.
     """
-    from .main import Options, verify_service  # http.client and ssl would slow down each start
+    from .main import Options, verify_service  # no other command needs what it imports
 
     return verify_service(start.environ, Options(**values))

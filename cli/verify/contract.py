@@ -7,9 +7,11 @@ a server may add at any time is no difference: members, headers, white space, an
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import stub
+from web.validation import pointer as json_pointer
 
 from .service import Exchange
 
@@ -17,7 +19,7 @@ PROBLEM = "#/components/schemas/Problem"
 MISSING = "missing"
 NO_JSON = object()
 MAX_PLACE = 4000  # characters of a value; it is cut once more when it is printed
-TYPES: dict[str, type | tuple[type, ...]] = {
+TYPES = {
     "object": dict,
     "array": list,
     "string": str,
@@ -73,7 +75,7 @@ class Contract:
             self.origins[pointer] = (origin, text)
         for name, value in node.items():
             if name not in ("x-origin", "examples"):
-                self._read(value, f"{pointer}/{escape(str(name))}")
+                self._read(value, f"{pointer}{json_pointer(name)}")
 
     def find(self, pointer: str) -> tuple[str, Any]:
         """The pointer after each `$ref` was followed, and the node there."""
@@ -109,7 +111,7 @@ class Contract:
         items = enumerate(node) if isinstance(node, list) else node.items()
         for name, value in items:
             if isinstance(value, (dict, list)) and name not in ("x-origin", "examples", "links"):
-                yield from self.within(f"{pointer}/{escape(str(name))}")
+                yield from self.within(f"{pointer}{json_pointer(name)}")
 
     def judge(self, pointer: str, exchange: Exchange) -> Iterator[Claim]:
         """The claims of a response, whose status is the declared one or another success."""
@@ -129,7 +131,7 @@ class Contract:
             yield Claim(pointer, False, media_type, exchange.media_type or "no media type")
         value = read_json(exchange)
         if value is not NO_JSON:
-            schema = f"{pointer}/content/{escape(media_type)}/schema"
+            schema = f"{pointer}/content{json_pointer(media_type)}/schema"
             yield from self.judge_value(schema, value, pointer, "")
         elif exchange.media_type == media_type:
             yield Claim(pointer, False, "JSON", "no JSON")
@@ -155,7 +157,7 @@ class Contract:
                 # The array alone, without the object around it.
                 yield from self._judge_items(f"{pointer}/properties/{name}", value, part, place)
             for name in schema.get("required", ()):
-                member = f"{pointer}/properties/{escape(name)}"
+                member = f"{pointer}/properties{json_pointer(name)}"
                 if self.origins[member][0] == "fixed":
                     yield Claim(member, False, "present", MISSING, place_of(place, value))
         elif expected == "array" and isinstance(value, list):
@@ -196,10 +198,12 @@ class Contract:
         if has_none:
             yield Claim(part, False, f"members {', '.join(required)}", "none of them", place)
         for name in schema.get("properties", {}):
-            member = f"{pointer}/properties/{escape(name)}"
+            member = f"{pointer}/properties{json_pointer(name)}"
             is_fixed = self.origins[member][0] == "fixed"
             if name in inner:
-                yield from self.judge_value(member, inner[name], part, f"{place}/{escape(name)}")
+                yield from self.judge_value(
+                    member, inner[name], part, f"{place}{json_pointer(name)}"
+                )
             elif name in required and (is_fixed or not has_none):
                 yield Claim(member, False, "present", MISSING, place)
                 other = next((each for each in inner.values() if isinstance(each, list)), None)
@@ -237,8 +241,13 @@ def place_of(place: str, value: Any) -> str:
 
 def read_json(exchange: Exchange) -> Any:
     """The body, `NO_JSON` if it is none."""
+    return parse_json(exchange.content)
+
+
+@lru_cache(maxsize=2)  # each response is read several times, one after the other
+def parse_json(content: bytes) -> Any:
     try:
-        return json.loads(exchange.content.decode(), parse_constant=reject_constant)
+        return json.loads(content.decode(), parse_constant=reject_constant)
     except (ValueError, RecursionError):
         return NO_JSON
 
@@ -250,7 +259,3 @@ def reject_constant(name: str) -> None:
 def type_of(value: Any) -> str:
     """The name of JSON's type."""
     return next(name for name, each in TYPES.items() if isinstance(value, each))
-
-
-def escape(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -3,18 +3,19 @@
 import json
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from pkgutil import get_data
 from tempfile import NamedTemporaryFile
 from types import FrameType
 from typing import Any, NamedTuple
 
 import click
 
+import stub
 from web.redaction import Redactor, printable
 
+from ..documents import read_file
 from ..report import remove_old_report, target_of, write_whole
 from .contract import Contract
 from .ledger import KINDS, Finding, Known, findings_of, known_of, read_known
@@ -58,7 +59,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         click.echo(printable(redactor.text(line)))
 
     service = Service(base, token, options.pause, options.ca)
-    session = Session(read_contract(), service, options.level, options.wait, tell)
+    contract = Contract(json.loads(read_file("openapi.json")))
+    session = Session(contract, service, options.level, options.wait, tell)
     prepare_files(options)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({options.level})")
@@ -95,9 +97,13 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 def check(options: Options) -> tuple[Base, list[str]]:
     """The URL in its parts, and the kinds of --fail-on. Raises `Unusable`."""
     try:
-        base, kinds = parse_url(options.url), parse_kinds(options.fail_on)
+        base = parse_url(options.url)
     except ValueError as error:
         raise Unusable(f"{error}.") from None
+    try:
+        kinds = stub.parse_kinds(options.fail_on, KINDS)
+    except ValueError as error:
+        raise Unusable(f"--fail-on: {error}.") from None
     if options.abuse and not options.write:
         raise Unusable("--abuse may create projects: give --write, too.")
     if options.ca and base.scheme != "https":
@@ -135,20 +141,6 @@ def read_token(environ: Mapping[str, str]) -> str:
     return token
 
 
-def parse_kinds(values: Iterable[str]) -> list[str]:
-    kinds = [kind.strip() for value in values for kind in value.split(",")]
-    for kind in kinds:
-        if kind not in KINDS:
-            raise ValueError(f"--fail-on: {kind!r} is unknown: there are {', '.join(KINDS)}")
-    return kinds
-
-
-def read_contract() -> Contract:
-    data = get_data("auth", "openapi.json")  # of the folder of auth.py, which may be a zip file
-    assert data
-    return Contract(json.loads(data))
-
-
 def read_old(path: Path | None) -> list[Known]:
     """The entries of a file that will be written anew, so that none of their reasons is lost."""
     return read_known(path) if path and path.exists() else []
@@ -163,16 +155,17 @@ def prepare_files(options: Options) -> None:
     if known and options.ca and target_of(known) == target_of(options.ca):
         raise Unusable(f"--write-known: {known} is the file of another option.")
     if known:
-        prepare_file(known, check_folder)
+        use_file(known, check_folder)
     if report:
-        prepare_file(report, remove_old_report)
+        use_file(report, remove_old_report)
 
 
-def prepare_file(path: Path, prepare: Callable[[Path], None]) -> None:
+def use_file(path: Path, use: Callable[[Path], None]) -> None:
+    """Call `use` with the path. Raises `Unusable` for an `OSError`, and for `-`."""
     if path == Path("-"):
         raise Unusable("give the name of a file; - stands for no stream here.")
     try:
-        prepare(path)
+        use(path)
     except OSError as error:
         raise Unusable(f"{path}: {error.strerror}.") from None
 
@@ -184,7 +177,5 @@ def check_folder(path: Path) -> None:
 
 
 def write_json(path: Path, document: Any) -> None:
-    try:
-        write_whole(path, json.dumps(document, indent=2) + "\n")
-    except OSError as error:
-        raise Unusable(f"{path}: {error.strerror}.") from None
+    text = json.dumps(document, indent=2) + "\n"
+    use_file(path, lambda path: write_whole(path, text))

@@ -60,27 +60,20 @@ UNKNOWN_DEPLOYMENT = Probe(
     f"{RESPONSES}DeploymentNotFound",
 )
 UNKNOWN_PATH = Probe("unknown path", READ, "GET", "/v1/stub-verify-{word}", f"{RESPONSES}NotFound")
+NO_TOKEN = Probe(
+    "list, no token",
+    READ,
+    "GET",
+    "/v1/projects",
+    f"{RESPONSES}Unauthorized",
+    (BEARER,),
+    authorization=None,
+)
 OTHER_LISTS = (
     Probe("list, HEAD", READ, "HEAD", "/v1/projects"),
     Probe("list, unknown query", READ, "GET", "/v1/projects?stub-verify={word}"),
-    Probe(
-        "list, no token",
-        READ,
-        "GET",
-        "/v1/projects",
-        f"{RESPONSES}Unauthorized",
-        (BEARER,),
-        authorization=None,
-    ),
-    Probe(
-        "list, Basic",
-        READ,
-        "GET",
-        "/v1/projects",
-        f"{RESPONSES}Unauthorized",
-        (BEARER,),
-        authorization=BASIC,
-    ),
+    NO_TOKEN,
+    NO_TOKEN._replace(name="list, Basic", authorization=BASIC),
     Probe("list, OPTIONS", READ, "OPTIONS", "/v1/projects", f"{RESPONSES}MethodNotAllowed"),
 )
 CREATE = Probe(
@@ -117,15 +110,7 @@ FOLLOWED = GET_DEPLOYMENT._replace(name="created deployment", level=WRITE)
 OTHER_DEPLOYMENTS = (
     Probe("deployment, HEAD", READ, "HEAD", "/v1/deployments/{id}"),
     Probe("deployment, unknown query", READ, "GET", "/v1/deployments/{id}?stub-verify={word}"),
-    Probe(
-        "deployment, no token",
-        READ,
-        "GET",
-        "/v1/deployments/{id}",
-        f"{RESPONSES}Unauthorized",
-        (BEARER,),
-        authorization=None,
-    ),
+    NO_TOKEN._replace(name="deployment, no token", target="/v1/deployments/{id}"),
     Probe(
         "deployment, OPTIONS",
         READ,

@@ -62,8 +62,8 @@ def verdict_of(part: str, origin: str, text: str, session: Session) -> Verdict:
     verdict = Verdict(part, origin, text, "not seen")
     seen = [each for each in session.seen if each.claim.part == part]
     against = [each for each in seen if not each.claim.agrees]
-    if shown := against or seen:
-        claims = [each.claim for each in (against or seen[:1])]
+    if shown := against or seen[:1]:
+        claims = [each.claim for each in shown]
         verdict = verdict._replace(
             expected="; ".join(dict.fromkeys(each.expected for each in claims)),
             observed="; ".join(sorted({each.observed for each in claims})),

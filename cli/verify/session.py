@@ -45,8 +45,6 @@ from .service import UNREACHABLE, Exchange, Service, Unusable
 
 STILL = 10.0  # seconds without a change after which a deployment is followed no longer
 MAX_POLL_PAUSE = 2.0  # seconds
-
-
 HTML = "text/html"
 
 
@@ -158,9 +156,8 @@ class Session:
         if bool(first) != bool(second) and all(each.status not in (0, 429) for each in exchanges):
             differing.add(self.contract.find(probe.expects)[0])  # one was an error of the server
         for part in differing:
-            reason = f"two responses differ: {described(part, *judged[0])}, then "
-            reason += described(part, *judged[-1])
-            self.unstable.setdefault(part, (reason, probe.name))
+            both = f"{described(part, *judged[0])}, then {described(part, *judged[-1])}"
+            self.unstable.setdefault(part, (f"two responses differ: {both}", probe.name))
         self._conclude(probe, exchanges, judged)
         return exchanges
 

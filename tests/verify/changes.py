@@ -92,12 +92,3 @@ def put(**members: Any) -> Edit:
 
 def renamed(old: str, new: str) -> Edit:
     return lambda body: {new if name == old else name: each for name, each in body.items()}
-
-
-def all_of(*edits: Edit) -> Edit:
-    def edit(body: Any) -> Any:
-        for each in edits:
-            body = each(body)
-        return body
-
-    return edit
