@@ -1,5 +1,6 @@
 """What the program prints: its announcement, a line for each request, and what is random."""
 
+import errno
 import io
 import re
 import shlex
@@ -194,3 +195,15 @@ def test_output_that_cannot_be_written_is_ignored() -> None:
 
     with process_state():
         assert main(create_app, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
+
+
+@pytest.mark.parametrize("args", [["docs"], ["docs", "readme"], ["--help"], ["verify", "--help"]])
+def test_a_full_stdout_is_named(args: list[str]) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    stderr = io.StringIO()
+    with process_state():
+        assert main(create_app, args, environment(), Full(), stderr) == 1
+    assert stderr.getvalue() == "error: stdout: No space left on device.\n"
