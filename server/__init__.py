@@ -1,14 +1,12 @@
 """waitress made strict: exact framing, JSON errors, deadlines, and a drain on signals.
 
 It knows nothing of the app. It uses waitress' public seams where there are any: the settings, the
-class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`, and
-`parse_header()`. It overrides the names below. Some of them are private, so `requirements.txt`
-pins waitress:
+class attributes `channel_class`, `parser_class`, `task_class` and `error_task_class`. It overrides
+the names below. Some of them are private, so `requirements.txt` pins waitress:
 
 | overridden | what a user sees of it |
 |---|---|
-| `HTTPRequestParser.received` | an invalid head is rejected at its first wrong byte |
-| `HTTPRequestParser.parse_header` | exact framing; Host checked (DNS rebinding) |
+| `HTTPRequestParser.received` | exact heads, rejected at the first wrong byte; Host checked |
 | `ChunkedReceiver.received` | exact chunks; bounded lines |
 | `Task.service` | a 500 in JSON for an exception that escapes the app; no token in the log |
 | `Task.write` | head and body in one packet |

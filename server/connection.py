@@ -1,7 +1,6 @@
 """One connection: its deadline, its idle time, and an end that loses no response."""
 
 import socket
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -54,8 +53,8 @@ class Connection(HTTPChannel):
     def service(self) -> None:
         try:
             super().service()
-        except BaseException as error:  # whose message the thread pool would log
-            log_failure("a request failed", error)
+        except BaseException:  # whose message the thread pool would log
+            log_failure("a request failed")
             self.will_close = True
 
     def linger(self) -> None:
@@ -101,5 +100,5 @@ class Connection(HTTPChannel):
             self.handle_close()
 
     def handle_error(self) -> None:
-        log_failure("a connection failed", sys.exc_info()[1])
+        log_failure("a connection failed")
         self.handle_close()

@@ -31,13 +31,17 @@ WRONG_TARGET = (
 )
 
 
+# What a parser takes from its head.
+READ = ("command", "request_uri", "version", "url_scheme", "path", "query", "headers", "chunked",
+        "content_length", "expect_continue", "is_control", "is_host_allowed")  # fmt: skip
+
+
 @lru_cache(maxsize=256)
-def read_head(head: bytes, settings: Settings) -> Any:
+def read_head(head: bytes, settings: Settings) -> dict[str, Any]:
     """Validate a head, up to the end of its last field, and have waitress read it.
 
-    Returns waitress' parser, with `is_control` and `is_host_allowed`. Raises `Rejection`.
-    Cached, as a client sends the same head again and again: saves 15 % of the processor time of
-    a request.
+    Returns what is in `READ`. Raises `Rejection`. Cached, as a client sends the same head again
+    and again: saves 15 % of the processor time of a request.
     """
     validate_beginning(head)
     request_line, *fields, _ = head.split(b"\r\n")
@@ -54,7 +58,6 @@ def read_head(head: bytes, settings: Settings) -> Any:
         reader.parse_header(head)
     except ValueError:  # urlsplit() rejects an IPv6 address that is none
         raise Rejection(WRONG_TARGET) from None
-    reader.body_rcv = None  # each request has its own
     # An absolute URL need not have a path, and CONNECT has none.
     reader.path = reader.request_uri if reader.command == "CONNECT" else reader.path or "/"
     # An encoded slash ends no segment (RFC 3986 §2.2): it stays encoded here.
@@ -63,7 +66,7 @@ def read_head(head: bytes, settings: Settings) -> Any:
     prefix = settings.options.control_prefix
     reader.is_control = prefix is not None and path.startswith(prefix)
     settle_headers(reader)
-    return reader
+    return {name: getattr(reader, name) for name in READ}
 
 
 def validate_beginning(head: bytes) -> None:

@@ -2,7 +2,6 @@
 
 import math
 import socket
-import sys
 import threading
 from typing import Any
 
@@ -125,4 +124,4 @@ class Server(TcpWSGIServer):
 
     def handle_error(self) -> None:
         # waitress closes the listening socket, and the process lives on without it.
-        log_failure("a connection could not be accepted", sys.exc_info()[1])
+        log_failure("a connection could not be accepted")

@@ -103,13 +103,7 @@ class Parser(HTTPRequestParser):
             validate_beginning(head)
             self.header_plus = head
             return len(data)
-        self.parse_header(head + b"\r\n")
-        self.headers_finished = True
-        self.completed = self.body_rcv is None
-        return len(data) - len(body)
-
-    def parse_header(self, header_plus: bytes) -> None:
-        vars(self).update(vars(read_head(header_plus, self.adj)))
+        vars(self).update(read_head(head + b"\r\n", self.adj))
         self.headers = self.headers.copy()  # requests with the same head share what was read
         if not self.is_host_allowed:
             raise Rejection(code="host_not_allowed")
@@ -121,6 +115,9 @@ class Parser(HTTPRequestParser):
             self.body_rcv = ChunkedBody(buffer, limit)
         elif self.content_length:
             self.body_rcv = FixedStreamReceiver(self.content_length, buffer)
+        self.headers_finished = True
+        self.completed = self.body_rcv is None
+        return len(data) - len(body)
 
     def close_connection(self) -> None:
         """End the connection after this request: the tasks look for this word."""

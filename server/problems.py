@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 import traceback
 
 from .settings import MAX_FIELDS, MAX_HEAD
@@ -36,7 +37,8 @@ class Rejection(Exception):
         self.body = json.dumps({"type": "about:blank", **members, "code": code}).encode()
 
 
-def log_failure(what: str, error: BaseException | None) -> None:
-    """Log where an exception came from but not its message, which may quote the request."""
-    frames = traceback.format_tb(error.__traceback__) if error else []
-    logging.getLogger(__name__).error("%s: %s\n%s", what, type(error).__name__, "".join(frames))
+def log_failure(what: str) -> None:
+    """Log where the current exception came from but not its message: it may quote the request."""
+    kind, _, trace = sys.exc_info()
+    frames = "".join(traceback.format_tb(trace))
+    logging.getLogger(__name__).error("%s: %s\n%s", what, kind and kind.__name__, frames)

@@ -24,8 +24,8 @@ class ResponseTask(Task):
             self.finish()
         except ClientDisconnected:
             self.close_on_finish = True
-        except BaseException as error:  # SystemExit, too, would leave the connection open
-            log_failure("an exception escaped the app", error)
+        except BaseException:  # SystemExit, too, would leave the connection open
+            log_failure("an exception escaped the app")
             if not self.wrote_header and self.request.error is None:
                 self.request.error = Rejection(code="internal_error")
                 RejectionTask(self.channel, self.request).service()  # type: ignore[arg-type]
