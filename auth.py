@@ -58,7 +58,8 @@ class BearerAuth:
             world = self.world_of(token)
             if world is not None:
                 return world
-        word, *_ = header.split(maxsplit=1) or [""]
+        words = header.split()
+        word = words[0] if words else ""
         if word.lower() == "bearer":
             detail = f"{FORM} {self._mistake(header)}"
             raise unauthorized("token_invalid", detail, f'{CHALLENGE}, error="invalid_token"')
@@ -75,6 +76,7 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
+        # The second pattern also finds a token after a "=", as in "token=dev-token".
         credentials = [*CREDENTIAL.findall(header), *B64TOKEN.findall(header)]
         worlds = map(self.world_of, credentials)
         return next((world for world in worlds if world is not None), "")

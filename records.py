@@ -133,18 +133,21 @@ class ProjectList(tuple[Project, ...]):
     @cached_property
     def representation(self) -> bytes:
         """The wire form, which ends in a newline; cached until a project is added or changed."""
-        text = self._continue(self.previous or ())
+        previous = self.previous
+        if previous and self[: len(previous)] == previous:
+            text = self._continue(previous)
+        else:
+            text = LIST_START + joined(self) + LIST_END
         self.previous = None  # only now: replaced_by() may need it while this runs
         return text
 
-    def _continue(self, previous: "ProjectList | tuple[()]") -> bytes:
-        """The wire form, which begins with that of `previous` if it can."""
-        if not previous or self[: len(previous)] != previous:
-            return LIST_START + joined(self) + LIST_END
-        if len(self) == len(previous):
+    def _continue(self, previous: "ProjectList") -> bytes:
+        """The wire form, which begins with that of `previous`."""
+        added = self[len(previous) :]
+        if not added:
             return previous.representation
         known = memoryview(previous.representation)[: -len(LIST_END)]
-        return b"".join((known, b", ", joined(self[len(previous) :]), LIST_END))
+        return b"".join((known, b", ", joined(added), LIST_END))
 
     def replaced_by(self, projects: Iterable[Project]) -> "ProjectList":
         """A list of these projects, which may begin with the ones in this list."""

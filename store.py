@@ -213,11 +213,12 @@ class MemoryStore:
             if project_id is not None and project_id not in self._projects:
                 raise UnknownProject
             old = None if deployment_id is None else self._deployments.get(deployment_id)
-            owner_id = project_id or (old.project_id if old else None)
+            old_owner = old.project_id if old else None
+            owner = project_id or old_owner
             loser = None  # the project that loses its latest deployment
-            if old is not None and old.project_id not in (None, owner_id):
-                loser = self._projects[old.project_id]
-                loser = loser if loser.latest_deployment_id == deployment_id else None
+            if old_owner is not None and old_owner != owner:
+                is_latest = self._projects[old_owner].latest_deployment_id == deployment_id
+                loser = old_owner if is_latest else None
             room = self._max_projects + len(self._projects) - len(self._deployments)
             if (old is None or loser) and room <= 0:
                 raise StoreFull
@@ -225,12 +226,12 @@ class MemoryStore:
             now = milliseconds(self.now())
             if deployment_id is None:
                 deployment_id = unused_id(self._new_id, "dpl", self._deployments)
-            deployment = Deployment(deployment_id, owner_id, now, timeline)
+            deployment = Deployment(deployment_id, owner, now, timeline)
             self._deployments[deployment_id] = deployment
             if project_id is not None:
                 self._set_latest(project_id, deployment_id)
             if loser is not None:
-                self._set_latest(loser.id, self._queue(loser.id, now))
+                self._set_latest(loser, self._queue(loser, now))
             return deployment, old is None
 
     def _set_latest(self, project_id: str, deployment_id: str) -> None:

@@ -14,7 +14,7 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN
-from store import Store
+from store import MemoryStore, Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 
 from .command import Command
@@ -55,9 +55,9 @@ def make_app(
         delay_seed=settings.delay_seed,
         watches_parts=watches_parts,
     )
-    # Without --store it is the one of `create_app`.
-    url, threads = settings.store, settings.threads + server.OTHER_THREADS
-    new_store = {} if url is None else {"new_store": connect_store(url, threads)}
+    new_store: Callable[..., Store] = MemoryStore
+    if settings.store:
+        new_store = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
     try:
         return create_app(
             tokens=settings.tokens,
@@ -67,7 +67,7 @@ def make_app(
             strict=settings.strict,
             stub_options=None if settings.no_stub else stub_options,
             log=log.add,
-            **new_store,
+            new_store=new_store,
         )
     except stub.UnknownPart as error:
         raise NotStarted(f"--grease: {error}.") from None

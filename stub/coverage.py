@@ -88,7 +88,7 @@ class Coverage:
         with self._lock:
             if self._successor is None:
                 self._count(outcome, 1)
-                self.is_called |= entry.head[1].startswith("/v1/")
+                self.is_called |= entry.line[1].startswith("/v1/")
                 for axis in entry.grease:
                     self._grease[axis] += 1
                 is_rejected = entry.operation and entry.status in REJECTED and not is_forced

@@ -1,10 +1,8 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from functools import lru_cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -13,7 +11,7 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wsgi import get_path_info
 
 from records import timestamp
-from web.access_log import MAX_REASON, REJECTED, reasons
+from web.access_log import MAX_REASON, MAX_TARGET, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
@@ -21,14 +19,13 @@ from .contract import Operation, find_unpromised, find_violations, object_in
 from .faults import Fault
 from .outcome import Outcome
 
-MAX_TARGET = 2048  # bytes of the method, of the path, and of the query
 MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
-LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
+OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
 STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 MEMBERS = (
@@ -55,28 +52,29 @@ class Entry(NamedTuple):
     unpromised: tuple[str, ...]
     violations: tuple[str, ...]
     grease: tuple[str, ...]
-    head: tuple[str, ...]  # the `LINE`, and the values of the header fields
-    names: tuple[str, ...]  # of the header fields
+    line: tuple[str, str, str]  # method, path and query, as in the WSGI environment
+    fields: dict[str, str]  # the header fields, by their names there
     received: bytes
     sent: bytes
     sent_fields: Headers
 
     @property
     def method(self) -> str:
-        return mask(self.head[0], MAX_TARGET, self.redactor)
+        return mask(self.line[0], MAX_TARGET, self.redactor)
 
     @property
     def path(self) -> str:
-        path = get_path_info({"PATH_INFO": self.head[1]})  # request.path has lost leading slashes
+        path = get_path_info({"PATH_INFO": self.line[1]})  # request.path has lost leading slashes
         return mask(path, MAX_TARGET, self.redactor)
 
     @property
     def query(self) -> str:
-        return mask(self.redactor.query(self.head[2]), MAX_TARGET, self.redactor)
+        return mask(self.redactor.query(self.line[2]), MAX_TARGET, self.redactor)
 
     @property
     def headers(self) -> dict[str, str]:
-        return mask_fields(zip(self.names, self.head[len(LINE) :], strict=True), self.redactor)
+        names = (key.removeprefix("HTTP_").replace("_", "-").title() for key in self.fields)
+        return mask_fields(zip(names, self.fields.values(), strict=True), self.redactor)
 
     @property
     def body(self) -> str:
@@ -179,7 +177,11 @@ def describe(
     body = body_of(request) if "CONTENT_LENGTH" in environ else b""
     unpromised, violations = findings(request, context, operation, body, redactor)
     time, is_frozen = clock.reading()
-    read_head, names = head_reader(tuple(environ))
+    fields = {
+        key: value
+        for key, value in environ.items()
+        if key.startswith("HTTP_") or key in OTHER_FIELDS
+    }
     return Entry(
         redactor,
         time,
@@ -192,8 +194,8 @@ def describe(
         unpromised,
         violations,
         axes,
-        read_head(environ),
-        names,
+        (environ["REQUEST_METHOD"], environ["PATH_INFO"], environ["QUERY_STRING"]),
+        fields,
         body[:MAX_KEPT],
         b"" if environ["REQUEST_METHOD"] == "HEAD" else sent_body(response, fault),
         response.headers,
@@ -223,22 +225,6 @@ def findings(
     header = None if is_accepted else request.headers.get("Authorization", "")
     target = f"{mask_name(environ['REQUEST_METHOD'])} {mask_name(get_path_info(environ))}"
     return (), sentences(find_violations(operation, header, target))
-
-
-@lru_cache(maxsize=256)
-def head_reader(
-    keys: tuple[str, ...],
-) -> tuple[Callable[[dict[str, str]], tuple[str, ...]], tuple[str, ...]]:
-    """What reads the head of a request from a WSGI environment of these keys, and the names of the
-    header fields in it.
-
-    Cached, as a client sends the same fields again and again.
-    """
-    fields = [
-        key for key in keys if key.startswith("HTTP_") or key in ("CONTENT_TYPE", "CONTENT_LENGTH")
-    ]
-    names = tuple(key.removeprefix("HTTP_").replace("_", "-").title() for key in fields)
-    return itemgetter(*LINE, *fields), names
 
 
 def body_of(request: Request) -> bytes:

@@ -85,25 +85,22 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
         """Add the fault of a valid document; None if there are too many."""
+        document = {"times": 1, **document}
         numbers: dict[str, Any] = {
             name: None if document.get(name) is None else int(document[name]) for name in RANGES
         }
-        times = numbers.pop("times")
-        if "times" not in document:
-            times = 1
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
                 return None
             fault = Fault(
                 f"flt_{next(self._numbers)}",
                 **{name: document.get(name) for name in TEXTS},
-                times=times,
                 delay=document.get("delay"),
                 pattern=path_pattern(document.get("path", "*")),
                 **numbers,
             )
-            self.waiting[fault] = math.inf if times is None else times
-        return fault.document(times)
+            self.waiting[fault] = math.inf if fault.times is None else fault.times
+        return fault.document(fault.times)
 
     def take(self, operation: str | None, method: str, path: str) -> Fault | None:
         """The first fault that matches, counted down; at zero it is removed."""

@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 
 from records import timestamp
 from store import StoreFull, UnknownProject
+from web.access_log import is_control_path
 from web.problems import FieldError, InvalidBody, Problem, respond
 from web.redaction import Redactor
 from web.strict_json import JSON, read_json
@@ -80,7 +81,7 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
 
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
-    if f"{request.path}/".startswith(f"{routes.url_prefix}/"):
+    if is_control_path(request.path):
         detail = "There is nothing at this path. /_stub/openapi.json lists the paths that exist."
         return respond(Problem(404, "not_found", detail))
     return respond(error)

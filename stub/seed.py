@@ -62,18 +62,11 @@ class SeedProject(NamedTuple):
     sent: str
 
 
-class SeedDeployment(NamedTuple):
-    id: str
-    project_id: str | None
-    created_at: datetime | None
-    timeline: Timeline
-
-
 class Seed(NamedTuple):
     """A checked document, from which records can be made any number of times."""
 
     projects: tuple[SeedProject, ...] = ()
-    deployments: tuple[SeedDeployment, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
 
     def records(self, now: datetime, new_id: NewId, timeline: Timeline) -> Records:
         """New records, with the ids and times that the document lacks.
@@ -83,10 +76,7 @@ class Seed(NamedTuple):
         state.
         """
         now = milliseconds(now)
-        deployments = {
-            each.id: Deployment(each.id, each.project_id, each.created_at, each.timeline)
-            for each in self.deployments
-        }
+        deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []
         taken = {each.id for each in self.projects if each.id}
@@ -149,7 +139,7 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
             for sent, each in zip(parts, document.get("projects", ()), strict=True)
         ),
         tuple(
-            SeedDeployment(
+            Deployment(
                 each["id"],
                 each.get("project_id"),
                 parse_time(each.get("created_at")),

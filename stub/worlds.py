@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
@@ -233,14 +233,20 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
-        with nullcontext() if seed is None else self._place_for(name):
-            world = self._make(name, seed)
-            if seed is None:
-                world.store.reset()
-            with self._lock:
-                previous = self._worlds.pop(name, None)
-                if seed is not None or not name:
-                    self._worlds[name] = world
+        if seed is None:
+            world = self._make(name, None)
+            world.store.reset()
+            self._replace(name, None if name else world)
+        else:
+            with self._place_for(name):
+                self._replace(name, self._make(name, seed))
+
+    def _replace(self, name: str, world: World | None) -> None:
+        """Put a world, or none, in the place of one that ends."""
+        with self._lock:
+            previous = self._worlds.pop(name, None)
+            if world:
+                self._worlds[name] = world
         if previous is not None:
             previous.coverage.add_to(self._ended, for_good=True)
             self._unused_faults.extend(previous.faults.unused())

@@ -49,9 +49,7 @@ CACHES = {
     "records.timestamp": 256,
     "server.head.read_head": 256,
     "stub.clock.setting_of": 1000,
-    "stub.entry.head_reader": 256,
     "web.redaction.is_secret": 256,
-    "web.strict_json.is_json": 64,
 }
 
 

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Container, Iterator
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 from flask import g, request
@@ -64,7 +63,6 @@ def malformed(detail: str) -> Problem:
     return Problem(400, "malformed_json", f"{RULE} {detail}")
 
 
-@lru_cache(maxsize=64)
 def is_json(content_type: str) -> bool:
     """Whether a Content-Type is that of JSON in UTF-8."""
     media_type, *parameters = content_type.lower().split(";")
