@@ -14,7 +14,7 @@ LIST_START, LIST_END = b'{"projects": [', b"]}\n"
 quoted = json.JSONEncoder().encode
 
 
-def milliseconds(moment: datetime) -> datetime:
+def truncate_to_milliseconds(moment: datetime) -> datetime:
     """The time, truncated to milliseconds as a timestamp is."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
@@ -40,14 +40,14 @@ class Stage(NamedTuple):
 Timeline = tuple[Stage, ...]
 
 
-def microseconds(seconds: float) -> float:
+def round_to_microseconds(seconds: float) -> float:
     """The seconds of a stage in whole microseconds, as an age has; more than 0 are at least one."""
     return max(round(seconds, 6), 0.000001) if seconds else seconds
 
 
 def timeline_of(pace: float) -> Timeline:
     """The timeline of a deployment that POST queues."""
-    pace = microseconds(pace)
+    pace = round_to_microseconds(pace)
     return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
 
 

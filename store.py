@@ -18,8 +18,8 @@ from records import (
     ProjectList,
     Records,
     Timeline,
-    milliseconds,
     timeline_of,
+    truncate_to_milliseconds,
 )
 
 PACE = 2.0
@@ -130,7 +130,7 @@ class MemoryStore:
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
             self._prepare_change()
-            now = milliseconds(self.now())
+            now = truncate_to_milliseconds(self.now())
             project_id = unused_id(self._new_id, "prj", self._projects)
             project = Project(project_id, name, now, self._queue(project_id, now), sent)
             self._projects[project_id] = project
@@ -152,7 +152,7 @@ class MemoryStore:
     def reset(self, records: Records | None = None) -> None:
         records = self._initial if records is None else records
         with self._lock:
-            self._started = milliseconds(self.now())
+            self._started = truncate_to_milliseconds(self.now())
             self._projects = records.projects_by_id
             self._deployments = records.deployments_by_id
             self._names = records.names
@@ -178,7 +178,7 @@ class MemoryStore:
 
     def add(self, records: Records, made_at: datetime | None = None) -> None:
         with self._lock:
-            now = milliseconds(self.now())
+            now = truncate_to_milliseconds(self.now())
             records = records.dated(made_at, now)
             new = {
                 project.id: project
@@ -223,7 +223,7 @@ class MemoryStore:
             if (old is None or loser) and room <= 0:
                 raise StoreFull
             self._prepare_change()
-            now = milliseconds(self.now())
+            now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
                 deployment_id = unused_id(self._new_id, "dpl", self._deployments)
             deployment = Deployment(deployment_id, owner, now, timeline)

@@ -18,7 +18,9 @@ from auth import DEFAULT_TOKEN, BearerAuth
 from .command import Command
 from .documents import show_document
 from .health import health_command
+from .log import Log
 from .options import OPTIONS, Program, Start, variable
+from .probe import Probe
 from .report import remove_old_report, report
 from .serving import NotStarted, make_app, make_probe, open_log, read_files, server_options
 from .settings import Settings, complete
@@ -41,14 +43,11 @@ def run_program(start: Start, /, **values: Any) -> int | None:
         if start.words is not None:
             raise NotStarted(f"{subcommand} takes no command: leave out what follows --.")
         return None
-    settings, command = complete(values), None
-    if start.words is not None:
-        if not start.words or not start.words[0]:
-            raise NotStarted("give a command after --.")
-        command = Command(start.words, start.environ)
-        source = click.get_current_context().get_parameter_source("port")
-        if source is click.core.ParameterSource.DEFAULT:
-            settings = settings._replace(port=0)
+    settings = complete(values)
+    command = command_of(start)
+    source = click.get_current_context().get_parameter_source("port")
+    if command and source is click.core.ParameterSource.DEFAULT:
+        settings = settings._replace(port=0)
     check_combinations(settings, has_command=command is not None)
     check_files(settings)
     if settings.report_file:
@@ -65,6 +64,22 @@ def run_program(start: Start, /, **values: Any) -> int | None:
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
+    return serve_and_report(app, settings, log, command, probe)
+
+
+def command_of(start: Start) -> Command | None:
+    """The COMMAND, if there is one. Raises `NotStarted` for an empty one."""
+    if start.words is None:
+        return None
+    if not start.words or not start.words[0]:
+        raise NotStarted("give a command after --.")
+    return Command(start.words, start.environ)
+
+
+def serve_and_report(
+    app: Flask, settings: Settings, log: Log, command: Command | None, probe: Probe | None
+) -> int:
+    """Serve until a signal, or until the command ends; returns the exit status."""
     try:
         options = server_options(app, settings, log, probe or command)
         server.serve(probe.wsgi_app if probe else app, settings.host, settings.port, options)

@@ -48,7 +48,7 @@ class Number(click.FloatRange):
         return number
 
 
-class Line(click.types.StringParamType):
+class SpacedText(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""
 
     envvar_list_splitter = "\n"
@@ -212,7 +212,7 @@ OPTIONS: dict[str, list[click.Parameter]] = {
         option(
             "--allow",
             "allowed",
-            type=Line(),
+            type=SpacedText(),
             multiple=True,
             text="Text or shell pattern of a finding that --fail-on ignores; repeatable, "
             "in STUB_ALLOW one to a line.",

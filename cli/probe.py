@@ -18,9 +18,8 @@ from web.redaction import Redactor, printable
 from .command import COMMAND_GRACE, KILL, REPEAT_WINDOW, Command
 from .stderr import say
 
-HANG_SECONDS = (
-    30.0  # a varied run may take this long, or HANG_FACTOR times as long as the plain one
-)
+# A varied run may take this long, or HANG_FACTOR times as long as the plain one.
+HANG_SECONDS = 30.0
 HANG_FACTOR = 5
 OUTPUT_GRACE = 1.0  # seconds to read what an ended run has written
 MAX_TAIL = 64 * 1024  # bytes of its output that are kept, and searched for tokens

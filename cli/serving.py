@@ -14,7 +14,7 @@ from flask import Flask
 import server
 import stub
 from auth import DEFAULT_TOKEN
-from store import MemoryStore, Store
+from store import Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 
 from .command import Command
@@ -55,9 +55,10 @@ def make_app(
         delay_seed=settings.delay_seed,
         watches_parts=watches_parts,
     )
-    new_store: Callable[..., Store] = MemoryStore
+    new_store = {}  # without --store it is that of `create_app`
     if settings.store:
-        new_store = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+        threads = settings.threads + server.OTHER_THREADS
+        new_store["new_store"] = connect_store(settings.store, threads)
     try:
         return create_app(
             tokens=settings.tokens,
@@ -67,7 +68,7 @@ def make_app(
             strict=settings.strict,
             stub_options=None if settings.no_stub else stub_options,
             log=log.add,
-            new_store=new_store,
+            **new_store,
         )
     except stub.UnknownPart as error:
         raise NotStarted(f"--grease: {error}.") from None
@@ -139,7 +140,7 @@ def server_options(
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
         current = command.app if isinstance(command, Probe) else app
-        stub.count_rejection(current, stub.Rejection(*rejected))
+        stub.count_rejection(current, stub.RejectedRequest(*rejected))
 
     return server.ServerOptions(
         threads=settings.threads,

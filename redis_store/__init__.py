@@ -10,7 +10,7 @@ from typing import Any
 from redis import RedisError
 
 from .clock import RedisSetting
-from .server import RedisConnection, check_files, check_url, keys_of
+from .server import RedisConnection, check_certificates, check_url, keys_of
 from .store import RedisStore
 
 WRONG_URL = (
@@ -40,7 +40,7 @@ def connect(url: str, threads: int) -> RedisStores:
         check_url(url)
     except ValueError:
         raise ValueError(WRONG_URL) from None
-    check_files(url)
+    check_certificates(url)
     try:
         server = RedisConnection(url, threads)
         server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])

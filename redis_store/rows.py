@@ -9,7 +9,7 @@ from typing import Any
 from records import Deployment, Project, Stage, Timeline
 
 
-def write_project(project: Project) -> str:
+def project_row(project: Project) -> str:
     text = project_text(project.name, project.created_at, project.sent)
     return f"{project.latest_deployment_id}\n{project.id}\n{text}"
 
@@ -21,12 +21,12 @@ def project_text(name: str, created_at: datetime, sent: str) -> str:
 def read_project(text: bytes) -> Project:
     """Raises `ValueError` or `TypeError` for what is no project."""
     latest, project_id, created_at, name, sent = text.decode().split("\n", 4)
-    if not isinstance(read_json(sent), dict):
+    if not isinstance(parse(sent), dict):
         raise ValueError
     return Project(project_id, name, read_time(created_at), latest, sent)
 
 
-def write_deployment(deployment: Deployment) -> str:
+def deployment_row(deployment: Deployment) -> str:
     assert deployment.created_at is not None
     text = deployment_text(deployment.created_at, deployment.timeline)
     return f"{deployment.project_id or ''}\n{deployment.id}\n{text}"
@@ -40,7 +40,7 @@ def deployment_text(created_at: datetime, timeline: Timeline) -> str:
 def read_deployment(text: bytes) -> Deployment:
     """Raises `ValueError` or `TypeError` for what is no deployment."""
     project_id, deployment_id, created_at, stages = text.decode().split("\n")
-    timeline = tuple(Stage(status, seconds) for status, seconds in read_json(stages))
+    timeline = tuple(Stage(status, seconds) for status, seconds in parse(stages))
     *running, last = timeline
     if last.seconds is not None or not all(each.seconds >= 0 for each in running):  # type: ignore[operator]
         raise ValueError
@@ -61,7 +61,7 @@ def reject_constant(text: str) -> None:
     raise ValueError
 
 
-read_json = json.JSONDecoder(parse_constant=reject_constant).decode
+parse = json.JSONDecoder(parse_constant=reject_constant).decode
 
 
 def places(projects: Sequence[Project], start: int) -> dict[Any, Any]:

@@ -1,7 +1,7 @@
 """The Lua scripts of `RedisStore`. Each is atomic, and validates before its first write.
 
-`START` precedes those of the records but `SWAP`. Redis does not roll back, so the first write of a
-script is one that a full server rejects.
+`PRELUDE` precedes those of the records but `SWAP`. Redis does not roll back, so the first write of
+a script is one that a full server rejects.
 
 A world has four keys with one hash tag, so that they are in one slot of a cluster:
 
@@ -23,7 +23,7 @@ order of the changes, unless the clock steps back.
 
 KEYS = ("state", "projects", "index", "deployments")
 
-START = r"""
+PRELUDE = r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
 local now, known, setting = string.match(ARGV[1], '^(%S+) (%S+) (.*)$')

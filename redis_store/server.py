@@ -62,7 +62,7 @@ def check_url(url: str) -> None:
         raise ValueError
 
 
-def check_files(url: str) -> None:
+def check_certificates(url: str) -> None:
     """Raises `ValueError`, which names the file, for a certificate or key that cannot be used."""
     options = dict(parse_qsl(urlsplit(url).query))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -15,9 +15,9 @@ from records import (
     ProjectList,
     Records,
     Timeline,
-    milliseconds,
     timeline_of,
     timestamp,
+    truncate_to_milliseconds,
 )
 from store import (
     MAX_PROJECTS,
@@ -36,14 +36,14 @@ from store import (
 from . import scripts
 from .clock import OwnClock, SharedClock
 from .rows import (
+    deployment_row,
     deployment_text,
     places,
+    project_row,
     project_text,
     read_deployment,
     read_project,
     read_time,
-    write_deployment,
-    write_project,
 )
 from .server import RedisConnection, keys_of, log, readable
 
@@ -92,7 +92,7 @@ class RedisStore:
 
     def list_projects(self) -> ProjectList:
         epoch, known, listed = self._listed
-        last = write_project(known[-1]) if known else ""
+        last = project_row(known[-1]) if known else ""
         arguments = [epoch, len(known), last]
         _, (new_epoch, start, rows) = self._call(scripts.LIST, lambda _: arguments)
         if start == len(known) and not rows:
@@ -133,7 +133,7 @@ class RedisStore:
 
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
-            self._replace(records, "replace", milliseconds(self._clock()))
+            self._replace(records, "replace", truncate_to_milliseconds(self._clock()))
             return
         with self._server.available() as client:
             client.unlink(*self._keys)
@@ -216,14 +216,14 @@ class RedisStore:
         try:
             for _ in range(MAX_REPEATS):
                 known = self._clock.text  # read before the time: an older text is corrected
-                now = milliseconds(self._clock())
+                now = truncate_to_milliseconds(self._clock())
                 if last and last - SKEW < now < last:
                     now = last  # the clock of another machine is ahead
                 values = [f"{timestamp(now)} {timestamp(last) if last else '-'} {known}"]
                 values += arguments(now)
                 values += chain.from_iterable(drawn.values())
                 with self._server.available(self._keys) as client:
-                    run = client.register_script(scripts.START + script)
+                    run = client.register_script(scripts.PRELUDE + script)
                     status, *reply = run(self._keys, values)
                 if status == b"absent":
                     self._replace(self._initial, "new", now, known)
@@ -275,11 +275,11 @@ class RedisStore:
         for start in range(0, max(counts), BATCH):
             with self._server.available() as client, client.pipeline() as pipe:
                 if some := records.projects[start : start + BATCH]:
-                    pipe.rpush(projects, *map(write_project, some))
+                    pipe.rpush(projects, *map(project_row, some))
                     pipe.hset(index, mapping=places(some, start))
                 if ones := records.deployments[start : start + BATCH]:
                     texts: dict[Any, Any] = {
-                        each.id: write_deployment(each.with_start(now)) for each in ones
+                        each.id: deployment_row(each.with_start(now)) for each in ones
                     }
                     pipe.hset(deployments, mapping=texts)
                 for key in new_keys:

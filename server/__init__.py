@@ -25,6 +25,7 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 
 import logging
 import signal
+from ipaddress import ip_address
 from types import FrameType
 
 from .head import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
@@ -51,7 +52,7 @@ def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAU
     """
     sock = listen(host, port)
     try:
-        on_loopback = address_of(sock.getsockname()[0]).is_loopback
+        on_loopback = ip_address(sock.getsockname()[0]).is_loopback
         settings = make_settings(options, connection_limit(), host if on_loopback else None)
         return Server(app, sock, settings)
     except BaseException:

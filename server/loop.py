@@ -27,12 +27,12 @@ class Server(TcpWSGIServer):
 
     is_stopping = False
     next_check = 0.0
-    end = math.inf  # of the drain
+    drain_ends = math.inf  # of the drain
 
     def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
         self.options = settings.options
-        self.running = threading.Lock()
-        self.waking = threading.RLock()  # a signal handler may wake, too
+        self.run_lock = threading.Lock()
+        self.trigger_lock = threading.RLock()  # a signal handler may wake, too
         others = (0, 0) if self.options.control_prefix is None else (CONTROL_THREADS, 1)
         self.pools: list[Any] = []
         for threads in (self.options.threads, *others):
@@ -62,12 +62,12 @@ class Server(TcpWSGIServer):
             control.add_task(connection)
 
     def run(self) -> None:
-        with self.running:
+        with self.run_lock:
             while not self.is_stopping:
-                self.turn(TICK)
+                self.run_once(TICK)
             self.drain()
 
-    def turn(self, timeout: float) -> None:
+    def run_once(self, timeout: float) -> None:
         # poll: waitress' select() fails on a descriptor above 1023.
         self.asyncore.loop(timeout=timeout, use_poll=True, map=self._map, count=1)
         now = self.options.clock()
@@ -87,7 +87,7 @@ class Server(TcpWSGIServer):
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
-        with self.waking:
+        with self.trigger_lock:
             if not self.trigger._closed:  # its descriptor may be that of another file
                 super().pull_trigger()
 
@@ -96,7 +96,7 @@ class Server(TcpWSGIServer):
 
         waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
         """
-        self.end = self.options.clock() + self.options.grace
+        self.drain_ends = self.options.clock() + self.options.grace
         known = -1
         while self.accepting and known != len(self._map):
             known = len(self._map)
@@ -104,22 +104,22 @@ class Server(TcpWSGIServer):
         wasyncore.dispatcher.close(self)
         for connection in list(self.active_channels.values()):
             connection.read_last()
-        while self.active_channels and self.options.clock() < self.end:
+        while self.active_channels and self.options.clock() < self.drain_ends:
             for connection in list(self.active_channels.values()):
                 if not (connection.requests or connection.linger_until):
                     connection.close_when_flushed = True
-            self.turn(min(TICK, max(0.0, self.end - self.options.clock())))
+            self.run_once(min(TICK, max(0.0, self.drain_ends - self.options.clock())))
 
     def close(self) -> None:
         self.stop()
-        with self.running:
+        with self.run_lock:
             wasyncore.dispatcher.close(self)
-            timeout = 1 if self.options.clock() < self.end else 0  # seconds, for each pool
+            timeout = 1 if self.options.clock() < self.drain_ends else 0  # seconds, for each pool
             for connection in list(self.active_channels.values()):
                 connection.handle_close()
             for pool in self.pools:
                 pool.shutdown(timeout=timeout)
-        with self.waking:
+        with self.trigger_lock:
             self.trigger.close()
 
     def handle_error(self) -> None:

@@ -29,7 +29,7 @@ from .seed import Seed, room_for
 from .steps import Steps
 from .stores import StoreFactory
 from .verdict import KINDS, Finding, Verdict, parse_kinds
-from .worlds import Rejection, WorldFactory, Worlds
+from .worlds import RejectedRequest, WorldFactory, Worlds
 
 __all__ = [
     "ADVICE",
@@ -41,7 +41,7 @@ __all__ = [
     "TIER_1",
     "Cors",
     "Finding",
-    "Rejection",
+    "RejectedRequest",
     "StubOptions",
     "UnknownPart",
     "check_origins",
@@ -96,13 +96,13 @@ def install(
 
 
 def show_guide() -> ResponseReturnValue:
-    """llms.txt for coding agents, beside records.py, which may be in a zip file."""
-    guide = get_data("records", "llms.txt")
+    """llms.txt for coding agents, beside auth.py, which may be in a zip file."""
+    guide = get_data("auth", "llms.txt")
     assert guide
     return guide, 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}
 
 
-def count_rejection(app: Flask, rejection: Rejection) -> None:
+def count_rejection(app: Flask, rejection: RejectedRequest) -> None:
     """Count a request that the server rejected before the app."""
     stub: Stub | None = app.extensions.get("stub")
     if stub:
@@ -126,7 +126,7 @@ def judge(
 def parts_varied(app: Flask) -> Counter[Pair]:
     """In how many responses each part was varied along each axis, in all worlds and resets."""
     stub: Stub | None = app.extensions.get("stub")
-    return stub.parts.seen()[0] if stub else Counter()
+    return stub.parts.varied_pairs() if stub else Counter()
 
 
 def parts_met(app: Flask) -> set[Pair]:
@@ -135,7 +135,7 @@ def parts_met(app: Flask) -> set[Pair]:
     Empty without `StubOptions.watches_parts`. The axes that are on do not matter.
     """
     stub: Stub | None = app.extensions.get("stub")
-    return stub.parts.seen()[1] if stub else set()
+    return stub.parts.met_pairs() if stub else set()
 
 
 def origin_of_part(app: Flask, part: str) -> str:

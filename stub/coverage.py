@@ -107,8 +107,8 @@ class Coverage:
 
     def _count(self, outcome: Counted, count: int) -> None:
         if outcome not in self._outcomes and len(self._outcomes) >= MAX_KINDS:
-            operation, status, shown = outcome
-            if shown not in (None, *self._contract.statuses):
+            operation, status, deployment_status = outcome
+            if deployment_status not in (None, *self._contract.statuses):
                 outcome = operation, status, OTHERS
         self._outcomes[outcome] += count
 
@@ -136,12 +136,12 @@ class Coverage:
         }
         statuses = Counter(dict.fromkeys(self._contract.statuses, 0))
         with self._lock:
-            for (operation, status, shown), count in self._outcomes.items():
+            for (operation, status, deployment_status), count in self._outcomes.items():
                 if operation is not None:
                     counts = outcomes[operation]
                     counts[str(status) if str(status) in counts else "other"] += count
-                if shown is not None:
-                    statuses[shown] += count
+                if deployment_status is not None:
+                    statuses[deployment_status] += count
             declared = [
                 count
                 for counts in outcomes.values()

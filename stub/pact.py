@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import request
 
-from records import Deployment, Project, Records, Stage, milliseconds
+from records import Deployment, Project, Records, Stage, truncate_to_milliseconds
 from store import NameTaken, UnknownProject
 from web.problems import FieldError, InvalidBody, Problem
 from web.strict_json import read_json
@@ -67,7 +67,7 @@ class States:
             each._replace(project_id=moved.get(each.project_id, each.project_id))
             for each in seed.deployments
         ]
-        made_at = milliseconds(store.now())
+        made_at = truncate_to_milliseconds(store.now())
         store.add(self._make_records(Seed(tuple(new), tuple(deployments)), made_at), made_at)
         values: Values = {}
         names = {each.name for each in seed.projects}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from records import Stage, Timeline, microseconds
+from records import Stage, Timeline, round_to_microseconds
 from web.problems import NOT_AN_OBJECT, FieldError
 from web.validation import check_project, is_number, is_string, pointer, under, unknown_members
 
@@ -115,7 +115,10 @@ def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *stages, last = document.get("timeline", [document])
     return (
-        *(Stage(stage["status"], microseconds(min(stage["seconds"], FOREVER))) for stage in stages),
+        *(
+            Stage(stage["status"], round_to_microseconds(min(stage["seconds"], FOREVER)))
+            for stage in stages
+        ),
         Stage(last["status"]),
     )
 

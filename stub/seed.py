@@ -8,7 +8,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from records import Deployment, Project, Records, Timeline, milliseconds
+from records import Deployment, Project, Records, Timeline, truncate_to_milliseconds
 from store import MAX_PROJECTS, NewId, unused_id
 from web.problems import FieldError
 from web.strict_json import (
@@ -75,7 +75,7 @@ class Seed(NamedTuple):
         with `timeline`, as POST does it. A deployment without a time is as old as its store's
         state.
         """
-        now = milliseconds(now)
+        now = truncate_to_milliseconds(now)
         deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []

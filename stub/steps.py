@@ -85,9 +85,9 @@ class Steps:
             axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
         entry = describe(received, response, context, outcome, axes, world.clock, ms, self.redactor)
-        shown = context.get("deployment_status") if received.method == "GET" else None
-        is_forced = outcome.problem is not None
-        number = world.record(entry, (entry.operation, status, shown), is_forced=is_forced)
+        deployment_status = context.get("deployment_status") if received.method == "GET" else None
+        counted = (entry.operation, status, deployment_status)
+        number = world.record(entry, counted, is_forced=outcome.problem is not None)
         context["recorded"] = Recorded(world.name, number, entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))

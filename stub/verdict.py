@@ -12,7 +12,7 @@ from web.redaction import Redactor
 
 from .coverage import Coverage
 from .faults import Fault
-from .worlds import Rejection
+from .worlds import RejectedRequest
 
 # Each kind of finding, and what to do about it.
 KINDS = {
@@ -72,7 +72,7 @@ class Verdict:
         self,
         coverage: Coverage,
         unused_faults: Collection[Fault],
-        rejections: Collection[tuple[int, Rejection]],
+        rejections: Collection[tuple[int, RejectedRequest]],
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],

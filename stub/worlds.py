@@ -108,7 +108,7 @@ class World:
             return *self.journal.newest(after, limit), self.coverage.document()
 
 
-class Rejection(NamedTuple):
+class RejectedRequest(NamedTuple):
     """A request that the server rejected; `target` is as it was sent."""
 
     method: str
@@ -116,7 +116,7 @@ class Rejection(NamedTuple):
     host: str
     status: int
     code: str
-    reason: str
+    detail: str
 
     def document(self, redactor: Redactor) -> dict[str, Any]:
         """As `First.document()` shows a request, which has a world and a number."""
@@ -131,7 +131,7 @@ class Rejection(NamedTuple):
             "body": "",
             "status": self.status,
             "code": self.code,
-            "reason": self.reason,
+            "reason": self.detail,
         }
 
 
@@ -167,8 +167,8 @@ class WorldFactory:
         if seed is not None:
             store.reset(self._stores.records(seed, self._time(), ids))
         coverage = Coverage(self._contract)
-        shown = self._redactor.text(name)  # which may be a token
-        return World(shown, clock, store, coverage, grease, ids)
+        masked = self._redactor.text(name)  # which may be a token
+        return World(masked, clock, store, coverage, grease, ids)
 
     def _time(self) -> datetime:
         """The time of a world that begins now."""
@@ -192,7 +192,9 @@ class Worlds:
         self._resets: list[str] = []  # names that a reset writes records for
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
-        self.rejections: dict[str, tuple[int, Rejection]] = {}  # by code: how many, and the first
+        self.rejections: dict[
+            str, tuple[int, RejectedRequest]
+        ] = {}  # by code: how many, and the first
 
     def open(self, name: str) -> World:
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
@@ -251,7 +253,7 @@ class Worlds:
             previous.coverage.add_to(self._ended, for_good=True)
             self._unused_faults.extend(previous.faults.unused())
 
-    def count_rejection(self, rejection: Rejection) -> None:
+    def count_rejection(self, rejection: RejectedRequest) -> None:
         """Count a request that the server rejected before the app."""
         with self._lock:
             count, first = self.rejections.get(rejection.code, (0, rejection))

@@ -18,8 +18,8 @@ from records import (
     Records,
     Stage,
     Timeline,
-    milliseconds,
     timeline_of,
+    truncate_to_milliseconds,
 )
 from store import (
     MAX_PROJECTS,
@@ -68,14 +68,14 @@ class PlainStore:
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
             project_id = unused_id(self._new_id, "prj", [each.id for each in self._projects])
-            now = milliseconds(self.now())
+            now = truncate_to_milliseconds(self.now())
             project = Project(project_id, name, now, self._queue(project_id), sent)
             self._projects.append(project)
             return project
 
     def _queue(self, project_id: str) -> str:
         deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
-        now = milliseconds(self.now())
+        now = truncate_to_milliseconds(self.now())
         self._deployments.append(Deployment(deployment_id, project_id, now, timeline_of(2.0)))
         return deployment_id
 
@@ -91,12 +91,12 @@ class PlainStore:
     def reset(self, records: Records | None = None) -> None:
         records = self._initial if records is None else records
         with self._lock:
-            now = milliseconds(self.now())
+            now = truncate_to_milliseconds(self.now())
             self._projects = list(records.projects)
             self._deployments = [each.with_start(now) for each in records.deployments]
 
     def add(self, records: Records, made_at: datetime | None = None) -> None:
-        records = records.dated(made_at, milliseconds(self.now()))
+        records = records.dated(made_at, truncate_to_milliseconds(self.now()))
         with self._lock:
             used = [(each.id, each.name) for each in self._projects]
             new = [
@@ -113,7 +113,7 @@ class PlainStore:
                 self._projects.append(project)
             owners = [None, *(each.id for each in self._projects)]
             self._deployments += [
-                each.with_start(milliseconds(self.now()))
+                each.with_start(truncate_to_milliseconds(self.now()))
                 for each in records.deployments
                 if each.id not in known and each.project_id in owners
             ]
@@ -141,7 +141,9 @@ class PlainStore:
             if deployment_id is None:
                 ids = [each.id for each in self._deployments]
                 deployment_id = unused_id(self._new_id, "dpl", ids)
-            deployment = Deployment(deployment_id, owner, milliseconds(self.now()), timeline)
+            deployment = Deployment(
+                deployment_id, owner, truncate_to_milliseconds(self.now()), timeline
+            )
             self._deployments = [each for each in self._deployments if each.id != deployment_id]
             self._deployments.append(deployment)
             for index, project in enumerate(self._projects):

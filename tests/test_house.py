@@ -173,7 +173,7 @@ def test_tests_import_what_a_user_can_see(path: Path) -> None:
         "stub.clock": {"MemorySetting", "SettingStore"},
         "stub.worlds": {"WorldStore"},
         "stub": {
-            "Rejection",
+            "RejectedRequest",
             "StubOptions",
             "count_rejection",
             "judge",

@@ -129,7 +129,7 @@ class Contract:
         (media_type,) = response["content"]
         if exchange.media_type != media_type:
             yield Claim(pointer, False, media_type, exchange.media_type or "no media type")
-        value = read_json(exchange)
+        value = json_of(exchange)
         if value is not NO_JSON:
             schema = f"{pointer}/content{json_pointer(media_type)}/schema"
             yield from self.judge_value(schema, value, pointer, "")
@@ -239,7 +239,7 @@ def place_of(place: str, value: Any) -> str:
     return f"{place or 'the body'}: {json.dumps(value)[:MAX_PLACE]}"
 
 
-def read_json(exchange: Exchange) -> Any:
+def json_of(exchange: Exchange) -> Any:
     """The body, `NO_JSON` if it is none."""
     return parse_json(exchange.content)
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import stub
 
-from .contract import MISSING, NO_JSON, PROBLEM, Claim, Contract, read_json, type_of
+from .contract import MISSING, NO_JSON, PROBLEM, Claim, Contract, json_of, type_of
 from .probes import GET_DEPLOYMENT, INPUT, LIST, PROJECTS, RESPONSES, SCHEMAS, TOKEN, Probe
 from .service import Exchange
 
@@ -140,7 +140,7 @@ class Judge:
         if self._contract.status(probe.expects) < 400 and exchange.status in (401, 403):
             return f"{exchange.status}: the token is not accepted for this"
         if probe.expects == LIST.expects and exchange.status == 200:
-            return "no JSON where the list should be" if read_json(exchange) is NO_JSON else ""
+            return "no JSON where the list should be" if json_of(exchange) is NO_JSON else ""
         return ""
 
     def compare_created(
@@ -163,13 +163,13 @@ def claim(part: str, agrees: bool, expected: str, otherwise: str) -> Claim:
 
 def object_of(exchange: Exchange) -> dict[str, Any]:
     """The JSON object in the body, {} if there is none."""
-    value = read_json(exchange)
+    value = json_of(exchange)
     return value if isinstance(value, dict) else {}
 
 
 def array_of(exchange: Exchange) -> list[Any] | None:
     """The array of a list, under whatever name and however deep it has it; None without one."""
-    value = read_json(exchange) if exchange.is_success else None
+    value = json_of(exchange) if exchange.is_success else None
     for _ in range(MAX_WRAPS):
         if not isinstance(value, dict):
             break

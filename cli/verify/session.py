@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from .contract import NO_JSON, Claim, Contract, read_json
+from .contract import NO_JSON, Claim, Contract, json_of
 from .judge import (
     ERRORS,
     INVALID_BODY,
@@ -105,7 +105,7 @@ class Session:
         if all(each.status in (401, 403) for each in (first, *unknown)):
             raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
         self._judge.unknown_path = self._ask(UNKNOWN_PATH)[-1]
-        if first.is_success and read_json(first) is NO_JSON and self._judge.unknown_path.is_success:
+        if first.is_success and json_of(first) is NO_JSON and self._judge.unknown_path.is_success:
             raise Unusable(
                 "the service responds alike to everything: is there a login page before it?"
             )
@@ -369,7 +369,7 @@ def check_usable(first: Exchange) -> None:
             f"the service redirects ({first.status}{f' to {place}' if place else ''}), which is "
             "not followed: give the URL of the service itself."
         )
-    if first.is_success and first.media_type == HTML and read_json(first) is NO_JSON:
+    if first.is_success and first.media_type == HTML and json_of(first) is NO_JSON:
         raise Unusable("the service responds with HTML: is there a login page before it?")
 
 

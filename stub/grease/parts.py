@@ -36,12 +36,17 @@ class Parts:
             if self.are_watched:
                 self.met.update(met)
 
-    def seen(self) -> tuple[Counter[Pair], set[Pair]]:
-        """Copies of `varied`, in the order of the contract, and `met`."""
+    def varied_pairs(self) -> Counter[Pair]:
+        """A copy of `varied`, in the order of the contract."""
         with self._lock:
-            varied, met = self.varied.copy(), self.met.copy()
+            varied = self.varied.copy()
         pairs = [(axis, part) for axis, parts in self.by_axis.items() for part in parts]
-        return Counter({pair: varied[pair] for pair in pairs if pair in varied}), met
+        return Counter({pair: varied[pair] for pair in pairs if pair in varied})
+
+    def met_pairs(self) -> set[Pair]:
+        """A copy of `met`."""
+        with self._lock:
+            return self.met.copy()
 
 
 def parts_by_axis(contract: Contract) -> Mapping[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import Rejection, StubOptions, count_rejection, judge
+from stub import RejectedRequest, StubOptions, count_rejection, judge
 from tests.conftest import (
     ROOT,
     SAMPLE_SEED,
@@ -75,7 +75,7 @@ def race_to_add_the_last_faults() -> None:
 
 def race_to_count_rejections() -> None:
     app = create_app()
-    rejection = Rejection("GET", "/", "", 400, "malformed_request", "Why.")
+    rejection = RejectedRequest("GET", "/", "", 400, "malformed_request", "Why.")
     race(8 * [partial(count_rejection, app, rejection)], "worlds")
     verdict = judge(app)
     assert verdict

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import Rejection, count_rejection, judge
+from stub import RejectedRequest, count_rejection, judge
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
 
@@ -88,7 +88,7 @@ def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        count_rejection(app, Rejection("GET", "/", "", status, code, "Why."))
+        count_rejection(app, RejectedRequest("GET", "/", "", status, code, "Why."))
     assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 1},
@@ -139,7 +139,7 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    count_rejection(app, Rejection("", "", "", 400, "malformed_request", "Send CRLF."))
+    count_rejection(app, RejectedRequest("", "", "", 400, "malformed_request", "Send CRLF."))
     verdict = judge(app, ["unpromised", "rejected", "unused-faults"])
     assert verdict
     advice = "correct the request; the contract does not allow it"
@@ -195,7 +195,9 @@ def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
 def test_the_report_has_the_first_request_that_the_server_rejected(app: Flask) -> None:
     target = "/v1/dev-token?access_token=s"
     for reason in ("Why.", "Other."):
-        count_rejection(app, Rejection("GET", target, "x.test", 400, "host_not_allowed", reason))
+        count_rejection(
+            app, RejectedRequest("GET", target, "x.test", 400, "host_not_allowed", reason)
+        )
     verdict = judge(app, ["rejected"])
     assert verdict
     (finding,) = verdict.document(1)["findings"]
@@ -259,7 +261,7 @@ def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
 
 def test_without_the_stub_there_is_no_verdict() -> None:
     app = create_app(stub_options=None)
-    count_rejection(app, Rejection("", "", "", 400, "malformed_request", "Why."))
+    count_rejection(app, RejectedRequest("", "", "", 400, "malformed_request", "Why."))
     assert judge(app) is None
 
 
