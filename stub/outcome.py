@@ -31,15 +31,13 @@ class Outcome(NamedTuple):
         """Whether a fault has a body in place of the problem document."""
         return self.fault is not None and self.fault.body is not None
 
-    def respond(self) -> ResponseReturnValue | None:
-        """The fault's own body as a response, if it has one; else raises the problem, if any."""
-        if self.problem is None:
-            return None
+    def respond(self, problem: Problem) -> ResponseReturnValue:
+        """The fault's own body as a response; without one, raises the problem."""
         if self.fault is None or self.fault.body is None:
-            raise self.problem
+            raise problem
         content_type = self.fault.content_type or "text/plain; charset=utf-8"
-        headers = {"Content-Type": content_type, "Cache-Control": "no-store"}
-        return self.fault.body, self.problem.code or 500, headers | self.problem.headers
+        headers = {"Content-Type": content_type, "Cache-Control": "no-store", **problem.headers}
+        return self.fault.body, problem.code or 500, headers
 
 
 def decide(request: Request, faults: Faults, contract: Contract, delay: float) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response, g, request
 from flask.typing import ResponseReturnValue
 
-from web.access_log import Recorded, is_control_path
+from web.access_log import Recorded
 from web.redaction import Redactor
 
 from .contract import Contract
@@ -20,8 +20,8 @@ from .outcome import Outcome, carry_out, decide
 from .worlds import World, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
-UNRECORDED_PATHS = {"/", "/openapi.json", "/llms.txt", "/favicon.ico"}
-UNRECORDED_PREFIXES = ("/.well-known/", "/apple-touch-icon")
+UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
+UNRECORDED_PREFIXES = ("/_stub/", "/.well-known/", "/apple-touch-icon")
 
 
 def bound(proxy: Any) -> Any:
@@ -61,7 +61,8 @@ class Steps:
             faults = context.world.faults
             outcome = decide(received, faults, self.contract, self.draw_delay())
             context.outcome = outcome
-            return outcome.respond()
+            if outcome.problem:
+                return outcome.respond(outcome.problem)
         return None
 
     def finish(self, response: Response) -> Response:
@@ -96,8 +97,7 @@ class Steps:
 
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is for the interface, or tries to be."""
-    is_unrecorded = path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES)
-    return not (is_unrecorded or is_control_path(path))
+    return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
 
 
 def is_delayed(path: str) -> bool:
