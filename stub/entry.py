@@ -120,16 +120,20 @@ def mask(text: str, size: int, redactor: Redactor) -> str:
 
     The search goes `MARGIN` characters further, as the end of the text may cut a token in two.
     """
-    seen = redactor.text(text[: size + MARGIN])
-    return cut(seen if len(text) <= size + MARGIN else seen[:-MARGIN], size)
+    kept = text[: size + MARGIN]
+    return mask_kept(kept, "" if kept == text else kept[-MARGIN:], size, redactor)
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:
     """The text of a body with tokens masked, cut as `mask` does."""
-    seen = redactor.text(text_of(kept))
-    return cut(
-        seen if len(kept) < MAX_KEPT else seen[: -len(text_of(kept[-MARGIN:]))], MAX_BODY_TEXT
-    )
+    margin = "" if len(kept) < MAX_KEPT else text_of(kept[-MARGIN:])
+    return mask_kept(text_of(kept), margin, MAX_BODY_TEXT, redactor)
+
+
+def mask_kept(kept: str, margin: str, size: int, redactor: Redactor) -> str:
+    """The text with tokens masked, without the `margin` at its end."""
+    seen = redactor.text(kept)
+    return cut(seen[: len(seen) - len(redactor.text(margin))], size)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:

@@ -88,6 +88,24 @@ def test_each_part_of_an_entry_is_bounded(stub: FlaskClient) -> None:
     assert len(entry["violations"][0]) <= 160
 
 
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"dev-token " * 3000, "*** *** "),
+        (b"shop" + b"\0" * 30_000, "shop"),
+        (b"x" * 4000 + b" dev-token" * 3000, "xx *** ***"),
+    ],
+    ids=["tokens", "zeros", "both"],
+)
+def test_the_beginning_of_a_long_body_is_shown_whatever_is_masked(
+    stub: FlaskClient, body: bytes, shown: str
+) -> None:
+    stub.post("/v1/projects", data=body)
+    kept = entries(stub)[-1]["body"]
+    assert shown in kept
+    assert "dev" not in kept
+
+
 def test_all_headers_together_are_bounded(stub: FlaskClient) -> None:
     headers = {
         "X-A": 9000 * "a",
