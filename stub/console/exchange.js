@@ -24,7 +24,7 @@ export function Exchange({ number }) {
   const curl = isKnown ? curlOf(entry) : {};
   const replay = async () => setOutcome(await repeat(entry, curl.url));
   const actions = html`<${Copy} text=${curl.command}>Copy as curl<//>
-    <button type="button" disabled=${!isKnown || curl.isCut} onClick=${replay}>Replay</button>
+    <button type="button" disabled=${!isKnown || Boolean(curl.unrepeatable)} title=${curl.unrepeatable} onClick=${replay}>Replay</button>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <span class="hint" aria-live="polite">${outcome}</span>`;
   return html`<${Inspector} actions=${actions} opener=${`[data-number="${number}"] button`}

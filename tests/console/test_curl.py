@@ -18,12 +18,12 @@ from tests.wire import call, port_of
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
-def run_in_shell(commands: str, folder: Path, **environment: str) -> bytes:
+def run_in_shell(commands: str, folder: Path, shell: str = "sh", **environment: str) -> bytes:
     """What the commands print in a fresh terminal."""
-    needs("curl")
+    needs("curl", shell)
     environment = {"PATH": "/usr/bin:/bin", **environment}
     return subprocess.run(
-        ["bash", "-ec", commands], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
+        [shell, "-ec", commands], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
     ).stdout
 
 
@@ -114,24 +114,60 @@ def copied(page: Page, name: str = "Copy as curl", part: Locator | None = None) 
     return command
 
 
-ODD_BODY = b"\x15\x1b[2Jrm -rf ~\r\n\x7f'\\'\xe2\x80\xae$(touch p)`touch p`\xc2\x85"
+ODD_BODIES = [
+    b"\x15\x1b[2Jrm -rf ~\r\n\x7f'\\'\xe2\x80\xae$(touch p)`touch p`\xc2\x85",
+    b"\x01'$(touch p) #",
+    b"\n';touch p #",
+    b"\\'(touch p) #\\\\';touch p;'\\",
+    b"-n %s!!\t%d\\0101\n\n",
+    b"=ls",
+]
 
 
-def test_a_character_that_nobody_sees_is_no_key_press_in_a_command(
+def test_a_copied_body_runs_nothing_and_is_no_key_press_in_any_shell(
     page: Page, send: Send, tmp_path: Path
 ) -> None:
-    send("/v1/projects", method="POST", body=ODD_BODY)
+    for body in ODD_BODIES:
+        send("/v1/projects", method="POST", body=body)
+    look(page)
+    commands = []
+    for row in reversed(rows(page, "Requests").all()):
+        row.click()
+        commands.append(copied(page))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", "".join(commands))
+    for shell in ("sh", "bash"):
+        run_in_shell("\n".join(f"{each} -s -o /dev/null" for each in commands), tmp_path, shell)
+        assert [*tmp_path.iterdir()] == []
+    sent = [each["body"] for each in json.loads(send("/_stub/requests").data)["requests"]]
+    assert sent == 3 * [body.decode() for body in ODD_BODIES]
+
+
+def test_invisible_characters_are_shown(page: Page, send: Send) -> None:
+    send("/v1/projects", method="POST", body=ODD_BODIES[0])
     rows(page, "Requests").first.click()
     expect(inspector(page)).to_contain_text("␕␛[2J")
     expect(inspector(page)).to_contain_text("⟨U+202E⟩")
-    command = copied(page)
-    assert r"\x15\x1b[2J" in command
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", command)
-    run_in_shell(f"{command} -s -o /dev/null", tmp_path)
-    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("target", ["CONNECT .other.example:80", "OPTIONS *"])
+def test_a_target_that_is_no_path_is_sent_to_this_server_only(
+    page: Page, send: Send, own_token: str, tmp_path: Path, target: str
+) -> None:
+    origin = page.url.partition("/?")[0]
+    with socket.create_connection(("127.0.0.1", port_of(origin))) as client:
+        head = f"{target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {own_token}\r\n"
+        client.sendall(head.encode() + b"Connection: close\r\n\r\n")
+        client.recv(65536)
     look(page)
+    rows(page, "Requests").first.click()
+    expect(inspector(page).get_by_role("button", name="Replay")).to_be_disabled()
+    command = copied(page)
+    assert command.endswith(f"{origin}/")
+    run_in_shell(f"{command} -s -o /dev/null", tmp_path)
     first, second = json.loads(send("/_stub/requests").data)["requests"]
-    assert (first["body"], first["code"]) == (second["body"], second["code"])
+    assert [first[name] for name in ("method", "path")] == [
+        second[name] for name in ("method", "path")
+    ]
 
 
 def test_a_header_is_repeated_byte_for_byte(
@@ -180,6 +216,9 @@ DIFFERENCES = [
     (b"GET /v1/projects HTTP/1.1\r\nUser-Agent: shop/1\r\n\r\n", "without the header User-Agent"),
     (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xff\xfe\x00",
      "bytes that are no text"),
+    (b'POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xf0\x9f\x98',
+     "bytes that are no text"),
+    (b"GET /v1/deployments/%ff HTTP/1.1\r\n\r\n", "the path has secrets, or bytes that are no text"),
     (b"HEAD /v1/projects HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "without the body"),
     (b"GET /v1/deployments/" + 2100 * b"a" + b" HTTP/1.1\r\n\r\n", "the path is cut"),
     (b"GET /v1/projects?x=`id`'<> HTTP/1.1\r\n\r\n", "the query is percent-encoded"),
