@@ -150,6 +150,14 @@ def test_no_cell_cuts_the_ring_of_the_focus(page: Page) -> None:
         assert each.evaluate("(each) => parseFloat(getComputedStyle(each).outlineOffset)") < 0
 
 
+def test_the_focus_of_a_request_is_around_its_row(page: Page, send: Send) -> None:
+    send("/v1/deployments/a")
+    focus(page, "/v1/deployments/a")
+    row = rows(page, "Requests").first
+    for each, style in {row: "solid", row.get_by_role("button"): "none"}.items():
+        assert each.evaluate("(each) => getComputedStyle(each).outlineStyle") == style
+
+
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
     send("/v1/deployments/a")
     expect(rows(page, "Requests")).to_have_count(1)
@@ -191,7 +199,7 @@ def test_what_changes_is_announced(page: Page, send: Send) -> None:
     page.get_by_label("Status", exact=True).fill("503")
     press(page, "Add fault")
     expect(announced(page)).to_have_text("Fault added")
-    page.get_by_role("textbox", name="Filter").fill("POST")
+    page.get_by_role("searchbox", name="Filter").fill("POST")
     expect(announced(page)).to_have_text("1 request matches the filter")
 
 
