@@ -152,7 +152,7 @@ function Row({ entry, isStop, isOpen }) {
       <td role="cell" class="mono method">${visible(method)}</td>
       <td role="cell" class="mono path" title=${visible(target)}>
         <button type="button" tabindex=${isStop ? 0 : -1} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
-        <span class="what">${what}</span>
+        <span class="what" title=${what}>${what}</span>
         <span class="notes">${notesOf(entry).map(([name, symbol]) => html`<span class=${name}>${symbol} ${name}</span>`)}</span>
       </td>
       <td role="cell" class="mono ms">${ms.toFixed(1)}</td>
