@@ -15,6 +15,7 @@ from web.problems import Problem
 from web.redaction import cut, printable
 from web.strict_json import JSON
 
+from ..contract import object_in
 from ..entry import Entry
 from ..faults import Faults
 from ..grease.axes import TIER_1, Grease
@@ -35,11 +36,12 @@ CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits keep a view below 100 KB, whatever the world contains.
 SHOWN_PROJECTS = 50
-MAX_PROJECTS_SIZE = 40_000  # bytes
+MAX_PROJECTS_SIZE = 35_000  # bytes
 SHOWN_ENTRIES = 100
 SHOWN_FAULTS = 20
 MAX_FINDINGS = 10  # of a kind
 SHOWN_TARGET = 120  # bytes
+MAX_NAME = 40  # bytes
 MAX_STAGES = 20  # of a deployment
 MAX_METHOD = 16  # bytes
 MAX_PATTERN = 80  # bytes
@@ -145,7 +147,8 @@ def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, A
 
 
 def row_of(number: int, entry: Entry) -> dict[str, Any]:
-    """An entry of the journal without its headers and its body."""
+    """An entry of the journal without its headers, and of its body the name alone."""
+    name = object_in(entry.body).get("name")
     target = f"{entry.path}?{entry.query}" if entry.query else entry.path
     return {
         "number": number,
@@ -153,6 +156,8 @@ def row_of(number: int, entry: Entry) -> dict[str, Any]:
         "method": shortened(entry.method, MAX_METHOD),
         "target": shortened(target, SHOWN_TARGET),
         "status": entry.status,
+        "code": entry.code,
+        "name": shortened(name, MAX_NAME) if isinstance(name, str) else None,
         "ms": round(entry.ms, 1),
         "unpromised": len(entry.unpromised),
         "violations": len(entry.violations),

@@ -3,7 +3,7 @@
 import { html } from "./preact.js";
 import { commandOf } from "./command.js";
 import { Empty, visible } from "./parts.js";
-import { NOTHING, search } from "./search.js";
+import { showOnly } from "./search.js";
 import { state } from "./state.js";
 import { Term } from "./words.js";
 
@@ -37,19 +37,17 @@ export function Coverage() {
 /** A name in camel case, which may be broken between its words. */
 const broken = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
 
-const filterBy = (changes) => search({ ...NOTHING, ...changes });
-
 function Cell({ name, status, count }) {
   if (count === undefined) return html`<td class="undeclared">–</td>`;
   if (!count) return html`<td class="unmet"><span aria-label="not met" role="img">○</span></td>`;
   const text = `✓ ${count.toLocaleString("en")}`;
   if (status === "other") return html`<td class="met">${text}</td>`;
   return html`<td class="met"><button type="button" aria-label="${text}: the requests of ${name} with ${status}"
-    onClick=${() => filterBy({ operation: name, status })}>${text}</button></td>`;
+    onClick=${() => showOnly(`${name} ${status}`, { operation: name, status })}>${text}</button></td>`;
 }
 
 const found = (kind, symbol, { count, first }) => [
-  ...first.map(({ what, count }) => html`<li class=${kind}><button type="button" onClick=${() => filterBy({ finding: what })}>
+  ...first.map(({ what, count }) => html`<li class=${kind}><button type="button" onClick=${() => showOnly(what, { finding: what })}>
     ${symbol} ${kind}: ${visible(what)} (${count.toLocaleString("en")}×)</button></li>`),
   ...(count > first.length ? [html`<li class=${kind}>${symbol} ${kind}: ${count - first.length} more</li>`] : []),
 ];

@@ -74,7 +74,7 @@ function take(view) {
     connection: { kind: "connected", title: "", reason: "" },
     epoch: state.epoch + isBack,
   });
-  if (isSearched()) (isFirst ? search({}) : searchOn());
+  if (isSearched()) (isFirst || isBack ? search({}) : searchOn());
   if (!isFirst && arrived && Date.now() - announcedAt > QUIET) {
     announcedAt = Date.now();
     announce(`${arrived} new request${arrived === 1 ? "" : "s"}`);

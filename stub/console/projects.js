@@ -4,7 +4,7 @@ import { html, useRef, useState } from "./preact.js";
 import { commandOf } from "./command.js";
 import { List, useHeld } from "./list.js";
 import { dateAndTime, Empty, invalid, Problem, useAttempt, visible } from "./parts.js";
-import { search } from "./search.js";
+import { showOnly } from "./search.js";
 import { announce, set, state } from "./state.js";
 
 export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
@@ -23,10 +23,6 @@ export function Projects() {
   const projects = shown.current.projects.map((project) => current.get(project.id) ?? project);
   const unseen = Math.max(0, count - shown.current.count);
 
-  const showNew = () => {
-    release();
-    redraw({});
-  };
   const rowOf = (event) => event.target.closest("tr[data-id]");
   const onKeyDown = (event) => {
     const next = { ArrowDown: rowOf(event)?.nextElementSibling, ArrowUp: rowOf(event)?.previousElementSibling }[event.key];
@@ -53,7 +49,7 @@ export function Projects() {
     </div>
     <${Problem} error=${error} id="create-error" />
     <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} unseen=${unseen}
-      onNew=${showNew} onfocusin=${onfocusin} onKeyDown=${onKeyDown}
+      onNew=${() => redraw(release())} onfocusin=${onfocusin} onKeyDown=${onKeyDown}
       rows=${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
@@ -84,15 +80,16 @@ function Create({ error, attempted, forget }) {
 
 function Row({ project, put, tabindex }) {
   const { id, name, created_at, deployment, status } = project;
+  const isOpen = state.selected?.deployment === deployment;
   const openDeployment = () => set({ selected: { deployment } });
-  return html`<tr role="row" data-id=${id}>
+  return html`<tr role="row" data-id=${id} aria-current=${isOpen ? "true" : null}>
     <td role="cell" class="name" title=${visible(name)}>
-      <button type="button" tabindex=${tabindex} onClick=${() => search({ q: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
+      <button type="button" tabindex=${tabindex} onClick=${() => showOnly(name, { words: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
     </td>
     <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
     <td role="cell" class="created">${dateAndTime(created_at)}</td>
     <td role="cell" class="mono deployment" title=${visible(deployment)}>
-      <button type="button" tabindex=${tabindex} data-open=${state.selected?.deployment === deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+      <button type="button" tabindex=${tabindex} data-open=${isOpen} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
     </td>
     <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} tabindex=${tabindex} onChange=${(chosen) => put(project, chosen)} /></td>
   </tr>`;
@@ -103,16 +100,20 @@ function Status({ of, status, tabindex, onChange }) {
   const [wanted, setWanted] = useState(null); // while the request is on its way
   const shown = wanted ?? status;
   const known = Object.keys(SYMBOLS);
-  const sending = useRef(Promise.resolve()); // one after the other: the last one counts
   const choose = async (event) => {
-    const chosen = event.target.value;
-    setWanted(chosen);
-    const sent = (sending.current = sending.current.then(() => onChange(chosen)));
-    await sent;
-    if (sent === sending.current) setWanted(null);
+    setWanted(event.target.value);
+    await onChange(event.target.value);
+    setWanted(null);
+  };
+  // Without this, each key on the closed list chooses another status, and so sends it.
+  const onKeyDown = (event) => {
+    if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own
+    if (event.ctrlKey || event.metaKey || !/^(Arrow|Page|Home|End|Enter|[^ ]$)/.test(event.key)) return;
+    event.preventDefault();
+    event.target.showPicker();
   };
   return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
-    tabindex=${tabindex} onChange=${choose}>
+    tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${choose}>
     ${(known.includes(shown) ? known : [shown, ...known]).map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -5,10 +5,9 @@ import { commandOf } from "./command.js";
 import { List, useHeld } from "./list.js";
 import { clockTime, Empty, visible } from "./parts.js";
 import { keep } from "./poll.js";
-import { isSearched, pageBefore, search, searchBack } from "./search.js";
+import { isSearched, NOTHING, PAGE, pageBefore, search, searchBack } from "./search.js";
 import { set, state } from "./state.js";
 
-const PAGE = 100;
 const ROWS = 200; // that are shown at first; scrolling down shows more
 
 const notesOf = (entry) =>
@@ -29,11 +28,6 @@ function newest(entries, top, limit, isFiltered) {
     rows.push(entry);
   }
   return rows;
-}
-
-async function pageBack(number) {
-  keep(await pageBefore(number));
-  set({});
 }
 
 export const list = { rows: [], filter: null, instance: "" }; // what is shown, newest first
@@ -70,12 +64,20 @@ export function Requests() {
   useEffect(() => {
     if (rows.length >= limit) return;
     if (isFiltered) searchBack();
-    else if (oldest > first && asked.current !== oldest) pageBack((asked.current = oldest)).then(() => (asked.current = 0));
+    else if (oldest > first && asked.current !== oldest) {
+      pageBefore((asked.current = oldest)).then((older) => {
+        keep(older);
+        asked.current = 0;
+        set({});
+      });
+    }
   }, [oldest, first, limit, isFiltered, found.isWhole]);
 
   const unseen = isFiltered ? entries.filter((entry) => entry.number > top.current).length : last - top.current;
   const count = last - first + 1;
-  const shown = isFiltered ? `${rows.length}${found.isWhole && rows.length < limit ? "" : "+"} match` : `${rows.length} shown`;
+  const total = count.toLocaleString("en");
+  const isAll = isFiltered ? found.isWhole && rows.length < limit : !rows.length || rows.length >= count;
+  const matching = isAll || rows.length ? `${rows.length}${isAll ? "" : " or more"} of ${total} match` : "Searching…";
   const current = rows.some((row) => row.number === stop) ? stop : rows[0]?.number;
 
   const onScroll = (event) => {
@@ -104,7 +106,7 @@ export function Requests() {
   return html`<section id="requests" aria-labelledby="requests-title">
     <div class="bar">
       <h2 id="requests-title">Requests</h2>
-      <span class="count">${count.toLocaleString("en")}${isFiltered || (rows.length && rows.length < count) ? ` · ${shown}` : ""}</span>
+      <span class="count">${isFiltered ? matching : `${total}${isAll ? "" : ` · ${rows.length} shown`}`}</span>
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
       <${Filter} />
     </div>
@@ -113,39 +115,44 @@ export function Requests() {
       rows=${rows.map((entry) => html`<${Row} key=${entry.number} entry=${entry} isStop=${entry.number === current}
         isOpen=${entry.number === selected?.number} />`)}>
       ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
-        text="No requests yet. Let your client send them to ${location.origin}, or send one:" />`}
+        text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
       ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p>
-        <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p></div>`}
+        <p>Its words are searched in the method, path, status, code, and names and ids of the bodies. Coverage selects by findings.</p>
+        <p><button type="button" onClick=${() => refine(NOTHING)}>Clear the filter</button></p></div>`}
     <//>
   </section>`;
 }
 
+/** Change the filter by a button that is gone then. */
+function refine(changes) {
+  document.getElementById("filter").focus();
+  search(changes);
+}
+
 function Filter() {
-  const { filter } = state;
-  const chips = ["operation", "status", "finding"].filter((name) => filter[name]);
-  const remove = (name) => {
-    document.getElementById("filter").focus(); // the button goes
-    search({ [name]: "" });
-  };
-  return html`${chips.map((name) => html`<button class="chip" type="button" key=${name} aria-label="Remove the filter ${visible(filter[name])}"
-      onClick=${() => remove(name)}>${visible(filter[name])} ✕</button>`)}
-    <div class="field">
-      <label for="filter">Filter</label>
-      <input id="filter" type="text" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
-        value=${filter.q} onInput=${(event) => search({ q: event.target.value })} />
-    </div>`;
+  const { q, chip } = state.filter;
+  const label = chip && visible(chip.label);
+  return html`<div class="field">
+    <label for="filter">Filter</label>
+    ${chip && html`<button class="chip" type="button" title=${label} aria-label="Remove the filter ${label}"
+      onClick=${() => refine({ chip: null })}><span>${label}</span> ✕</button>`}
+    <input id="filter" type="search" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
+      value=${q} onInput=${(event) => search({ q: event.target.value })} />
+  </div>`;
 }
 
 function Row({ entry, isStop, isOpen }) {
-  const { number, method, target, status, ms, time } = entry;
+  const { number, method, target, status, code, name, ms, time } = entry;
   const at = clockTime(time);
+  const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
   return useMemo(
     () => html`<tr role="row" class=${entry.isNew ? "is-new" : ""} data-number=${number} aria-current=${isOpen ? "true" : null}
       onClick=${() => String(getSelection()) || set({ selected: { number } })}>
       <td role="cell" class="mono code" data-class=${String(status)[0]}>${status}</td>
       <td role="cell" class="mono method">${visible(method)}</td>
-      <td role="cell" class="mono path">
+      <td role="cell" class="mono path" title=${visible(target)}>
         <button type="button" tabindex=${isStop ? 0 : -1} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
+        <span class="what" title=${what}>${what}</span>
         <span class="notes">${notesOf(entry).map(([name, symbol]) => html`<span class=${name}>${symbol} ${name}</span>`)}</span>
       </td>
       <td role="cell" class="mono ms">${ms.toFixed(1)}</td>

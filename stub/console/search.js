@@ -3,15 +3,27 @@
 import { announce, set, state } from "./state.js";
 import { read } from "./wire.js";
 
-const PAGE = 100; // entries that are asked for at once
+export const PAGE = 100; // entries that are asked for at once
 const END = 999_999_999_999_999; // no entry has a higher number
-export const NOTHING = { q: "", operation: "", status: "", finding: "" };
+const MAX_WORDS = 256; // characters
+export const NOTHING = { q: "", chip: null };
 
-export const isSearched = () => Object.values(state.filter).some((text) => text.trim());
+export const isSearched = () => Boolean(state.filter.chip || state.filter.q.trim());
+
+/** The name in the body of a request, as the view has it; null if there is none. */
+function nameIn(body) {
+  try {
+    const { name } = JSON.parse(body);
+    return typeof name === "string" ? name : null;
+  } catch {
+    return null;
+  }
+}
 
 /** An entry of the journal as the view has it. */
-const rowOf = ({ path, query, unpromised, violations, fault, grease, number, time, method, status, ms }) => ({
-  ...{ number, time, method, status, ms },
+const rowOf = ({ path, query, body, unpromised, violations, fault, grease, number, time, method, status, code, ms }) => ({
+  ...{ number, time, method, status, code, ms },
+  name: nameIn(body),
   target: query ? `${path}?${query}` : path,
   unpromised: unpromised.length,
   violations: violations.length,
@@ -20,9 +32,10 @@ const rowOf = ({ path, query, unpromised, violations, fault, grease, number, tim
 });
 
 /** A page of entries: those found, the highest number of the journal, and whether there may be more. */
-async function page({ q, operation, status, finding }, range) {
-  const given = Object.entries({ q: q.trim(), operation, status }).filter(([, value]) => value);
-  const found = await read(`/_stub/requests?${new URLSearchParams([...given, ...Object.entries(range), ["limit", PAGE]])}`);
+async function page({ q, chip }, range) {
+  const { words = "", operation, status, finding } = chip ?? {};
+  const given = { q: `${words} ${q}`.trim().slice(0, MAX_WORDS), operation, status, ...range, limit: PAGE };
+  const found = await read(`/_stub/requests?${new URLSearchParams(Object.entries(given).filter(([, value]) => value))}`);
   if (!found) return null;
   const { requests, last } = found;
   const matching = requests.filter((entry) => !finding || [...entry.unpromised, ...entry.violations].includes(finding));
@@ -31,6 +44,12 @@ async function page({ q, operation, status, finding }, range) {
 
 /** The entries before a number, whatever the filter. */
 export const pageBefore = async (before) => (await page(NOTHING, { before }))?.rows ?? [];
+
+/** Replace the whole filter by one thing, which a chip names, and show the list of what matches. */
+export function showOnly(label, only) {
+  document.getElementById("requests").scrollIntoView({ block: "nearest" });
+  search({ q: "", chip: { label, ...only } });
+}
 
 /** Change a part of the filter, and ask for the newest entries that match. */
 export async function search(changes) {

@@ -7,7 +7,7 @@ export const state = {
   entries: [], // of the journal, oldest first
   first: 1, // the oldest number of the journal
   last: 0, // the highest one
-  filter: { q: "", operation: "", status: "", finding: "" },
+  filter: { q: "", chip: null }, // words, and {label} with one of {words}, {finding}, {operation, status}
   found: { rows: [], isWhole: true }, // the entries that match the filter
   selected: null, // {number} of a request, or {deployment}
   isPaused: false,

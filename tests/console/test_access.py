@@ -65,7 +65,8 @@ def test_axe_finds_no_violation(page: Page, send: Send, scheme: Scheme, width: i
     expect(inspector(page)).to_contain_text("Your client asked")
     assert_accessible(page)
     page.keyboard.press("Escape")
-    open_tab(page, "Coverage")
+    open_tab(page, "Coverage").get_by_role("button", name="body member team").click()
+    expect(page.get_by_role("button", name="Remove the filter")).to_be_visible()
     assert_accessible(page)
     expect(open_tab(page, "Contract")).to_contain_text("listProjects")
     assert_accessible(page)
@@ -150,6 +151,14 @@ def test_no_cell_cuts_the_ring_of_the_focus(page: Page) -> None:
         assert each.evaluate("(each) => parseFloat(getComputedStyle(each).outlineOffset)") < 0
 
 
+def test_the_focus_of_a_request_is_around_its_row(page: Page, send: Send) -> None:
+    send("/v1/deployments/a")
+    focus(page, "/v1/deployments/a")
+    row = rows(page, "Requests").first
+    for each, style in {row: "solid", row.get_by_role("button"): "none"}.items():
+        assert each.evaluate("(each) => getComputedStyle(each).outlineStyle") == style
+
+
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
     send("/v1/deployments/a")
     expect(rows(page, "Requests")).to_have_count(1)
@@ -191,7 +200,7 @@ def test_what_changes_is_announced(page: Page, send: Send) -> None:
     page.get_by_label("Status", exact=True).fill("503")
     press(page, "Add fault")
     expect(announced(page)).to_have_text("Fault added")
-    page.get_by_role("textbox", name="Filter").fill("POST")
+    page.get_by_role("searchbox", name="Filter").fill("POST")
     expect(announced(page)).to_have_text("1 request matches the filter")
 
 

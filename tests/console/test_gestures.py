@@ -22,16 +22,35 @@ def test_the_status_of_a_deployment_is_set_from_its_row(page: Page, send: Send) 
         assert send("/v1/deployments/dpl_queued").json["status"] == chosen
 
 
-def test_the_arrow_keys_go_through_the_statuses(page: Page, send: Send) -> None:
+def test_a_status_is_sent_when_it_is_chosen(page: Page, send: Send) -> None:
     status = rows(page, "Projects").first.get_by_role("combobox")
-    for _ in range(4):
-        status.press("ArrowDown")
-    expect(page.get_by_text("search is canceled")).to_be_attached()
-    assert send("/v1/deployments/dpl_queued").json["status"] == "canceled"
-    page.route("**/_stub/deployments/*", lambda route: route.abort())
+    box = status.bounding_box()
+    assert box
+    assert box["height"] >= 24
+    sent: list[str] = []
+    page.on("request", lambda each: sent.append(each.url) if each.method == "PUT" else None)
+    for key in ("ArrowDown", "f"):  # which open the list
+        status.press(key)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Escape")
+        expect(status).to_be_focused()
+        expect(status).to_have_value("queued")
+    assert sent == []
+    status.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("search is building")).to_be_attached()
+    assert send("/v1/deployments/dpl_queued").json["status"] == "building"
+    # A browser that does not know `base-select` has a list of its own.
+    status.evaluate("(each) => each.style.appearance = 'auto'")
     status.press("ArrowUp")
+    expect(status).to_have_value("building")
+    page.keyboard.press("Escape")
+    assert len(sent) == 1
+    page.route("**/_stub/deployments/*", lambda route: route.abort())
+    status.select_option("failed")
     expect(region(page, "Projects").get_by_role("alert")).to_contain_text("did not respond")
-    expect(status).to_have_value("canceled")
+    expect(status).to_have_value("building")
     page.unroute("**/_stub/deployments/*")
 
 
@@ -92,7 +111,7 @@ def test_state_and_journal_are_saved_as_files(page: Page, send: Send) -> None:
 
 def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
     page.keyboard.press("/")
-    field = page.get_by_role("textbox", name="Filter")
+    field = page.get_by_role("searchbox", name="Filter")
     expect(field).to_be_focused()
     page.keyboard.type("p?/")
     expect(field).to_have_value("p?/")

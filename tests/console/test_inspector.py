@@ -135,6 +135,7 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     send(f"/v1/deployments/{identifier}")
     expect(inspector(page).locator("svg line:not(.now)")).to_have_count(2)
     assert copied(page, "Copy id") == identifier
+    expect(rows(page, "Projects").first).to_have_attribute("aria-current", "true")
     page.keyboard.press("Escape")
     expect(inspector(page)).to_be_hidden()
 

@@ -72,6 +72,37 @@ def test_requests_are_marked_without_colors(page: Page, send: Send) -> None:
     expect(rows(page, "Requests").first).to_contain_text("violation")
 
 
+def test_a_row_says_what_happened(page: Page, send: Send) -> None:
+    send("/v1/projects", body=b'{"name": ""}')
+    send("/v1/projects", body=b'{"name": "website"}')
+    send("/v1/projects", body=b'{"name": "shop"}')
+    send("/v1/projects", body=b'{"name": 1}')
+    said = ["invalid_body", '"shop"', 'name_taken "website"', 'invalid_body ""']
+    for words in ("", "POST"):  # the view, and the journal
+        page.get_by_role("searchbox", name="Filter").fill(words)
+        expect(rows(page, "Requests").locator(".what")).to_have_text(said)
+
+
+def test_an_empty_list_has_no_head(page: Page, send: Send) -> None:
+    requests = region(page, "Requests")
+    expect(requests.get_by_text("Waiting for requests…")).to_be_visible()
+    expect(requests.get_by_role("columnheader")).to_have_count(0)
+    send("/v1/projects")
+    expect(requests.get_by_role("columnheader")).to_have_count(5)
+
+
+def test_a_path_has_the_room_of_a_narrow_row(page: Page, send: Send) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    target = "/v1/deployments/dpl_unknown?page=1"
+    send(target)
+    cells = rows(page, "Requests").first.get_by_role("cell")
+    expect(cells.nth(2)).to_have_attribute("title", target)
+    assert cells.get_by_role("button").evaluate("(each) => each.scrollWidth <= each.clientWidth")
+    boxes = [each.bounding_box() for each in (cells.nth(2).get_by_text("unpromised"), cells.last)]
+    note, time = (box["y"] + box["height"] / 2 for box in boxes if box)
+    assert abs(note - time) < 5
+
+
 def test_the_inspector_of_a_request_has_headers_body_and_reasons(page: Page, send: Send) -> None:
     send("/v1/projects", body=b'{"name": "shop", "team": "<b>a</b>"}')
     rows(page, "Requests").first.click()
@@ -89,7 +120,7 @@ def test_the_filter_leaves_what_matches(page: Page, send: Send) -> None:
     send("/v1/deployments/nope")
     send("/v1/projects?page=1")
     expect(rows(page, "Requests")).to_have_count(3)
-    field = page.get_by_role("textbox", name="Filter", exact=True)
+    field = page.get_by_role("searchbox", name="Filter", exact=True)
     for words, count in {"404": 1, "get projects": 2, "2xx": 2, "4": 1, "delete": 0, "": 3}.items():
         field.fill(words)
         expect(rows(page, "Requests")).to_have_count(count)

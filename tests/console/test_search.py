@@ -3,14 +3,14 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Send, look, open_tab, press, region, rows, visit
+from tests.console.conftest import Send, look, open_tab, poll_now, press, region, rows, visit
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
 def filter_by(page: Page, words: str) -> None:
-    page.get_by_role("textbox", name="Filter").fill(words)
+    page.get_by_role("searchbox", name="Filter").fill(words)
 
 
 def scroll_to_the_end(page: Page) -> None:
@@ -39,12 +39,15 @@ def test_the_whole_journal_is_searched_and_scrolled(filled: Page) -> None:
         filter_by(page, words)
         expect(rows(page, "Requests")).to_have_count(1)
         expect(rows(page, "Requests")).to_contain_text("422")
-        expect(count).to_have_text("1,000 · 1 match")
+        expect(count).to_have_text("1 of 1,000 match")
     filter_by(page, "4xx")  # `4` is in the id of many
     expect(rows(page, "Requests")).to_have_count(2)
     filter_by(page, "5xx")
     expect(page.get_by_text("No request matches the filter.")).to_be_visible()
-    filter_by(page, "")
+    expect(count).to_have_text("0 of 1,000 match")
+    press(page, "Clear the filter")
+    expect(page.get_by_role("searchbox", name="Filter")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
     expect(rows(page, "Requests")).to_have_count(200)
     for shown in range(300, 1001, 100):
         scroll_to_the_end(page)
@@ -56,6 +59,7 @@ def test_more_than_a_page_of_matches_is_scrolled(filled: Page) -> None:
     page = filled
     filter_by(page, "GET 200")
     expect(rows(page, "Requests")).to_have_count(200)
+    expect(region(page, "Requests").locator(".count")).to_have_text("200 or more of 1,000 match")
     scroll_to_the_end(page)
     expect(rows(page, "Requests")).to_have_count(300)
 
@@ -95,20 +99,55 @@ def test_a_cell_a_finding_and_a_project_filter_the_requests_that_made_it(
     made = send("/v1/projects", body=b'{"name": "shop", "team": 1}').json
     send("/v1/projects?page=1", "/v1/projects", "/v1/deployments/a")
     send(f"/v1/deployments/{made['latest_deployment_id']}")
+    pause = page.get_by_role("button", name="Pause", exact=True)
+    place = pause.bounding_box()
+    filter_by(page, "POST")
     coverage = open_tab(page, "Coverage")
     coverage.get_by_role("button", name="the requests of listProjects with 200").click()
     expect(rows(page, "Requests")).to_have_count(2)
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
+    press(page, "Requests of shop")
+    expect(rows(page, "Requests")).to_have_count(2)
+    expect(rows(page, "Requests").filter(has_text="/v1/deployments/a")).to_have_count(0)
+    expect(rows(page, "Requests").last).to_contain_text("POST")
+    expect(page.get_by_role("button", name="Remove the filter")).to_have_text("shop ✕")
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
+    filter_by(page, "GET")
+    expect(rows(page, "Requests")).to_have_count(1)
     coverage.get_by_role("button", name="unpromised: listProjects: query parameter page").click()
     expect(rows(page, "Requests")).to_have_count(1)
     expect(rows(page, "Requests")).to_contain_text("/v1/projects?page=1")
     coverage.get_by_role("button", name="unpromised: createProject: body member team").click()
     expect(rows(page, "Requests")).to_contain_text("POST")
+    assert pause.bounding_box() == place
     press(page, "Remove the filter createProject: body member team")
-    expect(page.get_by_role("textbox", name="Filter")).to_be_focused()
+    expect(page.get_by_role("searchbox", name="Filter")).to_be_focused()
     expect(rows(page, "Requests")).to_have_count(5)
-    press(page, "Requests of shop")
-    expect(rows(page, "Requests").filter(has_text="POST")).to_have_count(1)
-    expect(rows(page, "Requests").filter(has_text="/v1/deployments/a")).to_have_count(0)
+
+
+def test_what_is_filtered_is_in_view_where_the_list_is_above(page: Page, send: Send) -> None:
+    send("/v1/projects")
+    page.set_viewport_size({"width": 390, "height": 844})
+    cell = open_tab(page, "Coverage").get_by_role("button", name="listProjects with 200")
+    cell.click()
+    expect(rows(page, "Requests").first).to_be_in_viewport()
+    expect(
+        page.get_by_role("button", name="Remove the filter listProjects 200")
+    ).to_be_in_viewport()
+
+
+def test_a_search_that_failed_is_made_when_the_server_is_back(page: Page, send: Send) -> None:
+    send("/v1/projects", "/v1/deployments/a")
+    expect(rows(page, "Requests")).to_have_count(2)
+    page.route("**/_stub/*", lambda route: route.abort())
+    poll_now(page)
+    expect(page.get_by_role("status")).to_have_text("Not connected")
+    filter_by(page, "404")
+    count = region(page, "Requests").locator(".count")
+    expect(count).to_have_text("Searching…")
+    page.unroute("**/_stub/*")
+    look(page)
+    expect(count).to_have_text("1 of 2 match")
 
 
 def test_a_finding_of_long_ago_is_found(page: Page, send: Send) -> None:

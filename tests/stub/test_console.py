@@ -140,6 +140,21 @@ def test_the_view_masks_secrets_in_the_target_of_a_request(stub: FlaskClient) ->
     assert entry["target"] == "/v1/***?x=***&access_token=***"
 
 
+def test_the_view_has_the_code_and_the_name_of_a_request(stub: FlaskClient) -> None:
+    for name in ("", 30 * "é", f"my {TOKEN}", "\ud800\u202e", 1):
+        stub.post("/v1/projects", json={"name": name})
+    stub.post("/v1/projects", json=["name"])
+    shown = [(each["code"], each["name"]) for each in view(stub)["requests"]["entries"]]
+    assert shown == [
+        ("invalid_body", ""),
+        (None, 20 * "é" + "…"),
+        (None, "my ***"),
+        ("malformed_json", "??"),
+        ("invalid_body", None),
+        ("invalid_body", None),
+    ]
+
+
 def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployment(
     stub: FlaskClient, clock: Clock
 ) -> None:
@@ -187,6 +202,8 @@ def test_the_view_has_the_entries_after_a_number(stub: FlaskClient) -> None:
         "method": "GET",
         "target": "/v1/projects?page=1",
         "status": 200,
+        "code": None,
+        "name": None,
         "unpromised": 1,
         "violations": 0,
         "fault": False,
@@ -263,8 +280,11 @@ def fill(stub: FlaskClient) -> None:
         assert stub.post("/_stub/faults", json=fault).status_code == 201
     for number in range(50):
         path = f"/v1/deployments/{number}" + 500 * '"'
-        assert stub.get(path, query_string={f"q{number}" + 300 * "x": 1}).status_code == 404
-        assert stub.open(f"/v1/{number}" + 500 * "\t", method=40 * "A").status_code == 404
+        body = {"name": 200 * '"'}
+        query = {f"q{number}" + 300 * "x": 1}
+        assert stub.get(path, query_string=query, json=body).status_code == 404
+        odd = stub.open(f"/v1/{number}" + 500 * "\t", method=40 * "A", json=body)
+        assert odd.status_code == 404
 
 
 @pytest.mark.parametrize("axes", [[], ["ids"]])
