@@ -2,7 +2,7 @@
 
 import { invalidPart, session, takeWorldOfToken } from "./session.js";
 import { announce, set, state } from "./state.js";
-import { isSearched, search, searchOn } from "./search.js";
+import { isSearched, NOTHING, search, searchOn } from "./search.js";
 import { errorOf, send } from "./wire.js";
 
 const SECOND = 1000;
@@ -16,6 +16,7 @@ let timer = 0;
 let failures = 0;
 let controller = null;
 let announcedAt = 0;
+let unannounced = 0; // requests
 
 const isHidden = () => document.hidden || document.visibilityState === "hidden";
 
@@ -61,12 +62,16 @@ const lose = (title, reason) => set({ connection: { kind: "gone", title, reason 
 function take(view) {
   const isBack = state.connection.kind !== "connected";
   if (view.world !== session.world) takeWorldOfToken(view.world);
-  if (view.instance !== state.view?.instance) forget(); // the list asks for the entries that are missing
+  if (view.instance !== state.view?.instance) {
+    if (state.view) state.selected = null; // it is of a world that has ended
+    forget(); // the list asks for the entries that are missing
+  }
   const { entries, first, last } = view.requests;
   const isFirst = state.last === 0;
   if (!isFirst && entries.length <= FEW) entries.forEach((entry) => (entry.isNew = true));
   if (entries.length || first !== state.first) keep(entries, first);
-  const arrived = last - state.last;
+  if (first !== state.first) state.found = { ...state.found, rows: state.found.rows.filter((row) => row.number >= first) };
+  unannounced += isFirst ? 0 : last - state.last;
   set({
     view: unchanged(view, state.view),
     first,
@@ -75,9 +80,10 @@ function take(view) {
     epoch: state.epoch + isBack,
   });
   if (isSearched()) (isFirst || isBack ? search({}) : searchOn());
-  if (!isFirst && arrived && Date.now() - announcedAt > QUIET) {
+  if (unannounced && Date.now() - announcedAt > QUIET) {
+    announce(`${unannounced} new request${unannounced === 1 ? "" : "s"}`);
     announcedAt = Date.now();
-    announce(`${arrived} new request${arrived === 1 ? "" : "s"}`);
+    unannounced = 0;
   }
 }
 
@@ -106,7 +112,7 @@ export function connect() {
   forget();
   failures = 0;
   const connection = { kind: "connecting", title: "", reason: "" };
-  set({ connection, selected: null, epoch: state.epoch + 1 });
+  set({ connection, selected: null, filter: NOTHING, epoch: state.epoch + 1 });
   poll();
 }
 

@@ -42,7 +42,7 @@ export function step(by) {
 }
 
 export function Requests() {
-  const { first, last, filter, found, isPaused, selected } = state;
+  const { first, last, filter, found, isPaused, selected, epoch } = state;
   const isFiltered = isSearched();
   const entries = isFiltered ? found.rows : state.entries;
   const [isRead, holding, scrolling] = useHeld();
@@ -52,7 +52,7 @@ export function Requests() {
   const top = useRef(last);
   const asked = useRef(0);
   const isHeld = (isRead || isPaused || selected?.number) && top.current <= last;
-  if (!isHeld) top.current = last;
+  if (!isHeld || list.filter !== filter) top.current = last; // a search begins now
 
   const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
   // The journal may drop what somebody reads.
@@ -71,7 +71,7 @@ export function Requests() {
         set({});
       });
     }
-  }, [oldest, first, limit, isFiltered, found.isWhole]);
+  }, [oldest, first, limit, isFiltered, found.isWhole, epoch]);
 
   const unseen = isFiltered ? entries.filter((entry) => entry.number > top.current).length : last - top.current;
   const count = last - first + 1;

@@ -6,6 +6,7 @@ import { read } from "./wire.js";
 export const PAGE = 100; // entries that are asked for at once
 const END = 999_999_999_999_999; // no entry has a higher number
 const MAX_WORDS = 256; // characters
+const TYPING = 100; // milliseconds between two letters
 export const NOTHING = { q: "", chip: null };
 
 export const isSearched = () => Boolean(state.filter.chip || state.filter.q.trim());
@@ -51,11 +52,14 @@ export function showOnly(label, only) {
   search({ q: "", chip: { label, ...only } });
 }
 
-/** Change a part of the filter, and ask for the newest entries that match. */
+/** Change a part of the filter, and ask for the newest entries that match, if nobody types on. */
 export async function search(changes) {
   const filter = { ...state.filter, ...changes };
-  set({ filter, found: { rows: [], oldest: END, last: state.last, isWhole: false, isAsked: false } });
+  set({ filter, found: { rows: [], oldest: END, last: state.last, isWhole: false, isAsked: true } });
   if (!isSearched()) return announce("All requests are shown");
+  await new Promise((resolve) => setTimeout(resolve, TYPING));
+  if (state.filter !== filter) return;
+  state.found.isAsked = false;
   await searchBack();
   if (state.filter !== filter) return;
   const { rows, isWhole } = state.found;
@@ -84,10 +88,16 @@ export async function searchBack() {
 /** Ask for what has arrived since. */
 export async function searchOn() {
   const { filter, found } = state;
-  if (found.last >= state.last) return;
-  const more = await page(filter, { after: found.last });
-  if (!more || state.filter !== filter) return;
+  const arrived = [];
+  let { last } = found;
+  for (let isFull = last < state.last; isFull; ) {
+    const more = await page(filter, { after: last });
+    if (!more || state.filter !== filter) return;
+    arrived.push(...more.rows);
+    isFull = more.isFull;
+    last = isFull ? more.numbers.at(-1) : more.last;
+  }
   const known = new Set(state.found.rows.map((row) => row.number));
-  const rows = [...state.found.rows, ...more.rows.filter((row) => !known.has(row.number))];
-  set({ found: { ...state.found, rows, last: more.isFull ? more.numbers.at(-1) : more.last } });
+  const rows = [...state.found.rows, ...arrived.filter((row) => !known.has(row.number))];
+  if (last > state.found.last) set({ found: { ...state.found, rows, last } });
 }

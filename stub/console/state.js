@@ -34,5 +34,5 @@ export function set(changes) {
   });
 }
 
-/** Tell those who cannot see what has changed. */
-export const announce = (announced) => set({ announced });
+/** Tell those who cannot see what has changed. A text that is said again has a space more. */
+export const announce = (text) => set({ announced: text === state.announced ? `${text}\u00a0` : text });
