@@ -17,8 +17,9 @@ export const repeatable = (headers) =>
     !OWN.test(name) && !LEFT_OUT.test(name) && name !== "Authorization" && !value.includes(MASK)));
 
 const utf8 = new TextEncoder();
-const sizeOf = (text) => utf8.encode(text).length;
+export const sizeOf = (text) => utf8.encode(text).length;
 const isFull = (text, size) => sizeOf(text) > size - 4; // a character is never cut in two
+export const isCutBody = (body, size) => isFull(body, MAX_BODY) && !(Number(size) <= MAX_BODY);
 
 const ODD = /[\p{C}\p{DI}\p{Zl}\p{Zp}]/gu;
 
@@ -43,7 +44,7 @@ export const commandOf = (path, ...parts) =>
 export function curlOf(entry) {
   const { method, path, query, headers, body, code } = entry;
   const size = headers["Content-Length"];
-  const isCut = isFull(body, MAX_BODY) && !(Number(size) <= MAX_BODY);
+  const isCut = isCutBody(body, size);
   const isHead = method === "HEAD";
   const differences = [];
   const parts = ["curl"];
@@ -79,7 +80,8 @@ export function curlOf(entry) {
   if (encodeRest(query) !== query) differences.push("the query is percent-encoded");
   const url = location.origin + encodePath(path) + (query ? `?${encodeRest(query)}` : "");
   parts.push(quote(url));
-  return { command: parts.join(" \\\n  "), differences, isCut, url };
+  const differs = differences.length ? `Differs from the original: ${differences.join("; ")}.` : "";
+  return { command: parts.join(" \\\n  "), differs, isCut, url };
 }
 
 /** A decoded path as it is sent. %2F and %25 stay encoded in the journal. */

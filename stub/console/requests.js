@@ -57,7 +57,7 @@ export function Requests() {
   const [, redraw] = useState({});
   const top = useRef(last);
   const asked = useRef(0);
-  const isHeld = (isRead || isPaused || selected?.number) && top.current <= last;
+  const isHeld = (isRead || isPaused || selected?.number <= top.current) && top.current <= last;
   if (!isHeld) top.current = last;
 
   const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
