@@ -20,8 +20,6 @@ export function Deployment({ id }) {
       found && setKnown((now) => [...now, ...found.requests.filter((each) => isNew(each, now))]));
   }, [state.last]);
   const polls = known.filter(({ number }) => number >= state.first);
-  const got = polls.map(({ time, status, code, response }) =>
-    [`${clockTime(time)} UTC`, `${status} ${code ?? /"status"\s*:\s*"([^"]*)"/.exec(response.body)?.[1] ?? ""}`]);
   const project = state.view.projects.newest.find(({ deployment }) => deployment === id);
   const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>
     <${Copy} text=${linkTo(`&deployment=${encodeURIComponent(id)}`)}>Copy link<//>`;
@@ -30,7 +28,8 @@ export function Deployment({ id }) {
     ${project ? html`<${Pairs} of=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
       : html`<p>This is not the latest deployment of one of the newest projects.</p>`}
     <p class="hint">Your client asked for it ${plural(polls.length, "time")}${polls.length > 10 ? "; the newest 10:" : "."}</p>
-    <${Pairs} of=${got.slice(-10).reverse()} />
+    <${Pairs} of=${polls.slice(-10).reverse().map(({ time, status, code, response }) =>
+      [`${clockTime(time)} UTC`, `${status} ${code ?? /"status"\s*:\s*"([^"]*)"/.exec(response.body)?.[1] ?? ""}`])} />
   <//>`;
 }
 
@@ -50,9 +49,9 @@ function Timeline({ project, polls }) {
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       ${stages.map(({ status, start, end }) => html`<rect data-status=${status} x=${at(start)} width=${at(end) - at(start)} y="4" height="5" />`)}
       ${asked.map((time) => html`<line x1=${at(time)} x2=${at(time)} y1="0" y2="3" />`)}
-      <line class="now" x1=${at(age)} x2=${at(age)} y1="2" y2="10" />
+      <rect class="now" x=${at(age) - 0.3} width="0.6" y="2" height="8" />
     </svg>
-    <p class="hint">The line is now. A tick above the bar is a poll of your client.</p>
+    <p class="hint">The mark is now; a tick above the bar is a request of your client.</p>
     <ol class="stages">${stages.map(({ status, start, end }) => html`<li data-status=${status}
       aria-current=${age >= start && age < end ? "step" : null}>
       <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>

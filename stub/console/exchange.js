@@ -22,13 +22,14 @@ export function Exchange({ number }) {
   const [replayed, setReplayed] = useState({});
   useEffect(() => {
     let isCurrent = true;
-    if (document.activeElement === document.body) document.getElementById("inspector-title").focus(); // a button is gone
     read(`/_stub/requests?after=${number - 1}&limit=1`).then((found) => {
       const first = found?.requests[0];
       if (isCurrent) setEntry(first?.number === number ? first : { isGone: true });
     });
     return () => (isCurrent = false);
   }, [number]);
+  // A button that had the focus may be gone, or disabled.
+  useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
   const { method, path, query, status } = entry;
   const curl = status ? curlOf(entry) : {};
   const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl.url)) });

@@ -33,6 +33,6 @@ export function Inspector({ status, title, actions, opener, children }) {
       </div>
       <div class="bar">${actions}</div>
     </div>
-    <div class="content">${children}</div>
+    <div class="content" tabindex="0" role="group" aria-label="Details">${children}</div>
   </aside>`;
 }

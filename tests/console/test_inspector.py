@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
@@ -40,6 +41,11 @@ def test_a_response_has_status_headers_and_indented_body(page: Page, send: Send)
     expect(shown.get_by_role("definition").first).to_have_text("422 Unprocessable Entity")
     for name in ("Code", "Duration"):
         expect(shown.get_by_role("term").get_by_text(name, exact=True)).to_have_count(1)
+    texts = [shown.get_by_role(role).first for role in ("term", "definition")]
+    assert len({each.evaluate("(each) => getComputedStyle(each).fontSize") for each in texts}) == 1
+    findings = [each.bounding_box() for each in shown.get_by_role("listitem").all()]
+    for above, below in pairwise(box for box in findings if box):
+        assert below["y"] > above["y"] + above["height"] + 2
     response = shown.get_by_role("group", name="Response body")
     expect(response).to_contain_text('\n  "code": "invalid_body",\n')
     expect(shown).to_contain_text("application/problem+json")
@@ -72,7 +78,13 @@ def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> No
         assert body.locator("xpath=preceding::p[1]").text_content() == cut
         page.keyboard.press("ArrowDown")
     replay = page.get_by_role("button", name="Replay", exact=True)
+    send("/v1/deployments/a")
+    press(page, "1 new request")
+    open_first(page)
+    replay.focus()
+    page.keyboard.press("ArrowDown")
     expect(replay).to_be_disabled()
+    expect(inspector(page).get_by_role("heading", level=2)).to_be_focused()
     expect(replay).to_have_accessible_description(re.compile("the beginning of the body only"))
 
 
@@ -94,6 +106,7 @@ def test_the_arrows_go_through_the_list_beside_it(page: Page, send: Send) -> Non
     expect(title).to_contain_text("/c")
     open_part(page, "curl")
     rows(page, "Requests").first.click()
+    expect(inspector(page).get_by_role("list")).to_have_count(0)
     assert rows(page, "Requests").first.is_visible()
     page.keyboard.press("ArrowDown")  # where the pointer has opened it
     expect(title).to_contain_text("/b")
@@ -204,7 +217,7 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     expect(stages).to_have_text(["○ queued took 300 s", "◐ building now, 290 s left",
                                  "✓ succeeded in 290 s"])  # fmt: skip
     send(f"/v1/deployments/{identifier}")
-    expect(inspector(page).locator("svg line:not(.now)")).to_have_count(2)
+    expect(inspector(page).locator("svg line")).to_have_count(2)
     got = inspector(page).get_by_role("definition")
     expect(got.filter(has_text="200 ")).to_have_text(["200 building", "200 queued"])
     send("/_stub/reset", method="POST")
