@@ -33,7 +33,7 @@ export function Exchange({ number }) {
   const { method, path, query, status } = entry;
   const curl = status ? curlOf(entry) : {};
   const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl.url)) });
-  const said = curl.isCut ? "No replay: the journal has the beginning of the body only" : replayed.of === number && replayed.said;
+  const said = curl.isCut ? "No replay: the body is cut" : replayed.of === number && replayed.said;
   const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <button type="button" disabled=${!status || curl.isCut} aria-describedby="said" onClick=${replay}>Replay</button>

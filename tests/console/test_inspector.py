@@ -1,7 +1,6 @@
 """The inspector: a request with its response, and a deployment with its timeline."""
 
 import json
-import re
 from itertools import pairwise
 from urllib.parse import quote
 
@@ -55,12 +54,12 @@ def test_a_response_has_status_headers_and_indented_body(page: Page, send: Send)
     assert body.text_content() == "\n".join(lines)
 
 
-CUT = [
+CUT = [  # of different lengths, so that one is not seen as another
     (b'{"a":1,"a":1.0,"b":"', '{\n  "a": 1,\n  "a": 1.0,\n  "b": "xx'),
     (b' [ { } ,"', '[\n  {},\n  "xx'),
     (b"[]]}{[", "[]\n]\n}{\n[\nxx"),
     (b"[1 2\\", "[\n  1 2\\xx"),
-    (b"no [1,", "no [1,xx"),
+    (b"no [12,", "no [12,xx"),
 ]
 
 
@@ -81,11 +80,12 @@ def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> No
     send("/v1/deployments/a")
     press(page, "1 new request")
     open_first(page)
+    expect(replay).to_be_enabled()
     replay.focus()
     page.keyboard.press("ArrowDown")
     expect(replay).to_be_disabled()
     expect(inspector(page).get_by_role("heading", level=2)).to_be_focused()
-    expect(replay).to_have_accessible_description(re.compile("the beginning of the body only"))
+    expect(replay).to_have_accessible_description("No replay: the body is cut")
 
 
 @pytest.mark.slow

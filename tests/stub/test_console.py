@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.http import HTTP_STATUS_CODES
 
 from app import create_app
 from stub import StubOptions
@@ -55,6 +56,12 @@ def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
     assert response.headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_the_page_has_the_reason_phrases_of_the_titles(anonymous: FlaskClient) -> None:
+    script = anonymous.get("/_stub/console/exchange.js").text
+    statuses = [200, 201, *(status for status in HTTP_STATUS_CODES if 400 <= status < 600)]
+    assert [each for each in statuses if f"{each} {HTTP_STATUS_CODES[each]}" not in script] == []
 
 
 # The library, from `preact/standalone.module.js` of the npm package htm 3.1.1.
