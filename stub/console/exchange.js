@@ -32,12 +32,12 @@ export function Exchange({ number }) {
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
   const { method, path, query, status } = entry;
   const curl = status ? curlOf(entry) : {};
-  const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl.url)) });
-  const said = curl.isCut ? "No replay: the body is cut" : replayed.of === number && replayed.said;
+  const replay = async () => setReplayed({ of: entry.number, ...(await repeat(entry, curl.url)) });
+  const said = curl.isCut ? "No replay: the body is cut" : replayed.of === entry.number && replayed.said;
   const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <button type="button" disabled=${!status || curl.isCut} aria-describedby="said" onClick=${replay}>Replay</button>
-    <span id="said" class="hint" aria-live="polite">${replayed.found && said ? html`<button type="button"
+    <span id="said" class="hint" aria-live="polite">${!curl.isCut && said && replayed.found ? html`<button type="button"
       onClick=${() => set({ selected: { number: replayed.found } })}>${said}</button>` : said}</span>`;
   return html`<${Inspector} actions=${actions} opener=${`[data-number="${number}"] button`} status=${status}
     title=${status ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
