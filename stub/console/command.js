@@ -18,8 +18,9 @@ export const repeatable = (headers) =>
     !OWN.test(name) && !LEFT_OUT.test(name) && name !== "Authorization" && !value.includes(MASK)));
 
 const utf8 = new TextEncoder();
-const sizeOf = (text) => utf8.encode(text).length;
+export const sizeOf = (text) => utf8.encode(text).length;
 const isFull = (text, size) => sizeOf(text) > size - 4; // a character is never cut in two
+export const isCutBody = (body, size) => isFull(body, MAX_BODY) && !(Number(size) <= MAX_BODY);
 
 const ODD = /[\p{C}\p{DI}\p{Zl}\p{Zp}]/u; // what nobody sees
 
@@ -76,8 +77,8 @@ export function curlOf(entry) {
   if (isHead && Number(size) > 0) lost.push("without the body");
   else if (body || Number(size) > 0) {
     if (missing.includes("Content-Type") || !headers["Content-Type"]) parts.push("-H 'Content-Type:'");
-    if (isFull(body, MAX_BODY) && !(Number(size) <= MAX_BODY)) {
-      lost.push("the journal has the beginning of the body only: save the whole as the file body");
+    if (isCutBody(body, size)) {
+      lost.push("the body is cut: save the whole as the file body");
       parts.push("--data-binary @body");
     } else if (ODD.test(body)) {
       parts[0] = `${printf(utf8.encode(body))} | curl`;
@@ -92,8 +93,10 @@ export function curlOf(entry) {
   }
   if (encodeRest(query) !== query) differences.push("the query is percent-encoded");
   const isSent = new URL(url).href === url && isPath && method !== "TRACE" && !(body && method === "GET");
-  const unrepeatable = lost[0] ?? (isSent ? "" : "a browser does not send such a request");
-  return { command: [...parts, quote(url)].join(" \\\n  "), differences: [...differences, ...lost], unrepeatable, url };
+  const unrepeatable = lost[0]?.split(":")[0] ?? (isSent ? "" : "a browser does not send such a request");
+  const all = [...differences, ...lost];
+  const differs = all.length ? `Differs from the original: ${all.join("; ")}.` : "";
+  return { command: [...parts, quote(url)].join(" \\\n  "), differs, unrepeatable, url };
 }
 
 /** A decoded path as it is sent. %2F and %25 stay encoded in the journal. */

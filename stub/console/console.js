@@ -9,6 +9,7 @@ import { Header } from "./header.js";
 import { Deployment } from "./deployment.js";
 import { close } from "./inspector.js";
 import { Exchange } from "./exchange.js";
+import { Tabs } from "./parts.js";
 import { connect } from "./poll.js";
 import { Projects } from "./projects.js";
 import { Requests } from "./requests.js";
@@ -41,7 +42,7 @@ function World() {
   return html`<main data-open=${selected !== null}>
     <div class="lists">${projects}${requests}</div>
     ${selected?.number && html`<${Exchange} number=${selected.number} />`}
-    ${selected?.deployment && html`<${Deployment} id=${selected.deployment} key=${selected.deployment} />`}
+    ${selected?.deployment && html`<${Deployment} id=${selected.deployment} key=${view.instance + selected.deployment} />`}
     <${Rail} />
   </main>`;
 }
@@ -51,17 +52,8 @@ function Rail() {
   const Tab = TABS[tab];
   const clock = Tab === Controls && view.clock;
   const shown = useMemo(() => html`<${Tab} />`, [tab, view.coverage, view.faults, view.grease, clock, epoch]);
-  const onKeyDown = (event) => {
-    const other = event.target[{ ArrowRight: "nextSibling", ArrowLeft: "previousSibling" }[event.key]];
-    other?.focus();
-    other?.click();
-  };
   return html`<section id="rail" aria-label=${tab}>
-    <div role="tablist" onKeyDown=${onKeyDown}>
-      ${Object.keys(TABS).map((name) => html`<button type="button" role="tab" id="tab-${name}" aria-selected=${String(name === tab)}
-        tabindex=${name === tab ? 0 : -1} aria-controls="panel" onClick=${() => set({ tab: name })}>${name}</button>`)}
-    </div>
-    <div id="panel" role="tabpanel" tabindex="0" aria-labelledby="tab-${tab}">${shown}</div>
+    <${Tabs} names=${Object.keys(TABS)} chosen=${tab} choose=${(name) => set({ tab: name })}>${shown}<//>
   </section>`;
 }
 
@@ -84,8 +76,8 @@ function start() {
   const given = readFragment();
   if (given?.help !== undefined) set({ dialog: "help" });
   if (!state.view || given?.token || given?.world !== undefined) connect();
-  const number = Number(given?.request);
-  if (number) set({ selected: { number } });
+  if (Number(given?.request)) set({ selected: { number: Number(given.request) } });
+  if (given?.deployment) set({ selected: { deployment: given.deployment } });
 }
 
 addEventListener("hashchange", () => location.hash && start());

@@ -1,57 +1,65 @@
-// A deployment in the inspector: its timeline, and when the client asked for it.
+// A deployment in the inspector: its timeline, and what the client got when it asked for it.
 
-import { html } from "./preact.js";
+import { html, useEffect, useState } from "./preact.js";
 import { Inspector } from "./inspector.js";
-import { Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
+import { clockTime, Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
 import { SYMBOLS } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
+import { read } from "./wire.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 
 export function Deployment({ id }) {
-  const { newest } = state.view.projects;
-  const project = newest.find(({ deployment }) => deployment === id);
-  const path = `/v1/deployments/${encodeURIComponent(id)}`;
-  const isOf = (target) => [path, `/v1/deployments/${id}`].some((each) => target === each || target.startsWith(`${each}?`));
-  const polls = state.entries.filter(({ method, target }) => method === "GET" && isOf(target));
-  const known = state.entries.length;
-  const isAll = known === state.last - state.first + 1;
-  const actions = html`<${Copy} text=${id}>Copy id<//> <${Copy} text=${linkTo()}>Copy link<//>`;
-  const facts = project && { Project: project.name, "Project id": project.id, Created: `${dateAndTime(project.created_at)} UTC`, Status: project.status };
+  const [known, setKnown] = useState([]); // the requests for it in the journal, oldest first
+  const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
+  const isNew = (each, now) => each.path.replaceAll("%2f", "%2F") === path && !now.some(({ number }) => number === each.number);
+  useEffect(() => {
+    const query = new URLSearchParams({ operation: "getDeployment", q: path.slice(-256), after: known.at(-1)?.number ?? 0 });
+    read(`/_stub/requests?${query}`).then((found) =>
+      found && setKnown((now) => [...now, ...found.requests.filter((each) => isNew(each, now))]));
+  }, [state.last]);
+  const polls = known.filter(({ number }) => number >= state.first);
+  const project = state.view.projects.newest.find(({ deployment }) => deployment === id);
+  const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>
+    <${Copy} text=${linkTo(`&deployment=${encodeURIComponent(id)}`)}>Copy link<//>`;
+  const facts = project && { Project: project.name, "Project id": project.id, Created: `${dateAndTime(project.created_at)} UTC` };
   return html`<${Inspector} title=${id} actions=${actions} opener="#projects [data-open=true]">
     ${project ? html`<${Pairs} of=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
-      : html`<p>This is no longer the deployment of one of the newest projects.</p>`}
-    <p class="hint">Your client asked for it ${plural(polls.length, "time")}${isAll ? "" : ` in the newest ${plural(known, "request")}`}.</p>
+      : html`<p>This is not the latest deployment of one of the newest projects.</p>`}
+    <p class="hint">Your client asked for it ${plural(polls.length, "time")}${polls.length > 10 ? "; the newest 10:" : "."}</p>
+    <${Pairs} of=${polls.slice(-10).reverse().map(({ time, status, code, response }) =>
+      [`${clockTime(time)} UTC`, `${status} ${code ?? /"status"\s*:\s*"([^"]*)"/.exec(response.body)?.[1] ?? ""}`])} />
   <//>`;
 }
 
 function Timeline({ project, polls }) {
   const { timeline, since } = project;
-  const now = Date.parse(state.view.clock.now);
-  const age = (now - Date.parse(since)) / 1000;
+  const age = Date.parse(state.view.clock.now) - Date.parse(since);
   let start = 0;
   const stages = timeline.map(({ status, seconds }) => {
-    const stage = { status, start, end: start + (seconds ?? Infinity) };
+    const stage = { status, start, end: start + 1000 * (seconds ?? Infinity) };
     start = stage.end;
     return stage;
   });
   const total = (stages.at(-2)?.end || 1) / (1 - END);
-  const at = (seconds) => Math.min(100, Math.max(0, (100 * seconds) / total));
-  const asked = polls.map(({ time }) => age - (now - Date.parse(time)) / 1000).filter((second) => second >= 0);
+  const at = (time) => Math.min(100, Math.max(0, (100 * time) / total));
+  const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      ${stages.map(({ status, start, end }) => html`<rect data-status=${status} x=${at(start)} width=${at(end) - at(start)} y="3" height="4" />`)}
-      ${asked.map((second) => html`<line x1=${at(second)} x2=${at(second)} y1="0" y2="3" />`)}
-      <line class="now" x1=${at(age)} x2=${at(age)} y1="3" y2="10" />
+      ${stages.map(({ status, start, end }) => html`<rect data-status=${status} x=${at(start)} width=${at(end) - at(start)} y="4" height="5" />`)}
+      ${asked.map((time) => html`<line x1=${at(time)} x2=${at(time)} y1="0" y2="3" />`)}
+      <rect class="now" x=${at(age) - 0.3} width="0.6" y="2" height="8" />
     </svg>
-    <ol class="stages">${stages.map(({ status, start, end }) => html`<li aria-current=${age >= start && age < end ? "step" : null}>
+    <p class="hint">The mark is now; a tick above the bar is a request of your client.</p>
+    <ol class="stages">${stages.map(({ status, start, end }) => html`<li data-status=${status}
+      aria-current=${age >= start && age < end ? "step" : null}>
       <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
     </li>`)}</ol>`;
 }
 
 function left(age, start, end) {
-  if (age >= end) return "over";
-  if (age < start) return `in ${Math.ceil(start - age)} s`;
-  return end === Infinity ? "now" : `now, ${Math.ceil(end - age)} s left`;
+  if (age >= end) return `took ${((end - start) / 1000).toLocaleString("en", { maximumFractionDigits: 1 })} s`;
+  if (age < start) return `in ${Math.ceil((start - age) / 1000)} s`;
+  return end === Infinity ? "now" : `now, ${Math.ceil((end - age) / 1000)} s left`;
 }

@@ -1,97 +1,95 @@
 // A request and its response, in the inspector.
 
 import { html, useEffect, useState } from "./preact.js";
-import { curlOf, repeatable } from "./command.js";
+import { curlOf, isCutBody, repeatable, sizeOf } from "./command.js";
 import { Inspector } from "./inspector.js";
-import { Code, Copy, dateAndTime, Pairs, visible } from "./parts.js";
+import { Code, Copy, dateAndTime, Pairs, plural, Tabs, visible } from "./parts.js";
 import { poll } from "./poll.js";
 import { linkTo } from "./session.js";
+import { set, state } from "./state.js";
 import { read, send } from "./wire.js";
 
 export function Exchange({ number }) {
-  const [entry, setEntry] = useState({});
-  const [outcome, setOutcome] = useState("");
+  const [entry, setEntry] = useState({}); // stays until the next one is known
+  const [replayed, setReplayed] = useState({});
   useEffect(() => {
     let isCurrent = true;
-    setOutcome("");
     read(`/_stub/requests?after=${number - 1}&limit=1`).then((found) => {
       const first = found?.requests[0];
-      if (isCurrent) setEntry(first?.number === number ? first : { number, isGone: true });
+      if (isCurrent) setEntry(first?.number === number ? first : { isGone: true });
     });
     return () => (isCurrent = false);
   }, [number]);
-  const isKnown = entry.number === number && !entry.isGone;
+  // A button that had the focus may be gone.
+  useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
+  const { method, path, query, status } = entry;
+  const isKnown = entry.number === number;
   const curl = isKnown ? curlOf(entry) : {};
-  const replay = async () => setOutcome(await repeat(entry, curl.url));
-  const actions = html`<${Copy} text=${curl.command}>Copy as curl<//>
-    <button type="button" disabled=${!isKnown || Boolean(curl.unrepeatable)} title=${curl.unrepeatable} onClick=${replay}>Replay</button>
+  const replay = async () => setReplayed({ of: entry.number, ...(await repeat(entry, curl.url)) });
+  const isRepeatable = isKnown && !curl.unrepeatable;
+  const said = curl.unrepeatable ? `No replay: ${curl.unrepeatable}` : replayed.of === entry.number && replayed.said;
+  const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
-    <span class="hint" aria-live="polite">${outcome}</span>`;
-  return html`<${Inspector} actions=${actions} opener=${`[data-number="${number}"] button`}
-    title=${isKnown ? `${entry.status} ${entry.method} ${entry.path}` : `Request ${number}`}>
-    ${isKnown && html`<${Parts} entry=${entry} curl=${curl} />`}
-    ${!isKnown && html`<p>${entry.isGone && entry.number === number ? "The journal no longer has this request." : "Loading…"}</p>`}
+    <button type="button" aria-disabled=${String(!isRepeatable)} aria-describedby="said" onClick=${isRepeatable && replay}>Replay</button>
+    <span id="said" class="hint" aria-live="polite">${!curl.unrepeatable && said && replayed.found ? html`<button type="button"
+      onClick=${() => set({ selected: { number: replayed.found } })}>${said}</button>` : said}</span>`;
+  return html`<${Inspector} actions=${actions} opener=${`[data-number="${number}"] button`} status=${status}
+    title=${status ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
+    <${Tabs} names=${["Response", "Request", "curl"]} chosen=${state.part} choose=${(part) => set({ part })}>
+      ${status ? html`<${Part} entry=${entry} curl=${curl} />` : entry.isGone ? "The journal no longer has this request." : "Loading…"}
+    <//>
   <//>`;
 }
 
-/** Send a request again, with the current token. Returns what came of it. */
-async function repeat({ method, headers, body }, url) {
-  const hasBody = body && method !== "GET" && method !== "HEAD";
+/** Send a request again, with the current token. Returns what came of it, and the number of the new entry. */
+async function repeat({ method, path, query, headers, body }, url) {
+  const { last } = state;
   try {
-    const response = await send(method, url, undefined, { headers: repeatable(headers), body: hasBody ? body : undefined });
+    const response = await send(method, url, undefined, { headers: repeatable(headers), body: body || undefined });
+    const newer = await read(`/_stub/requests?after=${last}`);
     poll();
-    return `Replayed: ${response.status}`;
+    const entry = newer?.requests.findLast((each) => each.method === method && each.path === path && each.query === query);
+    return { said: `Replayed: ${response.status}`, found: entry?.number };
   } catch {
-    return "Not replayed: the browser does not send it, or the server is gone";
+    return { said: "Not replayed: not sent, or no response" };
   }
 }
 
-function Parts({ entry, curl }) {
-  const { response, ms, code, time, operation, query, fault, grease, unpromised, violations } = entry;
-  const facts = {
-    Outcome: [code, `${ms.toFixed(1)} ms`].filter(Boolean).join(", "),
-    Time: `${dateAndTime(time)} UTC`,
-    Operation: operation ?? "none",
-    Query: query,
-    Fault: fault,
-    Grease: grease.join(", "),
+/** The reason phrase of a status, which a problem document has as its title. */
+const phraseOf = (status, body) => ({ 200: "OK", 201: "Created" })[status] ?? /"title": "([^"]*)"/.exec(body)?.[1] ?? "";
+
+function Part({ entry, curl }) {
+  if (state.part === "curl") return html`<${Code} text=${curl.command} label="As curl" /><p class="hint">${curl.differs}</p>`;
+  const { response, status, ms, code, time, operation, fault, grease, unpromised, violations } = entry;
+  const isRequest = state.part === "Request";
+  const { headers, body } = isRequest ? entry : response;
+  const facts = isRequest ? { Operation: operation ?? "none", Time: `${dateAndTime(time)} UTC` } : {
+    Status: `${status} ${phraseOf(status, body)}`, Code: code,
+    Duration: `${ms.toFixed(1)} ms`, Fault: fault, Grease: grease.join(", "),
   };
+  const findings = [...unpromised.map((what) => ["unpromised", "△", what]), ...violations.map((what) => ["violation", "✕", what])]
+    .map(([kind, symbol, what]) => html`<li class=${kind}>${symbol} ${kind}: ${visible(what)}</li>`);
+  const fields = Object.entries(headers);
+  const size = headers["Content-Length"];
+  const isOf = size ? ` of ${Number(size).toLocaleString("en")}` : "";
   return html`<${Pairs} of=${Object.entries(facts).filter(([, value]) => value)} />
-    <ul>
-      ${unpromised.map((what) => html`<li class="unpromised">△ unpromised: ${visible(what)}</li>`)}
-      ${violations.map((what) => html`<li class="violation">✕ violation: ${visible(what)}</li>`)}
-    </ul>
-    <${Message} name="Response" of=${response} />
-    <${Message} name="Request" of=${entry} />
-    <h3>As curl</h3>
-    <${Code} text=${curl.command} label="As curl" />
-    ${curl.differences.length > 0 && html`<p class="hint">Differs from the original: ${curl.differences.join("; ")}.</p>`}`;
+    ${findings.length > 0 && html`<ul>${findings}</ul>`}
+    <details><summary>${plural(fields.length, "header")}</summary><${Pairs} of=${fields} /></details>
+    ${isCutBody(body, size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")}${isOf} bytes</p>`}
+    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">No body.</p>`}`;
 }
 
-function Message({ name, of }) {
-  const fields = Object.entries(of.headers);
-  const size = Number(of.headers["Content-Length"]);
-  const isCut = size > new TextEncoder().encode(of.body).length;
-  return html`<h3>${name}</h3>
-    ${of.body ? html`<${Code} text=${indented(of.body)} label="${name} body" />` : html`<p class="hint">No body.</p>`}
-    ${of.body && isCut && html`<p class="hint">The body had ${size.toLocaleString("en")} bytes; this is its beginning.</p>`}
-    <details open><summary>${fields.length} headers</summary><${Pairs} of=${fields} /></details>`;
-}
-
-/** JSON with line breaks. It stays text, so that no digit and no repeated member is lost. */
+/** JSON, or its beginning, with line breaks. It stays text, so that no digit and no repeated member is lost. */
 function indented(text) {
-  try {
-    JSON.parse(text);
-  } catch {
-    return text;
-  }
+  if (!/^[ \t\n\r]*[[{]/.test(text)) return text;
   let depth = 0;
-  const line = (by) => `\n${"  ".repeat((depth += by))}`;
-  return text.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/g, (part) => {
-    if (part === "{" || part === "[") return part + line(1);
-    if (part === "}" || part === "]") return line(-1) + part;
-    if (part === ",") return part + line(0);
-    if (part === ":") return ": ";
-    return part[0] === '"' ? part : part.replace(/\s+/g, "");
+  const line = (by) => `\n${"  ".repeat(Math.max(0, Math.min(16, (depth += by))))}`;
+  const parts = /"(?:[^"\\]|\\[^])*"?|[ \t\n\r]*(\{[ \t\n\r]*\}|\[[ \t\n\r]*\]|[{}[\],:])[ \t\n\r]*/g;
+  return text.replace(parts, (part, mark) => {
+    if (mark === "{" || mark === "[") return mark + line(1);
+    if (mark === "}" || mark === "]") return line(-1) + mark;
+    if (mark === ",") return mark + line(0);
+    if (mark === ":") return ": ";
+    return mark ? mark[0] + mark.at(-1) : part;
   });
 }

@@ -8,14 +8,12 @@ import { set, state } from "./state.js";
 
 export const close = () => set({ selected: null });
 
-export function Inspector({ title, actions, opener, children }) {
+export function Inspector({ status, title, actions, opener, children }) {
   const heading = useRef();
   const openedBy = useRef();
   openedBy.current = opener; // a selector
-  const returnFocus = () => {
-    if (document.activeElement !== document.body) return;
-    focusQuietly(document.querySelector(openedBy.current) ?? document.querySelector("#requests .scroller"));
-  };
+  const returnFocus = () => document.activeElement === document.body
+    && focusQuietly(document.querySelector(openedBy.current) ?? document.querySelector("#requests .scroller"));
   useLayoutEffect(() => {
     if (matchMedia("(max-width: 63.99rem)").matches) heading.current.focus(); // it is the whole page
     return () => queueMicrotask(returnFocus);
@@ -29,11 +27,12 @@ export function Inspector({ title, actions, opener, children }) {
   return html`<aside id="inspector" aria-labelledby="inspector-title" onKeyDown=${onKeyDown}>
     <div class="head">
       <div class="bar">
-        <h2 id="inspector-title" tabindex="-1" ref=${heading} title=${visible(title)}>${visible(title)}</h2>
+        <h2 id="inspector-title" tabindex="-1" ref=${heading} title=${visible(title)}>
+          ${status && html`<span class="code" data-class=${String(status)[0]}>${status}</span> `}${visible(title)}</h2>
         <button type="button" onClick=${close}>Close</button>
       </div>
       <div class="bar">${actions}</div>
     </div>
-    <div class="content">${children}</div>
+    <div class="content" tabindex="0" role="group" aria-label="Details">${children}</div>
   </aside>`;
 }

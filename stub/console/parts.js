@@ -1,7 +1,7 @@
 // Parts that the regions share.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./preact.js";
-import { state } from "./state.js";
+import { announce, state } from "./state.js";
 import { attempt } from "./wire.js";
 import { poll } from "./poll.js";
 
@@ -44,14 +44,21 @@ export const invalid = (error, name, id) =>
 export const Code = ({ text, label }) =>
   html`<pre tabindex="0" role="group" aria-label=${label}><code>${visible(text)}</code></pre>`;
 
-/** A button that copies a text, and says so. */
+/** A button that copies a text, and says so in its own place for two seconds. */
 export function Copy({ text, children, ...rest }) {
-  const [said, say] = useState("");
+  const [said, say] = useState(null);
   const button = useRef();
-  useEffect(() => say(""), [text]);
-  const onClick = async () => say((await copy(text, button.current)) ? "Copied" : "Not copied");
-  return html`<button type="button" ref=${button} ...${rest} disabled=${!text} onClick=${onClick}>${children}</button>
-    <span class="hint" aria-live="polite">${said}</span>`;
+  useEffect(() => say(null), [text]);
+  const onClick = async () => {
+    announce("");
+    const { width } = button.current.getBoundingClientRect();
+    const now = { word: (await copy(text, button.current)) ? "Copied" : "Failed", style: { width: `${width}px`, padding: 0 } };
+    say(now);
+    announce(now.word);
+    setTimeout(() => say((shown) => (shown === now ? null : shown)), 2000);
+  };
+  return html`<button type="button" ref=${button} aria-label=${children} ...${rest} style=${said?.style} aria-disabled=${String(!text)}
+    onClick=${text && onClick} onBlur=${() => say(null)}>${said?.word ?? children}</button>`;
 }
 
 /** A page that is not from a secure origin has no `navigator.clipboard`. */
@@ -82,6 +89,20 @@ export function Dialog({ title, onClose, children }) {
   return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
     <h2 id="dialog-title">${title}</h2>${children}
   </dialog>`;
+}
+
+/** Tabs, and what the chosen one of them shows. The arrow keys choose the one beside it. */
+export function Tabs({ names, chosen, choose, children }) {
+  const onKeyDown = (event) => {
+    const other = event.target[{ ArrowRight: "nextSibling", ArrowLeft: "previousSibling" }[event.key]];
+    other?.focus();
+    other?.click();
+  };
+  return html`<div role="tablist" onKeyDown=${onKeyDown}>
+      ${names.map((name) => html`<button type="button" role="tab" id="tab-${name}" aria-selected=${String(name === chosen)}
+        tabindex=${name === chosen ? 0 : -1} aria-controls="panel-${names[0]}" onClick=${() => choose(name)}>${name}</button>`)}
+    </div>
+    <div id="panel-${names[0]}" role="tabpanel" tabindex="0" aria-labelledby="tab-${chosen}">${children}</div>`;
 }
 
 /** What a region shows while it has nothing: a command that changes that. */

@@ -63,7 +63,7 @@ function take(view) {
   const isBack = state.connection.kind !== "connected";
   if (view.world !== session.world) takeWorldOfToken(view.world);
   if (view.instance !== state.view?.instance) {
-    if (state.view) state.selected = null; // it is of a world that has ended
+    if (state.view && state.selected?.number) state.selected = null; // a request of the time before
     forget(); // the list asks for the entries that are missing
   }
   const { entries, first, last } = view.requests;

@@ -51,7 +51,7 @@ export function Requests() {
   const [, redraw] = useState({});
   const top = useRef(last);
   const asked = useRef(0);
-  const isHeld = (isRead || isPaused || selected?.number) && top.current <= last;
+  const isHeld = (isRead || isPaused || selected?.number <= top.current) && top.current <= last;
   if (!isHeld || list.filter !== filter) top.current = last; // a search begins now
 
   const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);

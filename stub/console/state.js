@@ -12,6 +12,7 @@ export const state = {
   selected: null, // {number} of a request, or {deployment}
   isPaused: false,
   tab: "Controls",
+  part: "Response", // of the inspector
   dialog: null, // "reset" or "help"
   announced: "",
 };

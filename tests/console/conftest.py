@@ -202,6 +202,12 @@ def open_tab(page: Page, name: str) -> Locator:
     return region(page, name)
 
 
+def open_part(page: Page, name: str) -> Locator:
+    """Select a tab of the inspector, and return what it shows."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    return page.get_by_role("tabpanel", name=name, exact=True)
+
+
 def inspector(page: Page) -> Locator:
     return page.get_by_role("complementary")
 

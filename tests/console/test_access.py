@@ -109,6 +109,10 @@ def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
     focus(page, "/v1/deployments/a")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
+    focus(page, "Response")
+    for name in ("Request", "curl"):
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
     expect(inspector(page)).to_contain_text('{"name":"shop"}')
     page.keyboard.press("Escape")
     expect(inspector(page)).to_be_hidden()

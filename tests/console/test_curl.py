@@ -11,7 +11,17 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from app import create_app
 from tests.conftest import needs
-from tests.console.conftest import Send, inspector, look, open_tab, press, region, rows, visit
+from tests.console.conftest import (
+    Send,
+    inspector,
+    look,
+    open_part,
+    open_tab,
+    press,
+    region,
+    rows,
+    visit,
+)
 from tests.live import serving
 from tests.wire import call, port_of
 
@@ -80,7 +90,7 @@ def test_the_copied_curl_of_a_long_body_takes_it_from_a_file(
     body = json.dumps({"name": "long", "text": 5000 * "x"}).encode()
     send("/v1/projects", method="POST", body=body)
     rows(page, "Requests").first.click()
-    expect(inspector(page)).to_contain_text("save the whole as the file body")
+    expect(open_part(page, "curl")).to_contain_text("save the whole as the file body")
     command = copied(page)
     (tmp_path / "body").write_bytes(body)
     assert json.loads(run_in_shell(f"{command} -s", tmp_path))["code"] == "name_taken"
@@ -145,7 +155,7 @@ def test_a_copied_body_runs_nothing_and_is_no_key_press_in_any_shell(
 def test_invisible_characters_are_shown(page: Page, send: Send) -> None:
     send("/v1/projects", method="POST", body=ODD_BODIES[0])
     rows(page, "Requests").first.click()
-    expect(inspector(page)).to_contain_text("␕␛[2J")
+    expect(open_part(page, "Request")).to_contain_text("␕␛[2J")
     expect(inspector(page)).to_contain_text("⟨U+202E⟩")
 
 
@@ -242,7 +252,7 @@ def test_a_copied_command_says_what_it_changes(
         look(page)
         expect(rows(page, "Requests")).to_have_count(2 * count + 1)
         rows(page, "Requests").first.click()
-        said = inspector(page).get_by_text("Differs from the original: ")
+        said = open_part(page, "curl").get_by_text("Differs from the original: ")
         expect(said).to_contain_text(difference)
         run_in_shell(f"{copied(page)} -s -o /dev/null", tmp_path)
         page.keyboard.press("Escape")
