@@ -58,7 +58,7 @@ def test_an_error_of_the_service_is_shown_in_its_words(page: Page, send: Send) -
     press(page, "Create project")
     problem = send("/v1/projects", body=b'{"name": " "}').json["errors"][0]
     alert = region(page, "Projects").get_by_role("alert")
-    expect(alert).to_contain_text(f"{problem['pointer']} {problem['detail']}")
+    expect(alert).to_have_text(f"Name {problem['detail']}.")
     field.fill("shop")
     press(page, "Create project")
     expect(alert).to_have_count(0)
@@ -107,19 +107,31 @@ def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) ->
     send("/v1/deployments/b")
     expect(page.get_by_role("button", name="2 new requests")).to_be_visible()
     expect(rows(page, "Requests")).to_have_count(1)
-    press(page, "Pause")
+    press(page, "Paused")
     expect(rows(page, "Requests")).to_have_count(3)
     expect(page.get_by_role("button", name="new requests")).to_be_hidden()
 
 
 def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -> None:
-    row = open_tab(page, "Coverage").get_by_role("row", name="404")
+    coverage = open_tab(page, "Coverage")
+    groups = coverage.get_by_role("rowheader").filter(has_text="xx")
+    expect(groups).to_have_text(["2xx", "4xx", "5xx"])
+    expect(coverage.get_by_role("row", name="other").get_by_role("cell")).to_have_text(3 * ["–"])
+    row = coverage.get_by_role("row", name="404")
     expect(row.get_by_role("img", name="not met")).to_have_count(1)
     send(*3 * ["/v1/deployments/nope"])
     expect(row).to_contain_text("✓ 3")
     expect(region(page, "Coverage")).to_contain_text("1 of 28 outcomes")
-    send("/v1/projects?page=1")
-    expect(region(page, "Coverage")).to_contain_text("listProjects: query parameter page")
+    cell, target = row.get_by_role("cell").last, row.get_by_role("button")
+    size = "(each) => [each.clientWidth, each.clientHeight].map((each) => Math.round(each / 2))"
+    assert target.evaluate(size) == cell.evaluate(size)
+    send("/v1/projects?page=1", "/v1/projects?limit=1", "/v1/projects?page=2")
+    finding = coverage.get_by_role("listitem")
+    expect(finding).to_have_count(1)
+    expect(finding.get_by_text("unpromised: listProjects")).to_have_count(1)
+    expect(finding.get_by_role("button")).to_have_text(
+        ["query parameter page2×", "query parameter limit1×"]
+    )
 
 
 def test_the_clock_is_advanced(page: Page, send: Send) -> None:
@@ -132,7 +144,10 @@ def test_the_clock_is_advanced(page: Page, send: Send) -> None:
 def test_a_fault_is_added_and_cleared(page: Page, send: Send) -> None:
     controls = region(page, "Controls")
     controls.get_by_label("Operation").select_option("getDeployment")
+    clear = controls.get_by_role("button", name="Clear faults")
+    expect(clear).to_be_disabled()
     controls.get_by_label("Status").fill("503")
+    controls.get_by_text("Path, delay").click()
     controls.get_by_label("Delay").fill("0.01")
     controls.get_by_label("Times").fill("2")
     press(page, "Add fault")
@@ -142,6 +157,7 @@ def test_a_fault_is_added_and_cleared(page: Page, send: Send) -> None:
     assert send("/v1/deployments/dpl_failed").status_code == 503
     expect(controls.get_by_role("listitem")).to_contain_text("1 left")
     expect(rows(page, "Requests").first).to_contain_text("fault")
+    expect(clear).to_be_enabled()
     press(page, "Clear faults")
     expect(controls.get_by_role("listitem")).to_have_count(0)
     assert send("/v1/deployments/dpl_failed").status_code == 200
@@ -169,6 +185,9 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     press(page, "Reset")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
+    world = page.get_by_role("textbox", name="World").input_value()
+    expect(dialog.get_by_role("heading")).to_have_text(f"Reset the world {world}?")
+    expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
     expect(rows(page, "Projects")).to_have_count(4)
