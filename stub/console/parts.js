@@ -33,7 +33,6 @@ export function useAttempt() {
   return [error?.epoch === state.epoch ? error : null, attempted, () => setError(null)];
 }
 
-/** An error. It lies over what is below, and moves nothing. */
 export const Problem = ({ error, id }) => html`<div class="problem"><p class="error" id=${id} role="alert">${error?.text}</p></div>`;
 
 /** What says that a field has an error, which `id` describes. */

@@ -116,7 +116,9 @@ def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -
     coverage = open_tab(page, "Coverage")
     groups = coverage.get_by_role("rowheader").filter(has_text="xx")
     expect(groups).to_have_text(["2xx", "4xx", "5xx"])
-    expect(coverage.get_by_role("row", name="other").get_by_role("cell")).to_have_text(3 * ["–"])
+    expect(coverage.get_by_role("row", name="other").get_by_role("cell")).to_have_text(
+        3 * ["\u2013"]
+    )
     row = coverage.get_by_role("row", name="404")
     expect(row.get_by_role("img", name="not met")).to_have_count(1)
     send(*3 * ["/v1/deployments/nope"])
@@ -130,7 +132,7 @@ def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -
     expect(finding).to_have_count(1)
     expect(finding.get_by_text("unpromised: listProjects")).to_have_count(1)
     expect(finding.get_by_role("button")).to_have_text(
-        ["query parameter page2×", "query parameter limit1×"]
+        ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
     )
 
 
@@ -195,3 +197,52 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     dialog.get_by_role("button", name="Reset").click()
     expect(rows(page, "Projects")).to_have_count(3)
     expect(rows(page, "Requests")).to_have_count(0)
+
+
+def test_texts_have_four_sizes_that_follow_the_readers_own(page: Page, send: Send) -> None:
+    send("/v1/projects?page=1")
+    sizes = """[...document.querySelectorAll("#console :is(input, button, select, h1, h2, h3, p, li)")]
+        .filter((each) => each.checkVisibility()).map((each) => getComputedStyle(each).fontSize)"""
+    found = set()
+    for name in ("Coverage", "Contract", "Controls"):
+        open_tab(page, name)
+        found |= {round(float(size[:-2])) for size in page.evaluate(sizes)}
+    assert found == {12, 13, 16, 18}
+    size = "(each) => parseFloat(getComputedStyle(each).fontSize)"
+    heading = page.get_by_role("heading", name="Requests")
+    assert round(heading.evaluate(size)) == 18
+    assert page.locator(".clock time").evaluate(size) < 14
+    page.evaluate("document.documentElement.style.fontSize = '150%'")
+    assert heading.evaluate(size) > 30
+    page.evaluate("document.documentElement.style.fontSize = ''")
+    rule = "[...document.styleSheets[0].cssRules].find((each) => each.selectorText === 'html')"
+    assert page.evaluate(f"{rule}.style.fontSize") == "87.5%"
+    page.set_viewport_size({"width": 390, "height": 844})
+    for each in page.locator("#console :is(input, select:not(.pill))").filter(visible=True).all():
+        assert each.evaluate(size) >= 16
+
+
+def test_edges_meet_and_targets_have_24_pixels(page: Page, send: Send) -> None:
+    send("/_stub/faults", body=b'{"status": 503}')
+    send("/v1/projects?page=1")
+
+    def edge(selector: str, side: str) -> float:
+        """Where the text of an element begins or ends."""
+        script = f"""(each) => {{
+            const range = document.createRange();
+            range.selectNodeContents(each);
+            return range.getBoundingClientRect().{side};
+        }}"""
+        return float(page.locator(selector).first.evaluate(script))
+
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        open_tab(page, "Controls")
+        assert abs(width - 14 - edge("#status", "right")) < 1
+        panel = edge("#panel h3", "left")
+        assert abs(edge("#tab-Controls", "left") - panel) < 1
+        assert abs(page.get_by_role("switch").evaluate("(each) => each.offsetLeft") - 14) < 1
+        for name in ("Controls", "Coverage"):
+            targets = open_tab(page, name).locator("button, input, select").filter(visible=True)
+            side = "(each) => Math.min(each.offsetWidth, each.offsetHeight)"
+            assert min(each.evaluate(side) for each in targets.all()) >= 24
