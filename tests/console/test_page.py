@@ -201,8 +201,9 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
 
 def test_texts_have_four_sizes_that_follow_the_readers_own(page: Page, send: Send) -> None:
     send("/v1/projects?page=1")
-    sizes = """[...document.querySelectorAll("#console :is(input, button, select, h1, h2, h3, p, li)")]
-        .filter((each) => each.checkVisibility()).map((each) => getComputedStyle(each).fontSize)"""
+    sizes = """[...document.querySelectorAll("#console :is(input, button, select, h1, h2, h3, p)")]
+        .filter((each) => each.checkVisibility())
+        .map((each) => getComputedStyle(each).fontSize)"""
     found = set()
     for name in ("Coverage", "Contract", "Controls"):
         open_tab(page, name)
