@@ -22,17 +22,16 @@ const TABS = { Controls, Coverage, Contract };
 function Console() {
   const { view, connection, dialog, announced } = state;
   return html`<${Header} />
-    ${view ? html`<${World} />` : html`<${NotConnected} of=${connection} />`}
+    ${view ? html`<${World} />` : html`<main class="alone"><${Reason} of=${connection} /></main>`}
     ${view && connection.kind === "gone" && html`<${Reason} of=${connection} />`}
     ${dialog === "help" && html`<${Help} />`}
-    ${dialog === "reset" && html`<${Reset} />`}
+    ${view && dialog === "reset" && html`<${Reset} />`}
     <p class="unseen" aria-live="polite">${announced}</p>`;
 }
 
-const NotConnected = ({ of }) => html`<main class="alone"><${Reason} of=${of} /></main>`;
-
 /** Why there is no connection. It lies over what was shown last, and moves nothing. */
-const Reason = ({ of }) => html`<div class="reason" role="alert"><h2>${of.title}</h2><p>${of.reason}</p></div>`;
+const Reason = ({ of: { title, reason, detail } }) =>
+  html`<div class="reason" id="reason" role="alert"><h2>${title}</h2><p>${reason}</p><p class="hint">${detail}</p></div>`;
 
 /** The regions. One of which nothing has changed is not looked at again. */
 function World() {

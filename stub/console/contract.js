@@ -1,37 +1,39 @@
 // The contract: what the interface promises, what this stub chose, and what the client has used.
 
 import { html, useEffect, useState } from "./preact.js";
-import { visible } from "./parts.js";
+import { Finding, Met } from "./coverage.js";
 import { state } from "./state.js";
 import { read } from "./wire.js";
 
 export function Contract() {
   const [contract, setContract] = useState(null);
-  useEffect(() => read("/openapi.json").then(setContract), []);
-  if (!contract) return html`<p class="hint">Loading…</p>`;
+  useEffect(() => read("/openapi.json").then(setContract), [state.epoch]);
+  if (!contract) return html`<div class="stack"><p class="hint">Loading…</p></div>`;
   const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item).filter(([, each]) => each.operationId).map(([method, each]) => ({ path, method: method.toUpperCase(), operation: each })),
   );
   return html`<div class="stack">
-    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ.
-      From <a href="/openapi.json">/openapi.json</a>.</p>
-    ${operations.map((each) => html`<${Operation} contract=${contract} ...${each} />`)}
+    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ · § is a section
+      of the interface's document. From <a href="/openapi.json">/openapi.json</a>.</p>
+    ${operations.map((each, at) => html`<${Operation} contract=${contract} ...${each} open=${!at} />`)}
   </div>`;
 }
 
-function Operation({ contract, path, method, operation }) {
+function Operation({ contract, path, method, operation, open }) {
   const counts = state.view.coverage.operations[operation.operationId] ?? {};
   const used = state.view.coverage.unpromised.first.filter(({ what }) => what.startsWith(`${operation.operationId}: `));
   const resolve = (part) => (part?.$ref ? resolve(part.$ref.slice(2).split("/").reduce((found, name) => found[name], contract)) : part);
-  return html`<details open>
-    <summary><b class="mono">${method} ${path}</b></summary>
+  const statuses = Object.keys(operation.responses);
+  return html`<details open=${open}>
+    <summary><b class="mono">${method} ${path}</b> <span class="hint">${statuses.filter((each) => counts[each]).length} of ${statuses.length} met</span>
+    </summary>
     <ul class="parts">
       <${Part} name=${operation.operationId} part=${operation} />
       ${(operation.parameters ?? []).map((each) => html`<${Part} name="${resolve(each).in} ${resolve(each).name}" part=${resolve(each)} />`)}
       ${operation.requestBody && html`<${Part} name="body" part=${operation.requestBody}>${members(resolve, operation.requestBody)}<//>`}
       ${Object.entries(operation.responses).map(([status, response]) => html`<${Part} name=${status} part=${resolve(response)}
-        count=${counts[status]}>${status < 300 && members(resolve, resolve(response))}<//>`)}
-      ${used.map(({ what, count }) => html`<li class="unpromised">△ used ${count.toLocaleString("en")}×: ${visible(what.slice(what.indexOf(" ") + 1))}</li>`)}
+        met=${html`<${Met} name=${operation.operationId} status=${status} count=${counts[status] ?? 0} />`}>${status < 300 && members(resolve, resolve(response))}<//>`)}
+      ${used.map((each) => html`<li class="unpromised"><strong>△ unpromised</strong><${Finding} kind="unpromised" ...${each} /></li>`)}
     </ul>
   </details>`;
 }
@@ -49,11 +51,10 @@ function members(resolve, { content = {} }) {
   return parts.length > 0 && html`<ul>${parts}</ul>`;
 }
 
-function Part({ name, part, count, children }) {
+function Part({ name, part, met, children }) {
   const origin = part["x-origin"] ?? {};
   const kind = origin.fixed ? "fixed" : "chosen";
-  const met = count === undefined ? "" : count ? `✓ ${count.toLocaleString("en")}` : "○";
-  return html`<li><b class="mono">${name}</b> ${(origin.fixed || origin.chosen) && html`<b class=${kind}>${kind}</b>`}
-    ${met && html` <span class=${count ? "met" : "unmet"} role="img" aria-label=${count ? `met ${count} times` : "not met"}>${met}</span>`}
-    <span class="hint"> ${origin.fixed ?? origin.chosen ?? ""}</span>${children}</li>`;
+  return html`<li><b class="mono">${name}</b>
+    ${(origin.fixed || origin.chosen) && html`<b class=${kind}>${kind}</b>`}
+    ${met} <span class="hint">${origin.fixed ?? origin.chosen ?? ""}</span>${children}</li>`;
 }

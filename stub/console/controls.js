@@ -2,7 +2,7 @@
 
 import { html, useState } from "./preact.js";
 import { Faults } from "./faults.js";
-import { dateAndTime, Dialog, Problem, useAttempt } from "./parts.js";
+import { dateAndTime, Dialog, plural, Problem, useAttempt } from "./parts.js";
 import { session } from "./session.js";
 import { Term } from "./words.js";
 import { announce, set, state } from "./state.js";
@@ -23,13 +23,13 @@ function Clock() {
   };
   const facts = [ahead && `${ahead.toLocaleString("en")} s ahead`, frozen && "stands still"].filter(Boolean);
   return html`<h3>Clock</h3>
+    <${Problem} error=${error} />
     <p class="clock"><time datetime=${now}>${dateAndTime(now)} UTC</time> <span class="hint">${facts.join(", ") || "real time"}</span></p>
     <div class="bar">
       <button type="button" onClick=${() => advance(10, "10 seconds")}>Advance 10 seconds</button>
       <button type="button" onClick=${() => advance(60, "1 minute")}>Advance 1 minute</button>
-      <button type="button" aria-pressed=${String(frozen)} onClick=${freeze}>Freeze</button>
-    </div>
-    <${Problem} error=${error} />`;
+      <button type="button" aria-pressed=${String(frozen)} onClick=${freeze}>${frozen ? "Frozen" : "Freeze"}</button>
+    </div>`;
 }
 
 function Grease() {
@@ -47,8 +47,8 @@ function Grease() {
     <p><label class="switch">
       <input type="checkbox" role="switch" checked=${isOn} onChange=${change} aria-describedby="grease-hint" /> Grease
     </label></p>
-    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>
-    <${Problem} error=${error} />`;
+    <${Problem} error=${error} />
+    <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>`;
 }
 
 /** Save the document at a path as a file. */
@@ -66,10 +66,11 @@ const World = () => html`<h3>World</h3>
   <div class="bar">
     <button type="button" onClick=${() => download("/_stub/state", "state")}>Export state</button>
     <button type="button" onClick=${() => download("/_stub/requests", "journal")}>Export journal</button>
-    <button class="danger" type="button" onClick=${() => set({ dialog: "reset" })}>Reset</button>
+    <hr /><button class="danger" type="button" onClick=${() => set({ dialog: "reset" })}>Reset</button>
   </div>`;
 
 export function Reset() {
+  const { view, first, last } = state;
   const [error, attempted] = useAttempt();
   const close = () => set({ dialog: null });
   const reset = async () => {
@@ -77,12 +78,13 @@ export function Reset() {
     close();
     announce("The world is as at the start");
   };
-  return html`<${Dialog} title="Start this world again?" onClose=${close}>
-    <p>Its projects, deployments, requests, faults, coverage and clock return to the start of the program.</p>
-    <${Problem} error=${error} />
+  return html`<${Dialog} title="Reset the world ${view.world || "main"}?" onClose=${close}>
+    <p>It has ${plural(view.projects.count, "project")}, ${plural(last - first + 1, "request")}, ${plural(view.faults.count, "fault")}.
+      They, the deployments, coverage and clock return to the start of the program.</p>
     <div class="bar end">
       <button type="button" onClick=${close}>Cancel</button>
       <button class="danger" type="button" onClick=${reset}>Reset</button>
     </div>
+    <${Problem} error=${error} />
   <//>`;
 }

@@ -18,10 +18,11 @@ export function Coverage() {
     <p class="hint">✓ met, how often · ○ not met · – not declared</p>
     <table id="matrix" aria-label="Outcomes">
       <thead><tr><th scope="col">Status</th>${names.map((name) => html`<th scope="col">${broken(name)}</th>`)}</tr></thead>
-      ${Object.entries(groups).map(([group, members]) => html`<tbody data-group=${group}>
+      ${Object.entries(groups).map(([group, members]) => html`<tbody>
+        ${group !== "other" && html`<tr><th scope="rowgroup" colspan=${1 + names.length}>${group}</th></tr>`}
         ${members.map((status) => html`<tr>
           <th scope="row">${status}</th>
-          ${names.map((name) => html`<${Cell} name=${name} status=${status} count=${operations[name][status]} />`)}
+          ${names.map((name) => html`<td><${Met} name=${name} status=${status} count=${operations[name][status]} /></td>`)}
         </tr>`)}
       </tbody>`)}
     </table>
@@ -37,17 +38,22 @@ export function Coverage() {
 /** A name in camel case, which may be broken between its words. */
 const broken = (name) => name.split(/(?=[A-Z])/).map((word) => html`<wbr />${word}`);
 
-function Cell({ name, status, count }) {
-  if (count === undefined) return html`<td class="undeclared">–</td>`;
-  if (!count) return html`<td class="unmet"><span aria-label="not met" role="img">○</span></td>`;
+/** How often an outcome was met. It selects the requests. */
+export function Met({ name, status, count }) {
+  if (!count && (count === undefined || status === "other")) return html`<span class="undeclared">–</span>`;
+  if (!count) return html`<span class="unmet" aria-label="not met" role="img">○</span>`;
   const text = `✓ ${count.toLocaleString("en")}`;
-  if (status === "other") return html`<td class="met">${text}</td>`;
-  return html`<td class="met"><button type="button" aria-label="${text}: the requests of ${name} with ${status}"
-    onClick=${() => showOnly(`${name} ${status}`, { operation: name, status })}>${text}</button></td>`;
+  if (status === "other") return html`<span class="met">${text}</span>`;
+  return html`<button class="met" type="button" aria-label="${text}: the requests of ${name} with ${status}"
+    onClick=${() => showOnly(`${name} ${status}`, { operation: name, status })}>${text}</button>`;
 }
 
-const found = (kind, symbol, { count, first }) => [
-  ...first.map(({ what, count }) => html`<li class=${kind}><button type="button" onClick=${() => showOnly(what, { finding: what })}>
-    ${symbol} ${kind}: ${visible(what)} (${count.toLocaleString("en")}×)</button></li>`),
-  ...(count > first.length ? [html`<li class=${kind}>${symbol} ${kind}: ${count - first.length} more</li>`] : []),
-];
+/** A finding without its operation, and how often there was one. It selects the requests. */
+export const Finding = ({ kind, what, count }) => html`<button class="finding" type="button" onClick=${() => showOnly(what, { finding: what })}
+  aria-label="${kind}: ${visible(what)} ${count.toLocaleString("en")}×">
+  <span>${visible(what.slice(what.indexOf(": ") + 2))}</span><span>${count.toLocaleString("en")}×</span></button>`;
+
+const found = (kind, symbol, { count, first }) => html`
+  ${Object.entries(Object.groupBy(first, ({ what }) => what.split(": ")[0])).map(([operation, members]) =>
+    html`<li class=${kind}><strong>${symbol} ${kind}: ${operation}</strong>${members.map((each) => Finding({ kind, ...each }))}</li>`)}
+  ${count > first.length && html`<li class=${kind}>${symbol} ${kind}: ${count - first.length} more</li>`}`;

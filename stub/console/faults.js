@@ -6,11 +6,12 @@ import { Empty, invalid, plural, Problem, useAttempt, visible } from "./parts.js
 import { Term } from "./words.js";
 import { announce, state } from "./state.js";
 
-const NUMBERS = { status: "", retry_after: "", delay: "0", cut: "", times: "1" }; // with their defaults
-const LABELS = { status: "Status", retry_after: "Retry after (s)", delay: "Delay (s)", cut: "Cut (bytes)", times: "Times", path: "Path" };
+const DEFAULTS = { times: "1", delay: "0", path: "any" };
+const LABELS = { delay: "Delay (s)", retry_after: "Retry after (s)", cut: "Cut (bytes)" };
 
 export function Faults() {
   const { count, first } = state.view.faults;
+  const operations = ["", ...Object.keys(state.view.coverage.operations)];
   const [error, attempted, forget] = useAttempt();
   const onSubmit = async (event) => {
     event.preventDefault();
@@ -20,7 +21,8 @@ export function Faults() {
       if (validity.badInput) fault[name] = "not a number";
       else if (value) fault[name] = type === "number" ? Number(value) : value;
     }
-    if (!(await attempted("POST", "/_stub/faults", fault))) return;
+    const details = event.target.querySelector("details");
+    if (!(await attempted("POST", "/_stub/faults", fault))) return (details.open ||= Boolean(details.querySelector("[aria-invalid]")));
     event.target.reset();
     announce("Fault added");
   };
@@ -28,24 +30,23 @@ export function Faults() {
     document.getElementById("clear-faults").focus(); // the button of a fault goes with it
     if (await attempted("DELETE", id ? `/_stub/faults/${id}` : "/_stub/faults")) announce(id ? "Fault removed" : "Faults cleared");
   };
-  const field = (name, input) => html`<div class="field"><label for="fault-${name}">${LABELS[name]}</label>${input}</div>`;
-  const attributes = (name) => ({ id: `fault-${name}`, name, ...invalid(error, name, "fault-error") });
+  const field = (name) => {
+    const attributes = { id: `fault-${name}`, name, ...invalid(error, name, "fault-error") };
+    return html`<div class="field"><label for=${attributes.id}>${LABELS[name] ?? name[0].toUpperCase() + name.slice(1)}</label>
+      ${name === "operation"
+        ? html`<select ...${attributes}>${operations.map((each) => html`<option value=${each}>${each || "any"}</option>`)}</select>`
+        : html`<input ...${attributes} type=${name === "path" ? "text" : "number"} step="any" placeholder=${DEFAULTS[name] ?? ""} />`}</div>`;
+  };
   return html`<h3><${Term} name="fault">Faults<//></h3>
     <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
-      <div class="field wide">
-        <label for="fault-operation">Operation</label>
-        <select ...${attributes("operation")}>
-          <option value="">any</option>
-          ${Object.keys(state.view.coverage.operations).map((name) => html`<option value=${name}>${name}</option>`)}
-        </select>
-      </div>
-      <div class="field wide"><label for="fault-path">Path</label><input ...${attributes("path")} type="text" spellcheck=${false} placeholder="any" /></div>
-      ${Object.entries(NUMBERS).map(([name, value]) =>
-        field(name, html`<input ...${attributes(name)} type="number" step="any" placeholder=${value} />`),
-      )}
-      <div class="bar wide">
+      <div class="fields">${["status", "times", "operation"].map(field)}</div>
+      <details>
+        <summary>Path, delay, retry after, cut</summary>
+        <div class="fields">${["path", "delay", "retry_after", "cut"].map(field)}</div>
+      </details>
+      <div class="bar">
         <button>Add fault</button>
-        <button id="clear-faults" type="button" onClick=${() => remove("")}>Clear faults</button>
+        <button id="clear-faults" type="button" aria-disabled=${String(!count)} onClick=${() => count && remove("")}>Clear faults</button>
       </div>
     </form>
     <${Problem} error=${error} id="fault-error" />

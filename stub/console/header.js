@@ -1,10 +1,10 @@
 // The head of the page: the connection.
 
 import { html, useRef, useState } from "./preact.js";
-import { plural } from "./parts.js";
+import { invalid, plural } from "./parts.js";
 import { connect, poll } from "./poll.js";
 import { saveSession, session, worldOf } from "./session.js";
-import { state } from "./state.js";
+import { set, state } from "./state.js";
 import { read } from "./wire.js";
 
 const STATES = { connecting: "Connecting…", connected: "Connected", gone: "Not connected", rejected: "Not connected" };
@@ -23,14 +23,33 @@ function Worlds() {
     <div id="worlds" popover="auto" ref=${popover}>
       <ul>${known?.worlds.map(({ name, projects, requests }) => html`<li>
         <button type="button" aria-current=${name === session.world ? "true" : null} onClick=${() => choose(name)}>
-          <b>${name || "main"}</b> <span class="hint">${plural(projects, "project")}, ${plural(requests, "request")}</span>
+          <b>${name || "main"}</b> <span class="hint">${plural(projects, "project")}</span> <span class="hint">${plural(requests, "request")}</span>
         </button></li>`)}</ul>
       <p class="hint">${known ? `Room for ${known.room.toLocaleString("en")} more.` : "The list needs a connection."}</p>
     </div>`;
 }
 
+/** The way to the controls, which says what is not as usual. It is always there, so that it keeps the focus. */
+function Active() {
+  const { view, isPaused } = state;
+  const { faults, clock, grease } = view ?? {};
+  const marks = [
+    [faults?.count, `⚡ ${faults?.count}`, faults?.count === 1 ? "fault" : "faults"],
+    [clock?.frozen, "❄", "frozen"],
+    [grease?.axes.length, "≈", "grease"],
+    [view && isPaused, "‖", "paused"],
+  ].filter(([isOn]) => isOn);
+  const open = () => {
+    set({ tab: "Controls", selected: null });
+    queueMicrotask(() => document.getElementById("tab-Controls")?.focus());
+  };
+  return html`<button id="active" type="button" disabled=${!view} onClick=${open}><span>Controls</span>
+    ${marks.map(([, mark, word]) => html` <b title=${word}>${mark} <span>${word}</span></b>`)}
+  </button>`;
+}
+
 export function Header() {
-  const { kind } = state.connection;
+  const { connection } = state;
   const [world, setWorld] = useState(null); // while it is typed
   const token = useRef();
   const onSubmit = (event) => {
@@ -43,9 +62,7 @@ export function Header() {
     connect();
   };
   return html`<header>
-    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
-      <rect width="32" height="32" rx="8"></rect><path d="M9 21l7-11 7 11z"></path>
-    </svg>
+    <svg class="logo" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"></rect><path d="M9 21l7-11 7 11z"></path></svg>
     <div class="title">
       <h1>Project and Deployment Service</h1>
       <p>Stub at <code>${location.origin}</code></p>
@@ -53,16 +70,18 @@ export function Header() {
     <form id="connection" novalidate autocomplete="off" onSubmit=${onSubmit}>
       <div class="field">
         <label for="world">World</label>
-        <input id="world" type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
+        <input id="world" ...${invalid(connection, "world", "reason")} type="text" placeholder="main" spellcheck=${false} autocapitalize="off"
           value=${world ?? session.world} onInput=${(event) => setWorld(event.target.value)} />
         <${Worlds} />
       </div>
       <div class="field">
         <label for="token">Token</label>
-        <input id="token" ref=${token} type="password" autocomplete="off" placeholder="bearer token" />
+        <input id="token" ...${invalid(connection, "token", "reason")} ref=${token} type="password" autocomplete="off" placeholder="bearer token" />
       </div>
       <button>Connect</button>
+      <button type="button" aria-label="Help" onClick=${() => set({ dialog: "help" })}>?</button>
     </form>
-    <p id="status" role="status" data-kind=${kind}>${STATES[kind]}</p>
+    <${Active} />
+    <p id="status" role="status" data-kind=${connection.kind}>${STATES[connection.kind]}</p>
   </header>`;
 }

@@ -33,11 +33,11 @@ export function useAttempt() {
   return [error?.epoch === state.epoch ? error : null, attempted, () => setError(null)];
 }
 
-export const Problem = ({ error, id }) => html`<p class="error" id=${id} role="alert">${error?.text}</p>`;
+export const Problem = ({ error, id }) => html`<div class="problem"><p class="error" id=${id} role="alert">${error?.text}</p></div>`;
 
 /** What says that a field has an error, which `id` describes. */
 export const invalid = (error, name, id) =>
-  error && error.members.some((member) => member.split("/")[0] === name)
+  error?.members?.some((member) => member.split("/")[0] === name)
     ? { "aria-invalid": "true", "aria-describedby": id }
     : {};
 
@@ -87,7 +87,7 @@ export function Dialog({ title, onClose, children }) {
     return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
   }, []);
   return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
-    <h2 id="dialog-title">${title}</h2>${children}
+    <h2 id="dialog-title" tabindex="-1" autofocus>${title}</h2>${children}
   </dialog>`;
 }
 

@@ -17,6 +17,7 @@ let failures = 0;
 let controller = null;
 let announcedAt = 0;
 let unannounced = 0; // requests
+let takenAt = ""; // the time of what is shown
 
 const isHidden = () => document.hidden || document.visibilityState === "hidden";
 
@@ -27,17 +28,18 @@ export async function poll() {
   if (isHidden()) return; // "visibilitychange" goes on
   const mine = (controller = new AbortController());
   const invalid = invalidPart();
-  if (invalid) return reject(`The ${invalid.part} is invalid.`, invalid.reason);
+  if (invalid) return reject(invalid.part, `The ${invalid.part} is invalid.`, `${invalid.reason} Type another one, and press Connect.`);
   const timeout = setTimeout(() => mine.abort(), TIMEOUT);
   try {
     const response = await send("GET", `/_stub/console?after=${state.last}`, undefined, mine);
-    const view = response.ok ? await response.json() : null;
-    const reason = response.ok ? "" : (await errorOf(response)).text;
+    const found = await (response.ok ? response.json() : errorOf(response));
     if (mine !== controller) return;
     failures = response.ok ? 0 : failures + 1;
-    if (view) take(view);
-    else if (response.status === 401) reject("The token is rejected.", reason);
-    else lose("The server reports an error.", reason);
+    if (response.ok) take(found);
+    else if (response.status === 401) reject("token", "The token is rejected.", "Type one that the server knows, and press Connect.", found.text);
+    else if (found.code === "too_many_worlds")
+      reject("world", "There is no room for another world.", "Type the name of one that there is, and press Connect.", found.text);
+    else lose("The server reports an error.", found.text);
   } catch {
     if (mine !== controller) return;
     failures++;
@@ -51,15 +53,17 @@ export async function poll() {
   }
 }
 
-/** The token or the world is wrong: what is shown is of another one. */
-function reject(title, reason) {
+/** The token or the world, which `part` names, is wrong: what is shown is of another one. */
+function reject(part, title, reason, detail) {
   forget();
-  set({ view: null, selected: null, connection: { kind: "rejected", title, reason } });
+  set({ view: null, selected: null, connection: { kind: "rejected", title, reason, members: [part], detail } });
 }
 
-const lose = (title, reason) => set({ connection: { kind: "gone", title, reason } });
+const lose = (title, reason, detail = state.view && `The page shows what was there at ${takenAt} UTC.`) =>
+  set({ connection: { kind: "gone", title, reason, detail } });
 
 function take(view) {
+  takenAt = new Date().toISOString().slice(11, 19);
   const isBack = state.connection.kind !== "connected";
   if (view.world !== session.world) takeWorldOfToken(view.world);
   if (view.instance !== state.view?.instance) {

@@ -107,7 +107,7 @@ export function Requests() {
     <div class="bar">
       <h2 id="requests-title">Requests</h2>
       <span class="count">${isFiltered ? matching : `${total}${isAll ? "" : ` · ${rows.length} shown`}`}</span>
-      <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>Pause</button>
+      <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>${isPaused ? "Paused" : "Pause"}</button>
       <${Filter} />
     </div>
     <${List} noun="request" columns=${["Status", "Method", "Path", "ms", "Time (UTC)"]} held=${[isRead, holding, { ...scrolling, onScroll }]}

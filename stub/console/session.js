@@ -44,7 +44,7 @@ function decode(text) {
 /** Which part of the session no request can have, and why; or null. */
 export function invalidPart() {
   if (session.world && !WORLD.test(session.world)) {
-    return { part: "world", reason: "The name of a world has 1 to 64 of A-Z a-z 0-9 _ -" };
+    return { part: "world", reason: "The name of a world has 1 to 64 of A-Z a-z 0-9 _ -." };
   }
   if (SENDABLE.test(session.token)) return null;
   return { part: "token", reason: "A token has printable ASCII characters alone." };

@@ -2,6 +2,7 @@
 
 import { credential } from "./session.js";
 
+const SAFE = { cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" };
 const TIMEOUT = 40_000; // milliseconds; a fault may delay a response by 30 seconds
 
 /** Send a request with the token. Rejects if the server is gone. */
@@ -13,37 +14,24 @@ export function send(method, path, document, options = {}) {
     body: document === undefined ? options.body : JSON.stringify(document),
     signal: options.signal ?? AbortSignal.timeout(TIMEOUT),
     headers,
-    cache: "no-store",
-    credentials: "omit",
-    redirect: "error",
-    referrerPolicy: "no-referrer",
+    ...SAFE,
   });
 }
 
 /** The document of a response to a GET, or null. */
-export async function read(path) {
-  try {
-    const response = await send("GET", path);
-    return response.ok ? await response.json() : null;
-  } catch {
-    return null;
-  }
-}
+export const read = (path) => send("GET", path).then((response) => (response.ok ? response.json() : null)).catch(() => null);
 
-/** What an error response says, in the service's own words, and the members it names. */
+/** An error of a body as a sentence: "Retry after must be …" for `/retry_after`. */
+const sentenceOf = ({ pointer, detail }) =>
+  `${pointer.slice(1).replace(/[/_]/g, " ") || "it"} ${detail}.`.replace(/^./u, (first) => first.toUpperCase());
+
+/** What an error response says, in the service's own words, its code, and the members it names. */
 export async function errorOf(response) {
-  let problem = null;
-  try {
-    problem = await response.json();
-  } catch {
-    // The response has no JSON.
-  }
-  const title = problem?.title ?? response.statusText;
+  const problem = await response.json().catch(() => null); // it may have no JSON
   const errors = Array.isArray(problem?.errors) ? problem.errors : [];
-  const lines = errors.map(({ pointer, detail }) => `${pointer || "the body"} ${detail}`);
-  lines.unshift(`${response.status} ${title}: ${problem?.detail ?? "no detail"}`);
+  const title = `${response.status} ${problem?.title ?? response.statusText}: ${problem?.detail ?? "no detail"}`;
   const members = problem?.code === "name_taken" ? ["name"] : errors.map(({ pointer }) => pointer.slice(1));
-  return { text: lines.join("\n"), members };
+  return { text: errors.map(sentenceOf).join("\n") || title, members, code: problem?.code };
 }
 
 /** Send a request of a control. Returns its error, or null. */

@@ -10,6 +10,9 @@ const WORDS = {
   unpromised: "What a request depended on although the interface does not promise it, such as a query parameter.",
   violation: "A rule of the interface that a request broke: no Authorization header, another form of it, or no such operation.",
   fault: "An error, a delay or a cut that the next matching requests get, in place of the response or on top of it.",
+  journal: "The requests of a world that the server keeps, with their responses.",
+  fixed: "The interface promises this part of the contract; § is a section of its document.",
+  chosen: "The interface is silent, and this stub chose: the real service may differ.",
   grease: "Variation on purpose of what nobody promised, such as unknown members, so that a client cannot come to depend on it.",
 };
 const KEYS = {
@@ -40,7 +43,9 @@ export function Help() {
   const close = () => set({ dialog: null });
   return html`<${Dialog} title="Help" onClose=${close}>
     <h3>Words</h3><${Pairs} of=${Object.entries(WORDS)} />
-    <h3>Keys</h3><${Pairs} of=${Object.entries(KEYS)} />
+    <h3>Keys</h3><dl>${Object.entries(KEYS).map(([keys, what]) => html`<div>
+      <dt>${keys.split(" ").map((key) => html`<kbd>${key}</kbd> `)}</dt><dd>${what}</dd>
+    </div>`)}</dl>
     <p>The contract is <a href="/openapi.json">/openapi.json</a>, that of the controls <a href="/_stub/openapi.json">/_stub/openapi.json</a>.</p>
     <div class="bar end"><button type="button" onClick=${close}>Close help</button></div>
   <//>`;

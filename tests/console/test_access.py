@@ -264,6 +264,11 @@ def test_the_focus_never_falls_to_the_body(page: Page, send: Send) -> None:
 
 
 def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page) -> None:
+    def places() -> list[object]:
+        parts = "#projects tr, #create *, #panel :is(input, button, h3, .hint, li)"
+        return [each.bounding_box() for each in page.locator(parts).all()]
+
+    before = places()
     forms = {
         ("Name", "Create project"): ("website", "shop"),
         ("Status", "Add fault"): ("700", "503"),
@@ -276,9 +281,19 @@ def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page
         expect(field).to_have_attribute("aria-invalid", "true")
         error = page.locator(f"#{field.get_attribute('aria-describedby')}")
         expect(error).to_be_visible()
+        assert places() == before
+        if label != "Name":
+            expect(error).to_have_text(re.compile(f"^{label} must be an integer from .*[.]$"))
         field.fill(right)
         expect(error).to_be_hidden()
         expect(field).not_to_have_attribute("aria-invalid", "true")
+    delay = page.get_by_label("Delay (s)", exact=True)
+    page.get_by_text("Path, delay").click()
+    delay.fill("31")
+    page.get_by_text("Path, delay").click()
+    expect(delay).to_be_hidden()
+    press(page, "Add fault")
+    expect(delay).to_be_visible()
 
 
 def test_what_shows_a_state_is_visible_in_forced_colors(page: Page, send: Send) -> None:
@@ -293,6 +308,20 @@ def test_what_shows_a_state_is_visible_in_forced_colors(page: Page, send: Send) 
     send("/v1/projects", "/v1/deployments/a")
     expect(bar).to_have_attribute("value", "2")
     assert bar.screenshot() != none
+    send("/v1/projects?page=1", "/v1/nowhere")
+    press(page, "Create project")
+    edge = "(each) => getComputedStyle(each).borderTopWidth + getComputedStyle(each).borderTopStyle"
+    for shown in ("#findings li.unpromised", "#findings li.violation", "#projects .error", ".met"):
+        assert page.locator(shown).first.evaluate(edge) == "1pxsolid"
+    tabs = page.get_by_role("tab").all()
+    color = "(each) => getComputedStyle(each).borderBottomColor"
+    ground = page.evaluate("getComputedStyle(document.querySelector('#rail')).backgroundColor")
+    assert [each.evaluate(color) == ground for each in tabs] == [True, False, True]
+    open_tab(page, "Controls")
+    assert page.locator("#panel pre").evaluate(edge) == "1pxsolid"
+    open_tab(page, "Contract")
+    for shown in (".fixed", ".chosen"):
+        assert page.locator(shown).first.evaluate(edge) == "1pxsolid"
 
 
 @in_each_look

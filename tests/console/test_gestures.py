@@ -55,11 +55,12 @@ def test_a_status_is_sent_when_it_is_chosen(page: Page, send: Send) -> None:
 
 
 def test_the_clock_is_frozen_and_goes_on(page: Page, send: Send) -> None:
-    freeze = page.get_by_role("button", name="Freeze", exact=True)
-    freeze.click()
-    expect(freeze).to_have_attribute("aria-pressed", "true")
+    press(page, "Freeze")
+    frozen = page.get_by_role("button", name="Frozen", exact=True)
+    expect(frozen).to_have_attribute("aria-pressed", "true")
     assert send("/_stub/clock").json["frozen"] is True
-    freeze.click()
+    frozen.click()
+    freeze = page.get_by_role("button", name="Freeze", exact=True)
     expect(freeze).to_have_attribute("aria-pressed", "false")
     assert send("/_stub/clock").json["frozen"] is False
 
@@ -68,6 +69,7 @@ def test_faults_have_all_parts_and_go_one_by_one(page: Page, send: Send) -> None
     fields = {"Path": "/v1/deployments/*", "Status": "503", "Retry after (s)": "7",
               "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
     controls = region(page, "Controls")
+    controls.get_by_text("Path, delay").click()
     for label, value in fields.items():
         controls.get_by_label(label, exact=True).fill(value)
     press(page, "Add fault")
@@ -90,7 +92,15 @@ def test_the_worlds_are_listed_with_their_counts(context: BrowserContext, own_ur
     visit(page, own_url)
     press(page, "All worlds")
     worlds = page.locator("#worlds").get_by_role("button")
-    expect(worlds).to_have_text(["main 3 projects, 0 requests", "job-5 4 projects, 1 request"])
+    expect(worlds).to_have_text(["main 3 projects 0 requests", "job-5 4 projects 1 request"])
+    for width in (390, 768, 1024, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        button = page.get_by_role("button", name="All worlds").bounding_box()
+        shown = page.locator("#worlds").bounding_box()
+        assert button
+        assert shown
+        assert 0 <= shown["x"] <= button["x"] < shown["x"] + shown["width"] <= width
+        assert 0 <= shown["y"] - button["y"] - button["height"] < 10
     worlds.last.click()
     expect(page.get_by_role("textbox", name="World")).to_have_value("job-5")
     expect(rows(page, "Requests")).to_have_count(1)
@@ -117,14 +127,24 @@ def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
     expect(field).to_have_value("p?/")
     field.fill("")
     region(page, "Requests").get_by_role("group", name="Newest requests").focus()
-    pause = page.get_by_role("button", name="Pause", exact=True)
-    for pressed in ("true", "false"):
+    for name, pressed in {"Paused": "true", "Pause": "false"}.items():
         page.keyboard.press("p")
+        pause = page.get_by_role("button", name=name, exact=True)
         expect(pause).to_have_attribute("aria-pressed", pressed)
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_contain_text("Variation on purpose")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_be_hidden()
+    dialog = page.get_by_role("dialog")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for is_key in (True, False):
+        if is_key:
+            page.keyboard.press("?")
+        else:
+            press(page, "Help")
+        for text in ("Variation on purpose", "The interface promises", "The interface is silent"):
+            expect(dialog).to_contain_text(text)
+        expect(dialog.locator("kbd")).to_have_text(["/", "p", "?", "↑", "↓", "Enter", "Escape"])
+        expect(dialog.get_by_role("heading", name="Help")).to_be_focused()
+        expect(dialog.get_by_role("heading", name="Help")).to_be_in_viewport()
+        dialog.get_by_role("button", name="Close help").click(position={"x": 5, "y": 5})
+        expect(dialog).to_be_hidden()
 
 
 def test_a_word_explains_itself_on_hover_and_focus(page: Page) -> None:
@@ -143,6 +163,15 @@ def test_a_word_explains_itself_on_hover_and_focus(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_visible()
     press(page, "Close help")
+    for width in (390, 1024, 1280):
+        page.set_viewport_size({"width": width, "height": 600})
+        for name in ("Controls", "Coverage"):
+            tab = open_tab(page, name)
+            for each in tab.locator(".term a").all():
+                each.focus()
+                shown = tab.get_by_role("tooltip").filter(visible=True)
+                expect(shown).to_be_in_viewport(ratio=1)
+                assert tab.evaluate("(each) => each.scrollWidth <= each.clientWidth")
 
 
 def test_the_contract_says_what_is_promised_and_what_was_used(page: Page, send: Send) -> None:
@@ -157,11 +186,18 @@ def test_the_contract_says_what_is_promised_and_what_was_used(page: Page, send: 
             for status in item[method]["responses"]:
                 expect(operation.get_by_text(status, exact=True)).to_have_count(1)
     listed = tab.get_by_role("group").filter(has_text="listProjects")
-    expect(listed).to_contain_text("used 1\u00d7: query parameter page")
+    summaries = tab.locator("summary")
+    expect(summaries).to_contain_text(["1 of 8 met", "0 of 11 met", "0 of 9 met"])
+    expect(tab.locator("details[open] summary")).to_have_text(["GET /v1/projects 1 of 8 met"])
+    expect(listed).to_contain_text("query parameter page1\u00d7")
     chosen = contract["paths"]["/v1/projects"]["get"]["responses"]["200"]["x-origin"]["chosen"]
     expect(listed).to_contain_text(chosen)
-    expect(listed.get_by_role("img", name="met 2 times")).to_have_count(1)
     expect(listed).to_contain_text("projects.latest_deployment_id")
+    expect(tab).to_contain_text("§ is a section")
+    listed.get_by_role("button", name="✓ 2: the requests of listProjects with 200").click()
+    expect(rows(page, "Requests")).to_have_count(2)
+    listed.get_by_role("button", name="unpromised: listProjects: query parameter page").click()
+    expect(rows(page, "Requests")).to_have_count(1)
 
 
 @pytest.mark.parametrize("size", [(1280, 800), pytest.param((1920, 1080), marks=pytest.mark.slow)])

@@ -58,7 +58,7 @@ def test_an_error_of_the_service_is_shown_in_its_words(page: Page, send: Send) -
     press(page, "Create project")
     problem = send("/v1/projects", body=b'{"name": " "}').json["errors"][0]
     alert = region(page, "Projects").get_by_role("alert")
-    expect(alert).to_contain_text(f"{problem['pointer']} {problem['detail']}")
+    expect(alert).to_have_text(f"Name {problem['detail']}.")
     field.fill("shop")
     press(page, "Create project")
     expect(alert).to_have_count(0)
@@ -138,19 +138,33 @@ def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) ->
     send("/v1/deployments/b")
     expect(page.get_by_role("button", name="2 new requests")).to_be_visible()
     expect(rows(page, "Requests")).to_have_count(1)
-    press(page, "Pause")
+    press(page, "Paused")
     expect(rows(page, "Requests")).to_have_count(3)
     expect(page.get_by_role("button", name="new requests")).to_be_hidden()
 
 
 def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -> None:
-    row = open_tab(page, "Coverage").get_by_role("row", name="404")
+    coverage = open_tab(page, "Coverage")
+    groups = coverage.get_by_role("rowheader").filter(has_text="xx")
+    expect(groups).to_have_text(["2xx", "4xx", "5xx"])
+    expect(coverage.get_by_role("row", name="other").get_by_role("cell")).to_have_text(
+        3 * ["\u2013"]
+    )
+    row = coverage.get_by_role("row", name="404")
     expect(row.get_by_role("img", name="not met")).to_have_count(1)
     send(*3 * ["/v1/deployments/nope"])
     expect(row).to_contain_text("✓ 3")
     expect(region(page, "Coverage")).to_contain_text("1 of 28 outcomes")
-    send("/v1/projects?page=1")
-    expect(region(page, "Coverage")).to_contain_text("listProjects: query parameter page")
+    cell, target = row.get_by_role("cell").last, row.get_by_role("button")
+    size = "(each) => [each.clientWidth, each.clientHeight].map((each) => Math.round(each / 2))"
+    assert target.evaluate(size) == cell.evaluate(size)
+    send("/v1/projects?page=1", "/v1/projects?limit=1", "/v1/projects?page=2")
+    finding = coverage.get_by_role("listitem")
+    expect(finding).to_have_count(1)
+    expect(finding.get_by_text("unpromised: listProjects")).to_have_count(1)
+    expect(finding.get_by_role("button")).to_have_text(
+        ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
+    )
 
 
 def test_the_clock_is_advanced(page: Page, send: Send) -> None:
@@ -163,7 +177,10 @@ def test_the_clock_is_advanced(page: Page, send: Send) -> None:
 def test_a_fault_is_added_and_cleared(page: Page, send: Send) -> None:
     controls = region(page, "Controls")
     controls.get_by_label("Operation").select_option("getDeployment")
+    clear = controls.get_by_role("button", name="Clear faults")
+    expect(clear).to_be_disabled()
     controls.get_by_label("Status").fill("503")
+    controls.get_by_text("Path, delay").click()
     controls.get_by_label("Delay").fill("0.01")
     controls.get_by_label("Times").fill("2")
     press(page, "Add fault")
@@ -173,6 +190,7 @@ def test_a_fault_is_added_and_cleared(page: Page, send: Send) -> None:
     assert send("/v1/deployments/dpl_failed").status_code == 503
     expect(controls.get_by_role("listitem")).to_contain_text("1 left")
     expect(rows(page, "Requests").first).to_contain_text("fault")
+    expect(clear).to_be_enabled()
     press(page, "Clear faults")
     expect(controls.get_by_role("listitem")).to_have_count(0)
     assert send("/v1/deployments/dpl_failed").status_code == 200
@@ -200,6 +218,9 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     press(page, "Reset")
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
+    world = page.get_by_role("textbox", name="World").input_value()
+    expect(dialog.get_by_role("heading")).to_have_text(f"Reset the world {world}?")
+    expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
     expect(rows(page, "Projects")).to_have_count(4)
@@ -207,3 +228,53 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     dialog.get_by_role("button", name="Reset").click()
     expect(rows(page, "Projects")).to_have_count(3)
     expect(rows(page, "Requests")).to_have_count(0)
+
+
+def test_texts_have_four_sizes_that_follow_the_readers_own(page: Page, send: Send) -> None:
+    send("/v1/projects?page=1")
+    sizes = """[...document.querySelectorAll("#console :is(input, button, select, h1, h2, h3, p)")]
+        .filter((each) => each.checkVisibility())
+        .map((each) => getComputedStyle(each).fontSize)"""
+    found = set()
+    for name in ("Coverage", "Contract", "Controls"):
+        open_tab(page, name)
+        found |= {round(float(size[:-2])) for size in page.evaluate(sizes)}
+    assert found == {12, 13, 16, 18}
+    size = "(each) => parseFloat(getComputedStyle(each).fontSize)"
+    heading = page.get_by_role("heading", name="Requests")
+    assert round(heading.evaluate(size)) == 18
+    assert page.locator(".clock time").evaluate(size) < 14
+    page.evaluate("document.documentElement.style.fontSize = '150%'")
+    assert heading.evaluate(size) > 30
+    page.evaluate("document.documentElement.style.fontSize = ''")
+    rule = "[...document.styleSheets[0].cssRules].find((each) => each.selectorText === 'html')"
+    assert page.evaluate(f"{rule}.style.fontSize") == "87.5%"
+    page.set_viewport_size({"width": 390, "height": 844})
+    for each in page.locator("#console :is(input, select:not(.pill))").filter(visible=True).all():
+        assert each.evaluate(size) >= 16
+
+
+def test_edges_meet_and_targets_have_24_pixels(page: Page, send: Send) -> None:
+    send("/_stub/faults", body=b'{"status": 503}')
+    send("/v1/projects?page=1")
+
+    def edge(selector: str, side: str) -> float:
+        """Where the text of an element begins or ends."""
+        script = f"""(each) => {{
+            const range = document.createRange();
+            range.selectNodeContents(each);
+            return range.getBoundingClientRect().{side};
+        }}"""
+        return float(page.locator(selector).first.evaluate(script))
+
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        open_tab(page, "Controls")
+        assert abs(width - 14 - edge("#status", "right")) < 1
+        panel = edge("#panel h3", "left")
+        assert abs(edge("#tab-Controls", "left") - panel) < 1
+        assert abs(page.get_by_role("switch").evaluate("(each) => each.offsetLeft") - 14) < 1
+        for name in ("Controls", "Coverage"):
+            targets = open_tab(page, name).locator("button, input, select").filter(visible=True)
+            side = "(each) => Math.min(each.offsetWidth, each.offsetHeight)"
+            assert min(each.evaluate(side) for each in targets.all()) >= 24

@@ -76,7 +76,7 @@ def test_a_paused_list_keeps_what_the_journal_drops(
     expect(filled.get_by_role("button", name="1,000 new requests")).to_be_visible()
     assert rows(filled, "Requests").count() == 200
     assert rows(filled, "Requests").first.get_attribute("data-number") == first
-    press(filled, "Pause")
+    press(filled, "Paused")
     expect(rows(filled, "Requests").first).to_have_attribute("data-number", "2100")
 
 

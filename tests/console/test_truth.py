@@ -1,10 +1,13 @@
 """What the page says is so: one state without a connection, counts that agree, errors that end."""
 
+import re
+
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app import create_app
-from tests.console.conftest import Send, look, poll_now, press, region, rows, visit
+from tests.conftest import TOKEN
+from tests.console.conftest import Send, inspector, look, poll_now, press, region, rows, visit
 from tests.live import serving
 from tests.wire import call, free_port, port_of
 
@@ -13,7 +16,35 @@ pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 def boxes(page: Page) -> list[object]:
     """Where the parts of the head are."""
-    return [each.bounding_box() for each in page.locator("header > *, header form > *").all()]
+    parts = page.locator("header, header > :not(#active), header form > *").all()
+    return [each.bounding_box() for each in parts]
+
+
+def test_what_is_on_is_in_sight_and_leads_to_the_controls(page: Page, send: Send) -> None:
+    send("/v1/projects")
+    rows(page, "Requests").first.click()
+    for width in (1024, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        before = boxes(page)
+        active = page.get_by_role("button", name="Controls")
+        expect(active).to_have_text("Controls")
+        send("/_stub/faults", body=b'{"status": 503, "times": 7}')
+        send("/_stub/faults", body=b'{"delay": 0.01}')
+        send("/_stub/clock", body=b'{"frozen": true}')
+        send("/_stub/grease", method="PUT", body=b'{"axes": ["members"]}')
+        press(page, "Pause")
+        active = page.get_by_role("button", name="2 faults ❄ frozen ≈ grease ‖ paused")
+        expect(active).to_be_in_viewport(ratio=1)
+        assert boxes(page) == before
+        active.focus()
+        send("/_stub/reset", method="POST")
+        press(page, "Paused")
+        expect(page.get_by_role("button", name="Controls")).to_have_text("Controls")
+    page.set_viewport_size({"width": 1024, "height": 800})
+    expect(inspector(page)).to_be_visible()
+    press(page, "Controls")
+    expect(inspector(page)).to_have_count(0)
+    expect(page.get_by_role("tab", name="Controls")).to_be_focused()
 
 
 def test_a_rejected_token_is_one_state_that_moves_nothing(
@@ -26,10 +57,39 @@ def test_a_rejected_token_is_one_state_that_moves_nothing(
     press(page, "Connect")
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("The token is rejected.")
+    expect(alert).to_contain_text("Type one that the server knows, and press Connect.")
     expect(alert).to_contain_text("401 Unauthorized")
+    expect(page.get_by_label("Token")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Token")).to_have_accessible_description(re.compile("is rejected"))
+    assert (alert.bounding_box() or {})["width"] <= 40 * 14
     expect(page.get_by_role("status")).to_have_text("Not connected")
     assert page.get_by_role("region").count() == 0
     assert boxes(page) == before
+    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_role("textbox", name="World").fill("a b")
+    press(page, "Connect")
+    expect(alert).to_contain_text("The world is invalid.")
+    expect(page.get_by_role("textbox", name="World")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Token")).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_a_world_without_room_is_the_fault_of_the_world(
+    context: BrowserContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
+    page = context.new_page()
+    with serving(create_app()) as port:
+        visit(page, f"http://127.0.0.1:{port}")
+        call(f"http://127.0.0.1:{port}", "/v1/projects", token="dev-token.only")
+        world = page.get_by_role("textbox", name="World")
+        world.fill("more")
+        press(page, "Connect")
+        expect(page.get_by_role("alert")).to_contain_text("There is no room for another world.")
+        expect(world).to_have_attribute("aria-invalid", "true")
+        expect(world).to_have_value("more")
+        world.fill("main")
+        press(page, "Connect")
+        expect(page.get_by_role("status")).to_have_text("Connected")
 
 
 def test_an_old_error_ends_when_the_server_is_back(context: BrowserContext) -> None:
@@ -37,12 +97,15 @@ def test_an_old_error_ends_when_the_server_is_back(context: BrowserContext) -> N
     with serving(create_app(), port=free_port()) as port:
         url = f"http://127.0.0.1:{port}"
         visit(page, url)
+        page.set_viewport_size({"width": 390, "height": 844})
         before = boxes(page)
     page.get_by_role("textbox", name="Name").fill("shop")
     press(page, "Create project")
     error = region(page, "Projects").get_by_role("alert")
     expect(error).to_contain_text("did not respond")
-    expect(page.get_by_role("alert").last).to_contain_text("The server is gone.")
+    gone = page.get_by_role("alert").last
+    expect(gone).to_contain_text("The server is gone.")
+    expect(gone).to_contain_text(re.compile(r"shows what was there at \d\d:\d\d:\d\d UTC"))
     assert boxes(page) == before
     with serving(create_app(), port=port_of(url)):
         poll_now(page)
