@@ -24,11 +24,11 @@ export function Exchange({ number }) {
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
   const { method, path, query, status } = entry;
   const isKnown = entry.number === number;
-  const curl = isKnown ? curlOf(entry) : {};
+  const curl = status ? curlOf(entry) : {};
   const replay = async () => setReplayed({ of: entry.number, ...(await repeat(entry, curl.url)) });
   const isRepeatable = isKnown && !curl.unrepeatable;
   const said = curl.unrepeatable ? `No replay: ${curl.unrepeatable}` : replayed.of === entry.number && replayed.said;
-  const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
+  const actions = html`<${Copy} text=${isKnown && curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <button type="button" aria-disabled=${String(!isRepeatable)} aria-describedby="said" onClick=${isRepeatable && replay}>Replay</button>
     <span id="said" class="hint" aria-live="polite">${!curl.unrepeatable && said && replayed.found ? html`<button type="button"

@@ -265,7 +265,7 @@ def test_the_focus_never_falls_to_the_body(page: Page, send: Send) -> None:
 
 def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page) -> None:
     def places() -> list[object]:
-        parts = "#projects tr, #create *, #panel :is(input, button, h3, .hint, li)"
+        parts = "#projects tr, #create *, #rail :is(input, button, h3, .hint, li)"
         return [each.bounding_box() for each in page.locator(parts).all()]
 
     before = places()
@@ -318,7 +318,7 @@ def test_what_shows_a_state_is_visible_in_forced_colors(page: Page, send: Send) 
     ground = page.evaluate("getComputedStyle(document.querySelector('#rail')).backgroundColor")
     assert [each.evaluate(color) == ground for each in tabs] == [True, False, True]
     open_tab(page, "Controls")
-    assert page.locator("#panel pre").evaluate(edge) == "1pxsolid"
+    assert page.locator("#rail pre").evaluate(edge) == "1pxsolid"
     open_tab(page, "Contract")
     for shown in (".fixed", ".chosen"):
         assert page.locator(shown).first.evaluate(edge) == "1pxsolid"

@@ -271,7 +271,7 @@ def test_edges_meet_and_targets_have_24_pixels(page: Page, send: Send) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         open_tab(page, "Controls")
         assert abs(width - 14 - edge("#status", "right")) < 1
-        panel = edge("#panel h3", "left")
+        panel = edge("#rail h3", "left")
         assert abs(edge("#tab-Controls", "left") - panel) < 1
         assert abs(page.get_by_role("switch").evaluate("(each) => each.offsetLeft") - 14) < 1
         for name in ("Controls", "Coverage"):
