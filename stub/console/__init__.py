@@ -12,7 +12,7 @@ from werkzeug.exceptions import NotFound
 
 from records import Project, ProjectList, timestamp
 from web.problems import Problem
-from web.redaction import cut, printable
+from web.redaction import cut
 from web.strict_json import JSON
 
 from ..contract import object_in
@@ -188,6 +188,6 @@ def summary_of(coverage: dict[str, Any]) -> dict[str, Any]:
 
 
 def shortened(text: str, size: int) -> str:
-    """The beginning of a text in printable characters, in at most `size` bytes."""
-    short = cut(printable(text[: size + 1]), size)
+    """The beginning of a text, in at most `size` bytes."""
+    short = cut(text[: size + 1], size)
     return f"{short}…" if len(short) < len(text) else short

@@ -14,7 +14,7 @@ import { connect } from "./poll.js";
 import { Projects } from "./projects.js";
 import { Requests } from "./requests.js";
 import { readFragment } from "./session.js";
-import { onChange, set, state } from "./state.js";
+import { announce, onChange, set, state } from "./state.js";
 import { Help } from "./words.js";
 
 const TABS = { Controls, Coverage, Contract };
@@ -58,13 +58,16 @@ function Rail() {
 
 const KEYS = {
   "/": () => document.getElementById("filter")?.focus(),
-  p: () => set({ isPaused: !state.isPaused }),
+  p: () => {
+    set({ isPaused: !state.isPaused });
+    announce(state.isPaused ? "Paused" : "New requests are shown again");
+  },
   "?": () => set({ dialog: "help" }),
 };
 
 addEventListener("keydown", (event) => {
   if (state.dialog || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && state.selected) close();
+  if (event.key === "Escape" && state.selected && !event.target.matches("input")) close();
   if (event.target.closest("input, select, textarea") || !KEYS[event.key]) return;
   event.preventDefault();
   KEYS[event.key]();

@@ -3,10 +3,11 @@
 import { html, useEffect, useState } from "./preact.js";
 import { Inspector } from "./inspector.js";
 import { clockTime, Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
+import { poll } from "./poll.js";
 import { SYMBOLS } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
-import { read } from "./wire.js";
+import { attempt, read } from "./wire.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 
@@ -24,7 +25,7 @@ export function Deployment({ id }) {
   const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>
     <${Copy} text=${linkTo(`&deployment=${encodeURIComponent(id)}`)}>Copy link<//>`;
   const facts = project && { Project: project.name, "Project id": project.id, Created: `${dateAndTime(project.created_at)} UTC` };
-  return html`<${Inspector} title=${id} actions=${actions} opener="#projects [data-open=true]">
+  return html`<${Inspector} title=${id} actions=${actions} opener=${`[data-deployment="${CSS.escape(id)}"]`}>
     ${project ? html`<${Pairs} of=${Object.entries(facts)} /><${Timeline} project=${project} polls=${polls} />`
       : html`<p>This is not the latest deployment of one of the newest projects.</p>`}
     <p class="hint">Your client asked for it ${plural(polls.length, "time")}${polls.length > 10 ? "; the newest 10:" : "."}</p>
@@ -44,6 +45,8 @@ function Timeline({ project, polls }) {
   });
   const total = (stages.at(-2)?.end || 1) / (1 - END);
   const at = (time) => Math.min(100, Math.max(0, (100 * time) / total));
+  const next = stages.find((stage) => stage.start > age);
+  const advance = async (seconds) => !(await attempt("POST", "/_stub/clock", { advance: seconds })) && poll();
   const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -55,7 +58,8 @@ function Timeline({ project, polls }) {
     <ol class="stages">${stages.map(({ status, start, end }) => html`<li data-status=${status}
       aria-current=${age >= start && age < end ? "step" : null}>
       <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
-    </li>`)}</ol>`;
+    </li>`)}</ol>
+    ${next && html`<p><button type="button" onClick=${() => advance((next.start - age) / 1000)}>Advance to ${visible(next.status)}</button></p>`}`;
 }
 
 function left(age, start, end) {

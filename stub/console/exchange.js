@@ -16,10 +16,10 @@ export function Exchange({ number }) {
     let isCurrent = true;
     read(`/_stub/requests?after=${number - 1}&limit=1`).then((found) => {
       const first = found?.requests[0];
-      if (isCurrent) setEntry(first?.number === number ? first : { isGone: true });
+      if (isCurrent && found) setEntry(first?.number === number ? first : { isGone: true });
     });
     return () => (isCurrent = false);
-  }, [number]);
+  }, [number, state.epoch]);
   // A button that had the focus may be gone.
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
   const { method, path, query, status } = entry;
@@ -76,7 +76,7 @@ function Part({ entry, curl }) {
     ${findings.length > 0 && html`<ul>${findings}</ul>`}
     <details><summary>${plural(fields.length, "header")}</summary><${Pairs} of=${fields} /></details>
     ${isCutBody(body, size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")}${isOf} bytes</p>`}
-    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">No body.</p>`}`;
+    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${Number(size).toLocaleString("en")} bytes.` : "No body."}</p>`}`;
 }
 
 /** JSON, or its beginning, with line breaks. It stays text, so that no digit and no repeated member is lost. */

@@ -1,10 +1,10 @@
 // The inspector: a panel beside the list, with its actions in sight.
 
-import { html, useLayoutEffect, useRef } from "./preact.js";
+import { html, useEffect, useLayoutEffect, useRef } from "./preact.js";
 import { focusQuietly } from "./list.js";
 import { visible } from "./parts.js";
 import { step } from "./requests.js";
-import { set, state } from "./state.js";
+import { announce, set, state } from "./state.js";
 
 export const close = () => set({ selected: null });
 
@@ -18,6 +18,7 @@ export function Inspector({ status, title, actions, opener, children }) {
     if (matchMedia("(max-width: 63.99rem)").matches) heading.current.focus(); // it is the whole page
     return () => queueMicrotask(returnFocus);
   }, []);
+  useEffect(() => announce(visible(`${status ?? ""} ${title}`.trim())), [status, title]);
   const onKeyDown = (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by || !state.selected?.number || event.target.closest("pre")) return;

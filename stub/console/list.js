@@ -22,10 +22,10 @@ export function useHeld() {
     {
       onPointerEnter: (event) => note("isPointed", event.pointerType !== "touch"),
       onPointerLeave: () => note("isPointed", false),
-      onKeyDown: (event) => note("isKeyed", event.key !== "Escape"),
+      onKeyDown: (event) => note("isKeyed", event.key !== "Escape" && event.target !== ref.current),
       onfocusin: (event) => {
         focused.current = event.target;
-        if (!isQuiet) note("isKeyed", event.target.matches(":focus-visible"));
+        if (!isQuiet) note("isKeyed", event.target !== ref.current && event.target.matches(":focus-visible"));
       },
       onfocusout: (event) => {
         queueMicrotask(() => event.target.isConnected && (focused.current = null));

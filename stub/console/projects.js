@@ -45,7 +45,7 @@ export function Projects() {
     <div class="bar">
       <h2 id="projects-title">Projects</h2>
       <span class="count">${count.toLocaleString("en")}</span>
-      <${Create} error=${error} attempted=${attempted} forget=${forget} />
+      <${Create} error=${error} attempted=${attempted} forget=${forget} onCreated=${() => setStop("")} />
     </div>
     <${Problem} error=${error} id="create-error" />
     <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} unseen=${unseen}
@@ -58,7 +58,7 @@ export function Projects() {
   </section>`;
 }
 
-function Create({ error, attempted, forget }) {
+function Create({ error, attempted, forget, onCreated }) {
   const [name, setName] = useState("");
   const onInput = (event) => {
     setName(event.target.value);
@@ -68,6 +68,7 @@ function Create({ error, attempted, forget }) {
     event.preventDefault();
     if (!(await attempted("POST", "/v1/projects", { name }))) return;
     setName((typed) => (typed === name ? "" : typed));
+    onCreated(); // Tab leads to the newest project
     announce(`Project ${visible(name)} created`);
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
@@ -89,7 +90,7 @@ function Row({ project, put, tabindex }) {
     <td role="cell" class="mono id" title=${visible(id)}>${visible(id)}</td>
     <td role="cell" class="created">${dateAndTime(created_at)}</td>
     <td role="cell" class="mono deployment" title=${visible(deployment)}>
-      <button type="button" tabindex=${tabindex} data-open=${isOpen} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
+      <button type="button" tabindex=${tabindex} data-deployment=${deployment} onClick=${openDeployment} aria-label="Timeline of ${visible(deployment)}">${visible(deployment)}</button>
     </td>
     <td role="cell" class="state"><${Status} of=${visible(name)} status=${status ?? "none"} tabindex=${tabindex} onChange=${(chosen) => put(project, chosen)} /></td>
   </tr>`;

@@ -129,6 +129,8 @@ function refine(changes) {
   search(changes);
 }
 
+const toRows = ({ key }) => (key === "Enter" || key === "ArrowDown") && document.querySelector("#requests tbody button")?.focus();
+
 function Filter() {
   const { q, chip } = state.filter;
   const label = chip && visible(chip.label);
@@ -137,7 +139,7 @@ function Filter() {
     ${chip && html`<button class="chip" type="button" title=${label} aria-label="Remove the filter ${label}"
       onClick=${() => refine({ chip: null })}><span>${label}</span> ✕</button>`}
     <input id="filter" type="search" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
-      value=${q} onInput=${(event) => search({ q: event.target.value })} />
+      value=${q} onInput=${(event) => search({ q: event.target.value })} onKeyDown=${toRows} />
   </div>`;
 }
 

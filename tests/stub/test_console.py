@@ -149,7 +149,7 @@ def test_the_view_has_the_code_and_the_name_of_a_request(stub: FlaskClient) -> N
         ("invalid_body", ""),
         (None, 20 * "é" + "…"),
         (None, "my ***"),
-        ("malformed_json", "??"),
+        ("malformed_json", "?\u202e"),
         ("invalid_body", None),
         ("invalid_body", None),
     ]
@@ -327,11 +327,11 @@ def test_the_view_has_fewer_projects_where_they_are_large() -> None:
     assert len(response.data) <= 100_000
 
 
-def test_a_long_target_is_cut_and_shown_in_printable_characters(stub: FlaskClient) -> None:
+def test_a_long_target_is_cut(stub: FlaskClient) -> None:
     stub.get("/v1/" + 200 * "é")
     stub.get("/v1/a%E2%80%AEb%0A")
     stub.get("/v1/\U0002ebf0")  # new in Unicode 15.1, which Python 3.12 does not know
     long, hidden, new = (entry["target"] for entry in view(stub)["requests"]["entries"])
     assert long == "/v1/" + 58 * "é" + "…"
-    assert hidden == "/v1/a?b?"
+    assert hidden == "/v1/a\u202eb\n"  # which the page makes visible
     assert new == "/v1/\U0002ebf0"
