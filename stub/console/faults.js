@@ -50,7 +50,7 @@ export function Faults() {
       </div>
     </form>
     <${Problem} error=${error} id="fault-error" />
-    <p class="hint">The next requests get this status, or a delay, or both.</p>
+    <p class="hint">The next requests of the operation, or to the path, get this status, a delay, or both.</p>
     <ul id="faults">
       ${first.map((fault) => html`<li key=${fault.id}>
         <p>${describe(fault)}</p>
