@@ -8,6 +8,7 @@ import { errorOf, send } from "./wire.js";
 const SECOND = 1000;
 const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone
 const TIMEOUT = 10 * SECOND;
+const TYPE_A_TOKEN = "Type one that the server was started with, which is dev-token if none was given, and press Connect.";
 const QUIET = 5 * SECOND; // between two announcements of new requests
 const MAX_ENTRIES = 1000; // as many as the journal has
 const FEW = 5; // new rows are highlighted: more would only flicker
@@ -36,7 +37,7 @@ export async function poll() {
     if (mine !== controller) return;
     failures = response.ok ? 0 : failures + 1;
     if (response.ok) take(found);
-    else if (response.status === 401) reject("token", "The token is rejected.", "Type one that the server knows, and press Connect.", found.text);
+    else if (response.status === 401) reject("token", "The token is rejected.", TYPE_A_TOKEN, found.text);
     else if (found.code === "too_many_worlds")
       reject("world", "There is no room for another world.", "Type the name of one that there is, and press Connect.", found.text);
     else lose("The server reports an error.", found.text);
