@@ -59,7 +59,7 @@ def test_a_rejected_token_is_one_state_that_moves_nothing(
     press(page, "Connect")
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("The token is rejected.")
-    expect(alert).to_contain_text("Type one that the server was started with, which is dev-token if none was given, and press Connect.")
+    expect(alert).to_contain_text("Type one that the server was started with, which is dev-token")
     expect(alert).to_contain_text("401 Unauthorized")
     expect(page.get_by_label("Token")).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Token")).to_have_accessible_description(re.compile("is rejected"))
