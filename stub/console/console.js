@@ -37,7 +37,7 @@ const Reason = ({ of: { title, reason, detail } }) =>
 function World() {
   const { view, selected, epoch, entries, first, last, filter, found, isPaused } = state;
   const projects = useMemo(() => html`<${Projects} />`, [view.projects, view.instance, selected, epoch]);
-  const requests = useMemo(() => html`<${Requests} />`, [entries, first, last, filter, found, isPaused, selected]);
+  const requests = useMemo(() => html`<${Requests} />`, [entries, first, last, filter, found, isPaused, selected, epoch]);
   return html`<main data-open=${selected !== null}>
     <div class="lists">${projects}${requests}</div>
     ${selected?.number && html`<${Exchange} number=${selected.number} />`}

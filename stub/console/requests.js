@@ -129,7 +129,11 @@ function refine(changes) {
   search(changes);
 }
 
-const toRows = ({ key }) => (key === "Enter" || key === "ArrowDown") && document.querySelector("#requests tbody button")?.focus();
+function toRows(event) {
+  if (event.key !== "Enter" && event.key !== "ArrowDown") return;
+  event.preventDefault(); // Enter would open the row
+  document.querySelector("#requests tbody button")?.focus();
+}
 
 function Filter() {
   const { q, chip } = state.filter;

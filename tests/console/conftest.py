@@ -181,6 +181,14 @@ def poll_now(page: Page) -> None:
     page.evaluate("dispatchEvent(new Event('online'))")
 
 
+def hide(page: Page, is_hidden: bool) -> None:
+    page.evaluate(
+        "(value) => { Object.defineProperty(document, 'hidden', {value, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange')); }",
+        is_hidden,
+    )
+
+
 def look(page: Page) -> None:
     """Let the page poll now, and wait until it has the response."""
     with page.expect_request_finished(lambda request: "/_stub/console?after=" in request.url):
@@ -210,6 +218,14 @@ def open_part(page: Page, name: str) -> Locator:
 
 def inspector(page: Page) -> Locator:
     return page.get_by_role("complementary")
+
+
+def announced(page: Page) -> Locator:
+    return page.locator("#console > [aria-live=polite]")
+
+
+def filter_by(page: Page, words: str) -> None:
+    page.get_by_role("searchbox", name="Filter").fill(words)
 
 
 def focused(page: Page) -> str:

@@ -5,9 +5,22 @@ from typing import Literal, get_args
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.console.conftest import Send, focused, inspector, open_tab, poll_now, press, region, rows
+from tests.console.conftest import (
+    Send,
+    announced,
+    focused,
+    inspector,
+    look,
+    open_tab,
+    poll_now,
+    press,
+    region,
+    rows,
+    visit,
+)
+from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
@@ -145,6 +158,10 @@ def test_tab_reaches_one_row_of_a_list_and_the_arrows_the_others(page: Page, sen
     assert focused(page) == "Status of website"
     page.keyboard.press("Tab")
     assert focused(page) == "Pause"
+    page.get_by_role("textbox", name="Name").fill("shop")
+    press(page, "Create project")
+    expect(announced(page)).to_have_text("Project shop created")
+    focus(page, "shop")
 
 
 def test_no_cell_cuts_the_ring_of_the_focus(page: Page) -> None:
@@ -164,9 +181,16 @@ def test_the_focus_of_a_request_is_around_its_row(page: Page, send: Send) -> Non
 
 
 def test_a_row_keeps_the_focus_while_others_arrive(page: Page, send: Send) -> None:
-    send("/v1/deployments/a")
+    send("/v1/deployments/c")
     expect(rows(page, "Requests")).to_have_count(1)
-    focus(page, "/v1/deployments/a")
+    page.get_by_role("searchbox", name="Filter").press("Tab")
+    assert focused(page) == "Newest requests"  # which is no row
+    send("/v1/deployments/b")
+    expect(rows(page, "Requests")).to_have_count(2)
+    page.keyboard.press("PageDown")
+    send("/v1/deployments/a")
+    expect(rows(page, "Requests")).to_have_count(3)
+    page.keyboard.press("Tab")
     send(*[f"/v1/deployments/b{number}" for number in range(5)])
     expect(page.get_by_role("button", name="5 new requests")).to_be_visible()
     expect(page.get_by_role("button", name="/v1/deployments/a")).to_be_focused()
@@ -191,10 +215,6 @@ def test_the_scheme_is_that_of_the_system(page: Page) -> None:
     assert page.evaluate(color) != light
 
 
-def announced(page: Page) -> Locator:
-    return page.locator("#console > [aria-live=polite]")
-
-
 def test_what_changes_is_announced(page: Page, send: Send) -> None:
     page.get_by_role("textbox", name="Name").fill("shop")
     press(page, "Create project")
@@ -208,11 +228,23 @@ def test_what_changes_is_announced(page: Page, send: Send) -> None:
     expect(announced(page)).to_have_text("1 request matches the filter")
 
 
-def test_new_requests_are_announced(page: Page, send: Send) -> None:
-    send("/v1/projects")
-    expect(rows(page, "Requests")).to_have_count(1)
-    send("/v1/projects", "/v1/deployments/a")
-    expect(announced(page)).to_have_text("2 new requests")
+def test_new_requests_are_announced_with_all_that_came_meanwhile(
+    stopped: Page, own_url: str
+) -> None:
+    call(own_url, "/v1/projects")
+    visit(stopped, own_url)
+    for counts, text in {
+        (2,): "2 new requests",
+        (1, 2): "3 new requests",
+        (3,): "3 new requests\u00a0",
+    }.items():
+        for count in counts:
+            for _ in range(count):
+                call(own_url, "/v1/projects")
+            look(stopped)
+        stopped.clock.run_for(5001)
+        look(stopped)
+        expect(announced(stopped)).to_have_js_property("textContent", text)
 
 
 def test_a_row_is_named_by_method_path_status_and_time(page: Page, send: Send) -> None:

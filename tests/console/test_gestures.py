@@ -6,7 +6,17 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.conftest import ROOT
-from tests.console.conftest import Send, inspector, open_tab, press, region, rows, visit
+from tests.console.conftest import (
+    Send,
+    announced,
+    filter_by,
+    inspector,
+    open_tab,
+    press,
+    region,
+    rows,
+    visit,
+)
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
@@ -101,8 +111,15 @@ def test_the_worlds_are_listed_with_their_counts(context: BrowserContext, own_ur
         assert shown
         assert 0 <= shown["x"] <= button["x"] < shown["x"] + shown["width"] <= width
         assert 0 <= shown["y"] - button["y"] - button["height"] < 10
+    page.keyboard.press("Escape")
+    press(page, "Requests of search")
+    filter_by(page, "nothing")
+    expect(page.get_by_role("button", name="Remove the filter")).to_have_count(1)
+    press(page, "All worlds")
     worlds.last.click()
     expect(page.get_by_role("textbox", name="World")).to_have_value("job-5")
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
+    expect(page.get_by_role("button", name="Remove the filter")).to_have_count(0)
     expect(rows(page, "Requests")).to_have_count(1)
     press(page, "All worlds")
     worlds.first.click()
@@ -127,8 +144,12 @@ def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
     expect(field).to_have_value("p?/")
     field.fill("")
     region(page, "Requests").get_by_role("group", name="Newest requests").focus()
-    for name, pressed in {"Paused": "true", "Pause": "false"}.items():
+    for name, pressed, text in (
+        ("Paused", "true", "Paused"),
+        ("Pause", "false", "New requests are shown again"),
+    ):
         page.keyboard.press("p")
+        expect(announced(page)).to_have_text(text)
         pause = page.get_by_role("button", name=name, exact=True)
         expect(pause).to_have_attribute("aria-pressed", pressed)
     dialog = page.get_by_role("dialog")

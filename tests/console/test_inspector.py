@@ -8,7 +8,16 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.conftest import TOKEN
-from tests.console.conftest import Send, inspector, open_part, press, rows, visit
+from tests.console.conftest import (
+    Send,
+    announced,
+    inspector,
+    open_part,
+    press,
+    region,
+    rows,
+    visit,
+)
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
@@ -64,9 +73,10 @@ CUT = [  # of different lengths, so that one is not seen as another
 
 
 def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> None:
+    send("/v1/projects", body=bytes(100_000))
     for start, _ in CUT:
         send("/v1/projects", body=start + 5000 * b"x")
-    expect(rows(page, "Requests")).to_have_count(len(CUT))
+    expect(rows(page, "Requests")).to_have_count(1 + len(CUT))
     open_first(page)
     shown = open_part(page, "Request")
     for start, indented in reversed(CUT):
@@ -76,16 +86,19 @@ def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> No
         assert (body.text_content() or "").startswith(indented)
         assert body.locator("xpath=preceding::p[1]").text_content() == cut
         page.keyboard.press("ArrowDown")
+    expect(shown).to_contain_text("Nothing can be shown of the 100,000 bytes.")
     replay = page.get_by_role("button", name="Replay", exact=True)
+    send("/v1/../_stub/reset", method="POST")
     send("/v1/deployments/a")
-    press(page, "1 new request")
+    press(page, "2 new requests")
     open_first(page)
     expect(replay).to_be_enabled()
     replay.focus()
-    page.keyboard.press("ArrowDown")
-    expect(replay).to_be_disabled()
-    expect(replay).to_be_focused()
-    expect(replay).to_have_accessible_description("No replay: the body is cut")
+    for reason in ("a browser does not send such a request", "the body is cut"):
+        page.keyboard.press("ArrowDown")
+        expect(replay).to_have_accessible_description(f"No replay: {reason}")
+        expect(replay).to_be_disabled()
+        expect(replay).to_be_focused()
 
 
 @pytest.mark.slow
@@ -128,18 +141,31 @@ def test_the_arrows_go_through_the_list_beside_it(page: Page, send: Send) -> Non
     expect(row.get_by_role("button")).to_be_focused()
 
 
-@pytest.mark.parametrize(("width", "is_page"), [(390, True), (1280, False), (1920, False)])
+def place_of(page: Page) -> tuple[float, float]:
+    """The top and the height of the newest request."""
+    box = rows(page, "Requests").first.bounding_box()
+    assert box
+    return box["y"], box["height"]
+
+
+@pytest.mark.parametrize(
+    ("width", "is_page"),
+    [(390, True), (1024, False), (1280, False), (1920, False)],
+)
 def test_it_is_a_page_where_there_is_no_room_beside_the_list(
     page: Page, send: Send, width: int, is_page: bool
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    send("/v1/deployments/" + 1000 * "a")
-    expect(rows(page, "Requests")).to_have_count(1)
-    open_first(page)
+    send("/v1/deployments/" + 1000 * "a", "/v1/projects")
+    expect(rows(page, "Requests")).to_have_count(2)
+    place = place_of(page)
+    rows(page, "Requests").last.click()
     box = inspector(page).bounding_box()
     assert box
     assert (box["width"] == width) == is_page
     assert rows(page, "Requests").first.is_visible() != is_page
+    assert is_page or place_of(page) == place
+    assert region(page, "Controls").is_visible() == (width >= 1280)
     inspector(page).evaluate("(each) => each.scrollTo(0, each.scrollHeight)")
     for name in ("Copy as curl", "Replay", "Close"):
         expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport()
@@ -178,7 +204,7 @@ def test_what_is_copied_is_said_without_moving_anything(stopped: Page, own_url: 
     before = [button.bounding_box(), replay.bounding_box()]
     button.click()
     expect(button).to_have_text("Copied")
-    expect(stopped.locator("#console > [aria-live=polite]")).to_have_text("Copied")
+    expect(announced(stopped)).to_have_text("Copied")
     assert [button.bounding_box(), replay.bounding_box()] == before
     stopped.clock.run_for(1900)
     expect(button).to_have_text("Copied")
@@ -214,13 +240,17 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     expect(stages).to_have_text(["○ queued now, 300 s left", "◐ building in 300 s",
                                  "✓ succeeded in 600 s"])  # fmt: skip
     expect(inspector(page)).to_contain_text("asked for it 1 time.")
-    send("/_stub/clock", body=b'{"advance": 310}')
-    expect(stages).to_have_text(["○ queued took 300 s", "◐ building now, 290 s left",
-                                 "✓ succeeded in 290 s"])  # fmt: skip
+    press(page, "Advance to building")
+    expect(stages).to_have_text(["○ queued took 300 s", "◐ building now, 300 s left",
+                                 "✓ succeeded in 300 s"])  # fmt: skip
     send(f"/v1/deployments/{identifier}")
     expect(inspector(page).locator("svg line")).to_have_count(2)
     got = inspector(page).get_by_role("definition")
     expect(got.filter(has_text="200 ")).to_have_text(["200 building", "200 queued"])
+    send("/_stub/clock", body=b'{"frozen": false}')
+    press(page, "Advance to succeeded")
+    expect(stages.last).to_have_text("✓ succeeded now")
+    expect(page.get_by_role("button", name="Advance to")).to_have_count(0)
     send("/_stub/reset", method="POST")
     expect(inspector(page)).to_contain_text("asked for it 0 times.")
     assert copied(page, "Copy id") == identifier
@@ -242,6 +272,13 @@ def test_a_timeline_has_the_polls_of_the_whole_journal(
     send(f"/v1/{path}?x=1")
     expect(inspector(page)).to_contain_text("Your client asked for it 4 times.")
     link = copied(page, "Copy link")
+    page.keyboard.press("Escape")
+    button = page.get_by_role("button", name=f"Timeline of {identifier}")
+    expect(button).to_be_focused()
+    button.press("Enter")
+    press(page, "Close")
+    expect(inspector(page)).to_be_hidden()
+    expect(button).to_be_focused()
     assert link.endswith(f"&deployment={quote(identifier, safe='')}")
     assert TOKEN not in link
     page.goto("about:blank")

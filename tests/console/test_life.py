@@ -10,19 +10,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app import create_app
-from tests.console.conftest import POLL, Send, look, poll_now, press, region, rows, visit
+from tests.console.conftest import POLL, Send, hide, look, poll_now, press, region, rows, visit
 from tests.live import serving
 from tests.wire import call, free_port, port_of
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
-
-
-def hide(page: Page, is_hidden: bool) -> None:
-    page.evaluate(
-        "(value) => { Object.defineProperty(document, 'hidden', {value, configurable: true});"
-        "document.dispatchEvent(new Event('visibilitychange')); }",
-        is_hidden,
-    )
 
 
 @contextmanager

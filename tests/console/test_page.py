@@ -3,7 +3,17 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.console.conftest import Send, open_part, open_tab, press, region, rows, visit
+from tests.console.conftest import (
+    Send,
+    filter_by,
+    inspector,
+    open_part,
+    open_tab,
+    press,
+    region,
+    rows,
+    visit,
+)
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
@@ -128,6 +138,15 @@ def test_the_filter_leaves_what_matches(page: Page, send: Send) -> None:
     expect(region(page, "Requests")).to_contain_text("No request matches the filter")
     send("/v1/deployments/nope?x=1")
     expect(rows(page, "Requests")).to_have_count(1)
+    for key in ("Enter", "ArrowDown"):
+        field.press(key)
+        expect(rows(page, "Requests").first.get_by_role("button")).to_be_focused()
+    expect(inspector(page)).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(inspector(page)).to_be_visible()
+    field.press("Escape")
+    expect(rows(page, "Requests")).to_have_count(4)
+    expect(inspector(page)).to_be_visible()
 
 
 def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) -> None:
@@ -141,6 +160,12 @@ def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) ->
     press(page, "Paused")
     expect(rows(page, "Requests")).to_have_count(3)
     expect(page.get_by_role("button", name="new requests")).to_be_hidden()
+    press(page, "Pause")
+    send("/v1/deployments/c")
+    expect(page.get_by_role("button", name="1 new request")).to_be_visible()
+    filter_by(page, "/c")  # finds what came after the pause
+    expect(rows(page, "Requests")).to_contain_text(["/v1/deployments/c"])
+    press(page, "Paused")
 
 
 def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -> None:

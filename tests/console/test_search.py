@@ -1,16 +1,23 @@
 """The filter and the history: the server searches the whole journal, however old an entry is."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.console.conftest import Send, look, open_tab, poll_now, press, region, rows, visit
+from tests.console.conftest import (
+    Send,
+    filter_by,
+    hide,
+    look,
+    open_tab,
+    poll_now,
+    press,
+    region,
+    rows,
+    visit,
+)
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
-
-
-def filter_by(page: Page, words: str) -> None:
-    page.get_by_role("searchbox", name="Filter").fill(words)
 
 
 def scroll_to_the_end(page: Page) -> None:
@@ -89,8 +96,14 @@ def test_what_matches_and_arrives_later_is_shown(page: Page, send: Send) -> None
     send("/_stub/reset", method="POST")
     look(page)
     expect(rows(page, "Requests")).to_have_count(0)
-    send("/v1/deployments/c")
-    expect(rows(page, "Requests")).to_have_count(1)
+    send(*3 * ["/v1/deployments/c"])
+    expect(rows(page, "Requests")).to_have_count(3)
+    send("/_stub/requests", method="DELETE")
+    expect(rows(page, "Requests")).to_have_count(0)
+    for count in (1, 2):
+        send("/v1/projects")
+        expect(region(page, "Requests").locator(".count")).to_have_text(f"0 of {count} match")
+        expect(page.get_by_text("No request matches the filter.")).to_be_visible()
 
 
 def test_a_cell_a_finding_and_a_project_filter_the_requests_that_made_it(
@@ -150,8 +163,40 @@ def test_a_search_that_failed_is_made_when_the_server_is_back(page: Page, send: 
     expect(count).to_have_text("1 of 2 match")
 
 
-def test_a_finding_of_long_ago_is_found(page: Page, send: Send) -> None:
-    send("/v1/projects?page=1", *250 * ["/v1/projects"])
+@pytest.mark.slow
+def test_what_failed_offline_is_made_when_the_connection_is_back(
+    context: BrowserContext, live_url: str, own_token: str
+) -> None:
+    for number in range(250):
+        call(live_url, f"/v1/deployments/n{number}", token=own_token)
+    page = context.new_page()
+    visit(page, f"{live_url}/#world={own_token.partition('.')[2]}")
+    count = region(page, "Requests").locator(".count")
+    expect(count).to_have_text("250 · 200 shown")
+    context.set_offline(True)
+    with page.expect_event("requestfailed", lambda request: "limit=1" in request.url):
+        rows(page, "Requests").first.click()
+    with page.expect_event("requestfailed", lambda request: "before=" in request.url):
+        scroll_to_the_end(page)
+    poll_now(page)
+    expect(page.get_by_role("status")).to_have_text("Not connected")
+    expect(page.get_by_role("tabpanel", name="Response")).to_have_text("Loading…")
+    context.set_offline(False)
+    expect(page.get_by_role("tabpanel", name="Response")).to_contain_text("404 Not Found")
+    expect(count).to_have_text("250")
+
+
+def test_a_burst_is_followed_and_a_finding_of_long_ago_is_found(
+    page: Page, send: Send, live_url: str, own_token: str
+) -> None:
+    send("/v1/projects?page=1")
+    filter_by(page, "GET")
+    expect(rows(page, "Requests")).to_have_count(1)
+    hide(page, True)  # it does not poll
+    for _ in range(250):
+        call(live_url, "/v1/projects", token=own_token)
+    hide(page, False)
+    expect(rows(page, "Requests").first).to_have_attribute("data-number", "251")
     coverage = open_tab(page, "Coverage")
     coverage.get_by_role("button", name="unpromised: listProjects: query parameter page").click()
     expect(rows(page, "Requests")).to_have_count(1)
