@@ -3,7 +3,7 @@
 import { html, useRef, useState } from "./preact.js";
 import { invalid, plural } from "./parts.js";
 import { connect, poll } from "./poll.js";
-import { saveSession, session, worldOf } from "./session.js";
+import { DEFAULT_TOKEN, saveSession, session, worldOf } from "./session.js";
 import { set, state } from "./state.js";
 import { read } from "./wire.js";
 
@@ -54,7 +54,8 @@ export function Header() {
   const token = useRef();
   const onSubmit = (event) => {
     event.preventDefault();
-    const chosen = [token.current.value || session.token, worldOf(world ?? session.world)];
+    const unchanged = connection.members?.includes("token") ? DEFAULT_TOKEN : session.token;
+    const chosen = [token.current.value || unchanged, worldOf(world ?? session.world)];
     token.current.value = "";
     setWorld(null);
     if (chosen[0] === session.token && chosen[1] === session.world) return poll();

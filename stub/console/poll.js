@@ -8,7 +8,7 @@ import { errorOf, send } from "./wire.js";
 const SECOND = 1000;
 const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone
 const TIMEOUT = 10 * SECOND;
-const TYPE_A_TOKEN = "Type one that the server was started with, which is dev-token if none was given, and press Connect.";
+const TYPE_A_TOKEN = "Type one that the server was started with, or leave the field empty for the default one, and press Connect.";
 const QUIET = 5 * SECOND; // between two announcements of new requests
 const MAX_ENTRIES = 1000; // as many as the journal has
 const FEW = 5; // new rows are highlighted: more would only flicker

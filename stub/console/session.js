@@ -2,7 +2,7 @@
 
 const SENDABLE = /^[\x20-\x7e]+$/; // in a header
 const WORLD = /^[A-Za-z0-9_-]{1,64}$/;
-const DEFAULT_TOKEN = "dev-token";
+export const DEFAULT_TOKEN = "dev-token";
 
 export const session = {
   token: sessionStorage.getItem("token") ?? DEFAULT_TOKEN,

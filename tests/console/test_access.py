@@ -295,6 +295,7 @@ def test_the_focus_never_falls_to_the_body(page: Page, send: Send) -> None:
     expect(world).to_be_focused()
 
 
+@pytest.mark.slow
 def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page) -> None:
     def places() -> list[object]:
         parts = "#projects tr, #create *, #rail :is(input, button, h3, .hint, li)"
@@ -328,6 +329,7 @@ def test_an_error_points_to_its_field_and_ends_when_that_is_corrected(page: Page
     expect(delay).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_shows_a_state_is_visible_in_forced_colors(page: Page, send: Send) -> None:
     page.emulate_media(forced_colors="active", reduced_motion="reduce")
     switch = page.get_by_role("switch", name="Grease")

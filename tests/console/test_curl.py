@@ -265,6 +265,7 @@ def test_a_copied_command_says_what_it_changes(
     expect(inspector(page)).not_to_contain_text("Differs from")
 
 
+@pytest.mark.slow
 def test_a_command_has_the_variable_alone_where_the_token_is_another(
     context: BrowserContext, tmp_path: Path
 ) -> None:

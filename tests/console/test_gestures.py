@@ -96,6 +96,7 @@ def test_faults_have_all_parts_and_go_one_by_one(page: Page, send: Send) -> None
     expect(controls.get_by_role("listitem")).to_contain_text("delay 0.01 s")
 
 
+@pytest.mark.slow
 def test_the_worlds_are_listed_with_their_counts(context: BrowserContext, own_url: str) -> None:
     call(own_url, "/v1/projects", body=b'{"name": "a"}', token="dev-token.job-5")
     page = context.new_page()
@@ -168,6 +169,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
         expect(dialog).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_word_explains_itself_on_hover_and_focus(page: Page) -> None:
     word = page.get_by_role("link", name="grease", exact=True)
     tip = page.get_by_role("tooltip").filter(has_text="Variation on purpose")

@@ -191,6 +191,7 @@ def test_a_request_is_replayed_with_the_current_token(page: Page, send: Send) ->
     assert (first["body"], first["status"]) == (second["body"], 201)
 
 
+@pytest.mark.slow
 def test_what_is_copied_is_said_without_moving_anything(stopped: Page, own_url: str) -> None:
     call(own_url, "/v1/projects")
     visit(stopped, own_url)
@@ -216,6 +217,7 @@ def test_what_is_copied_is_said_without_moving_anything(stopped: Page, own_url: 
     expect(button).to_have_text("Copy as curl")
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_request_and_has_no_token(context: BrowserContext, live_url: str) -> None:
     for path in ("/v1/deployments/a", "/v1/deployments/b"):
         call(live_url, path, token=f"{TOKEN}.linked")

@@ -104,6 +104,7 @@ def test_a_server_that_stands_still_is_gone_until_it_goes_on(stopped: Page, prox
     expect(status).to_have_text("Connected")
 
 
+@pytest.mark.slow
 def test_the_page_polls_less_often_while_it_gets_errors(stopped: Page, proxy: Proxy) -> None:
     visit(stopped, proxy.url)
     proxy.rejects = True

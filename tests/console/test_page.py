@@ -279,6 +279,7 @@ def test_texts_have_four_sizes_that_follow_the_readers_own(page: Page, send: Sen
         assert each.evaluate(size) >= 16
 
 
+@pytest.mark.slow
 def test_edges_meet_and_targets_have_24_pixels(page: Page, send: Send) -> None:
     send("/_stub/faults", body=b'{"status": 503}')
     send("/v1/projects?page=1")

@@ -95,6 +95,7 @@ def test_a_token_is_taken_from_the_fragment_or_typed(
     expect(other.get_by_role("alert")).to_contain_text("The token is rejected.")
 
 
+@pytest.mark.slow
 def test_worlds_are_shown_apart(context: BrowserContext, own_url: str) -> None:
     page = context.new_page()
     visit(page, own_url)

@@ -38,6 +38,7 @@ def filled(page: Page, live_url: str, own_token: str) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_the_whole_journal_is_searched_and_scrolled(filled: Page) -> None:
     page = filled
     count = region(page, "Requests").locator(".count")
@@ -62,6 +63,7 @@ def test_the_whole_journal_is_searched_and_scrolled(filled: Page) -> None:
     expect(rows(page, "Requests").last).to_contain_text("/v1/deployments/n99")
 
 
+@pytest.mark.slow
 def test_more_than_a_page_of_matches_is_scrolled(filled: Page) -> None:
     page = filled
     filter_by(page, "GET 200")
@@ -138,6 +140,7 @@ def test_a_cell_a_finding_and_a_project_filter_the_requests_that_made_it(
     expect(rows(page, "Requests")).to_have_count(5)
 
 
+@pytest.mark.slow
 def test_what_is_filtered_is_in_view_where_the_list_is_above(page: Page, send: Send) -> None:
     send("/v1/projects")
     page.set_viewport_size({"width": 390, "height": 844})

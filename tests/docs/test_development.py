@@ -61,7 +61,13 @@ def pytest_of(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
     )
 
 
-@pytest.mark.parametrize("index", DIFFS, ids=["operation", "status"])
+@pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(DIFFS[0], id="operation"),
+        pytest.param(DIFFS[1], id="status", marks=pytest.mark.slow),
+    ],
+)
 def test_each_change_applies_and_passes_the_tests_that_are_named(index: int, copy: Path) -> None:
     apply(BLOCKS[index][1], copy)
     kind, command = BLOCKS[index + 1]

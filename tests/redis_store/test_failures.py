@@ -176,6 +176,7 @@ def test_each_outage_is_logged_once(
 # A server that stops
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("time")
 def test_a_server_that_stops_responding_does_not_hang_requests(
     server: RedisServer, client: FlaskClient

@@ -76,6 +76,7 @@ def test_records_stay_and_those_of_an_interrupted_reset_expire(
     assert [project.name for project in store.list_projects()] == ["n1", "a"]
 
 
+@pytest.mark.slow
 def test_a_cluster_takes_every_script(tmp_path: Path) -> None:
     """Its nodes reject keys of two slots, and keys that a script did not declare."""
     options = ("--cluster-enabled", "yes", "--cluster-port", str(free_port()))

@@ -154,4 +154,4 @@ def test_the_console_shows_the_beginning_of_a_body(stub: FlaskClient) -> None:
     response = stub.get("/_stub/console")
     assert len(response.data) < 100_000
     first = response.json["faults"]["first"][0]
-    assert (first["body"][0], first["body"][-1]) == ("?", "…")
+    assert (first["body"][0], first["body"][-1]) == ("\u202e", "…")
