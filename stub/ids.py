@@ -78,9 +78,9 @@ class Ids:
         grease = self._grease.current
         axes = [axis for axis in ID_AXES if grease.varies(axis, part)] if grease.axes else []
         made = vary_id(axes, grease.seed, key_of(number), plain) if axes else plain
-        pairs = tuple((axis, part) for axis in axes)
+        pairs = tuple([(axis, part) for axis in axes])
         self._made.setdefault(made, MadeId(number, part, plain, pairs))
-        self.are_varied = self.are_varied or bool(axes)
+        self.are_varied |= bool(axes)
         return made
 
     def _find(self, text: str) -> MadeId | None:

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
-WIDTH, HEIGHT = 1600, 900
+WIDTH, HEIGHT = 1440, 840
 MAX_SIZE = 250_000  # bytes
 
 
