@@ -30,6 +30,7 @@ def flooded() -> Iterator[tuple["subprocess.Popen[str]", str]]:
         yield process, url
 
 
+@pytest.mark.slow
 def test_unread_lines_block_neither_a_request_nor_a_rejection_nor_the_end() -> None:
     with flooded() as (process, url):
         with Connection(port_of(url)) as client:

@@ -22,6 +22,7 @@ from tests.wire import call
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
+@pytest.mark.slow
 def test_the_status_of_a_deployment_is_set_from_its_row(page: Page, send: Send) -> None:
     status = rows(page, "Projects").first.get_by_role("combobox")
     status.focus()

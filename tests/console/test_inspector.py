@@ -260,6 +260,7 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     expect(inspector(page)).to_be_hidden()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identifier", ["404", pytest.param("5%/a b", marks=pytest.mark.slow)])
 def test_a_timeline_has_the_polls_of_the_whole_journal(
     page: Page, send: Send, identifier: str

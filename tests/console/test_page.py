@@ -246,6 +246,14 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     world = page.get_by_role("textbox", name="World").input_value()
     expect(dialog.get_by_role("heading")).to_have_text(f"Reset the world {world}?")
     expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
+    again = """async () => {
+        document.querySelector("dialog button").click();
+        while (document.querySelector("dialog")) await null;
+        document.querySelector("button.danger").click(); // before the event "close" of the first
+    }"""
+    page.evaluate(again)
+    page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
+    expect(dialog).to_be_visible()
     dialog.get_by_role("button", name="Cancel").click()
     expect(dialog).to_be_hidden()
     expect(rows(page, "Projects")).to_have_count(4)

@@ -62,6 +62,7 @@ def secret_url() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+@pytest.mark.slow
 def test_a_token_is_taken_from_the_fragment_or_typed(
     context: BrowserContext, secret_url: str
 ) -> None:

@@ -108,6 +108,7 @@ def test_what_matches_and_arrives_later_is_shown(page: Page, send: Send) -> None
         expect(page.get_by_text("No request matches the filter.")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_cell_a_finding_and_a_project_filter_the_requests_that_made_it(
     page: Page, send: Send
 ) -> None:
@@ -189,6 +190,7 @@ def test_what_failed_offline_is_made_when_the_connection_is_back(
     expect(count).to_have_text("250")
 
 
+@pytest.mark.slow
 def test_a_burst_is_followed_and_a_finding_of_long_ago_is_found(
     page: Page, send: Send, live_url: str, own_token: str
 ) -> None:

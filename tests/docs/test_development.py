@@ -79,6 +79,7 @@ def test_each_change_applies_and_passes_the_tests_that_are_named(index: int, cop
     assert subprocess.run(style, cwd=copy, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_an_operation_may_have_another_method_any_body_and_no_response_body(copy: Path) -> None:
     apply(BLOCKS[DIFFS[0]][1], copy)
     for name, old, new in [

@@ -32,6 +32,7 @@ def longest_script(commands: list[str]) -> int:
     return longest
 
 
+@pytest.mark.slow
 def test_no_script_runs_a_command_for_each_of_many_records(
     shared_redis: RedisServer, redis_stores: Callable[..., WorldStore]
 ) -> None:
