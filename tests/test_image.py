@@ -90,10 +90,14 @@ class Image(NamedTuple):
         command = self.command([*self.config["Entrypoint"], *args], env, user)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+            container = Container(process, f"http://127.0.0.1:{env['STUB_PORT']}", env)
             try:
-                yield Container(process, f"http://127.0.0.1:{env['STUB_PORT']}", env)
+                yield container
             finally:
-                process.kill()  # and with it the container
+                # setpriv drops the signal that --kill-child asks for.
+                for first in container.first_processes() if process.poll() is None else ():
+                    os.kill(first, signal.SIGKILL)
+                process.kill()
 
     @contextmanager
     def serving(self, *args: str, **more: str) -> Iterator["Container"]:
