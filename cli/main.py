@@ -232,7 +232,7 @@ def main(
             return error.exit_code
         except click.Abort:  # Ctrl-C before the server handles it
             return 130
-        except OSError as error:
+        except OSError as error:  # the files and the server have messages of their own
             say(f"error: stdout: {error.strerror}.\n")
             return 1
         return status or 0  # None after --help

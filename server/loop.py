@@ -27,7 +27,7 @@ class Server(TcpWSGIServer):
 
     is_stopping = False
     next_check = 0.0
-    drain_ends = math.inf  # of the drain
+    drain_ends = math.inf  # by the clock of the options
 
     def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
         self.options = settings.options

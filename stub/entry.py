@@ -73,8 +73,11 @@ class Entry(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        names = (key.removeprefix("HTTP_").replace("_", "-").title() for key in self.fields)
-        return mask_fields(zip(names, self.fields.values(), strict=True), self.redactor)
+        fields = (
+            (key.removeprefix("HTTP_").replace("_", "-").title(), value)
+            for key, value in self.fields.items()
+        )
+        return mask_fields(fields, self.redactor)
 
     @property
     def body(self) -> str:

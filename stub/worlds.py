@@ -192,9 +192,8 @@ class Worlds:
         self._resets: list[str] = []  # names that a reset writes records for
         self._ended = Coverage(contract)  # of the worlds that a reset has ended
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
-        self.rejections: dict[
-            str, tuple[int, RejectedRequest]
-        ] = {}  # by code: how many, and the first
+        # By code: how many, and the first.
+        self.rejections: dict[str, tuple[int, RejectedRequest]] = {}
 
     def open(self, name: str) -> World:
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
