@@ -15,7 +15,7 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 | `HTTPChannel.last_activity` | an idle client is not closed when the wall clock jumps |
 | `HTTPChannel.received` | a client that sends too much can read why |
 | `HTTPChannel.handle_write` | the same; clients that do not read hold no thread |
-| `HTTPChannel.service`, `handle_error` | no token in the log of a failure |
+| `HTTPChannel.handle_error` | no token in the log of a failure |
 | `HTTPChannel.handle_expt` | urgent data is no busy loop |
 | `BaseWSGIServer.add_task` | threads for control routes alone; clients that do not read hold none |
 | `BaseWSGIServer.run`, `close`, `_map` | the deadlines; the drain; more than 1,024 connections |

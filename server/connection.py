@@ -50,13 +50,6 @@ class Connection(HTTPChannel):
         elif self.close_when_flushed and self.connected and not self.total_outbufs_len:
             self.linger()
 
-    def service(self) -> None:
-        try:
-            super().service()
-        except BaseException:  # whose message the thread pool would log
-            log_failure("a request failed")
-            self.will_close = True
-
     def linger(self) -> None:
         """Close our side, and read and drop what comes for a moment (§9.6).
 
@@ -89,15 +82,22 @@ class Connection(HTTPChannel):
     def read_last(self) -> None:
         """Read what the kernel has received, even while a request is running.
 
-        The last request then closes the connection. Without requests and output it closes now.
+        The last request then closes the connection. Without one and without output it closes now.
         """
         with suppress(OSError):  # nothing there, or a broken connection, which the next poll finds
             self.received(self.socket.recv(MAX_HEAD + MAX_BODY))
         with self.requests_lock:
-            if self.requests:
-                self.requests[-1].close_connection()
-        if not (self.requests or self.total_outbufs_len or self.linger_until):
+            last = self.last_request()
+            if last:
+                last.close_connection()
+        if not (last or self.total_outbufs_len or self.linger_until):
             self.handle_close()
+
+    def last_request(self) -> Parser | None:
+        """The last request whose head has arrived; some of its body may be missing."""
+        if self.request and self.request.headers_finished:
+            return self.request
+        return next(reversed(self.requests), None)
 
     def handle_error(self) -> None:
         log_failure("a connection failed")

@@ -92,7 +92,7 @@ class Server(TcpWSGIServer):
                 super().pull_trigger()
 
     def drain(self) -> None:
-        """Respond to all that had been received when the signal came, for up to `grace` seconds.
+        """Respond to each request whose head had been received, for up to `grace` seconds.
 
         waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
         """
@@ -106,7 +106,7 @@ class Server(TcpWSGIServer):
             connection.read_last()
         while self.active_channels and self.options.clock() < self.drain_ends:
             for connection in list(self.active_channels.values()):
-                if not (connection.requests or connection.linger_until):
+                if not (connection.last_request() or connection.linger_until):
                     connection.close_when_flushed = True
             self.run_once(min(TICK, max(0.0, self.drain_ends - self.options.clock())))
 

@@ -64,7 +64,7 @@ class Connection:
                 self.send(piece)
                 other.send(get())
                 other.reply()
-                if select.select([self.sock], [], [], 0)[0]:
+                if self.is_readable():
                     return
 
     def more(self) -> bytes:
@@ -109,9 +109,14 @@ class Connection:
             return not self.unread and not self.more()
         return True
 
+    def is_readable(self) -> bool:
+        poll = select.poll()  # select() does not take a descriptor above 1023
+        poll.register(self.sock, select.POLLIN)
+        return bool(poll.poll(0))
+
     def is_silent(self) -> bool:
         """Whether nothing has come from the server, not even the end, since the last wait."""
-        return not self.unread and not select.select([self.sock], [], [], 0)[0]
+        return not (self.unread or self.is_readable())
 
     def assert_rejected(self, status: int, code: str, *, head: bool = False) -> None:
         """The next response is an error of the server's own, which ends the connection."""

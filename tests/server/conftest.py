@@ -1,17 +1,14 @@
-"""An app that echoes requests, on one server for all tests and on servers with other options."""
+"""An app that echoes requests, on one server for the session."""
 
 import errno
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from flask import Flask, Response, jsonify, request
 
-from server import RejectedRequest, Server
-from tests.live import running, serving
+from server import RejectedRequest
+from tests.live import serving
 from tests.server.timed import Timed, timed
 
 
@@ -29,24 +26,32 @@ class Gate:
         self.open = threading.Event()
 
 
+class Echo:
+    """The app, its gate, and the codes of what its server rejected."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.rejections: list[str] = []
+        self.app = make_app(self.gate)
+
+    def note_rejection(self, rejected: RejectedRequest) -> None:
+        self.rejections.append(rejected.code)
+
+
 def make_app(gate: Gate) -> Flask:
     app = Flask(__name__)
 
-    @app.route("/", defaults={"path": ""}, methods=["GET", "POST", "OPTIONS"])
-    @app.route("/<path:path>", methods=["GET", "POST", "OPTIONS"])
+    @app.route("/", defaults={"path": ""}, methods=["GET", "POST"])
+    @app.route("/<path:path>", methods=["GET", "POST"])
     def echo(path: str) -> Response:
         return jsonify(
-            method=request.method,
             path=request.environ["PATH_INFO"],
-            query=request.environ["QUERY_STRING"],
             body=request.get_data(as_text=True),
-            length=len(request.get_data()),
             environ={k: v for k, v in request.environ.items() if isinstance(v, str)},
         )
 
     @app.get("/gate")
-    @app.get("/gate/<name>")
-    def wait(name: str = "") -> str:
+    def wait() -> str:
         opened = gate.open
         gate.entered.release()
         opened.wait(60)
@@ -72,48 +77,22 @@ def make_app(gate: Gate) -> Flask:
     return app
 
 
-@dataclass
-class Echo:
-    """The app, its gate, and what its servers rejected."""
-
-    gate: Gate = field(default_factory=Gate)
-    rejections: list[tuple[int, str]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.app = make_app(self.gate)
-
-    def note_rejection(self, rejected: RejectedRequest) -> None:
-        self.rejections.append((rejected.status, rejected.code))
-
-
 @pytest.fixture(scope="session")
-def shared_echo() -> Echo:
-    return Echo()
-
-
-@pytest.fixture(scope="session")
-def shared_port(shared_echo: Echo) -> Iterator[int]:
-    with serving(shared_echo.app, on_rejected=shared_echo.note_rejection) as port:
-        yield port
-        shared_echo.gate.open.set()
-
-
-@pytest.fixture(scope="session")
-def control_port(shared_echo: Echo) -> Iterator[int]:
-    """The port of a server whose routes under /control/ are control routes."""
-    options: Any = {"threads": 2, "on_rejected": shared_echo.note_rejection}
-    with serving(shared_echo.app, control_prefix="/control/", **options) as port:
-        yield port
-        shared_echo.gate.open.set()
+def shared() -> Iterator[tuple[Echo, int]]:
+    echo = Echo()
+    with serving(echo.app, control_prefix="/control/", on_rejected=echo.note_rejection) as port:
+        yield echo, port
+        echo.gate.open.set()
 
 
 @pytest.fixture
-def echo(shared_echo: Echo) -> Iterator[Echo]:
+def echo(shared: tuple[Echo, int]) -> Iterator[Echo]:
     """The app, with a closed gate and without rejections."""
-    shared_echo.gate.close()
-    shared_echo.rejections.clear()
-    yield shared_echo
-    shared_echo.gate.open.set()
+    echo, _ = shared
+    echo.gate.close()
+    echo.rejections.clear()
+    yield echo
+    echo.gate.open.set()
 
 
 @pytest.fixture
@@ -122,33 +101,9 @@ def gate(echo: Echo) -> Gate:
 
 
 @pytest.fixture
-def rejections(echo: Echo) -> list[tuple[int, str]]:
-    return echo.rejections
-
-
-@pytest.fixture
-def port(shared_port: int, echo: Echo) -> int:
-    """The port of the server with the default options, which all tests share."""
-    return shared_port
-
-
-@pytest.fixture
-def start_server(echo: Echo) -> Iterator[Callable[..., Server]]:
-    """Starts a server of the test's own, with these options."""
-    with ExitStack() as stack:
-
-        def start(**options: Any) -> Server:
-            options = {"threads": 2, "on_rejected": echo.note_rejection, **options}
-            return stack.enter_context(running(echo.app, **options))
-
-        yield start
-        echo.gate.open.set()
-
-
-@pytest.fixture
-def serve(start_server: Callable[..., Server]) -> Callable[..., int]:
-    """Starts such a server; returns its port."""
-    return lambda **options: start_server(**options).effective_port
+def port(shared: tuple[Echo, int], echo: Echo) -> int:
+    """The port of the server that all tests share; its control routes are under /control/."""
+    return shared[1]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Requests that wait: behind long bodies, and behind responses that their client does not read."""
+"""Requests that wait: for a thread, behind long bodies, and for clients that do not read."""
 
 import socket
 import tempfile
@@ -11,43 +11,15 @@ from typing import Any, BinaryIO
 import pytest
 
 from tests.live import serving
-from tests.raw import SECRET, get
-from tests.server.timed import Timed, timed
+from tests.raw import get
+from tests.server.conftest import Gate
+from tests.server.timed import timed
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
 
-LONG = 64 * 1024 + 1
-CHUNKS = b"%x\r\n%b\r\n0\r\n\r\n" % (LONG, LONG * b"x")
-
-
-def test_long_bodies_hold_no_short_control_request() -> None:
-    entered, gate = threading.Semaphore(0), threading.Event()
-
-    def app(environ: Any, start_response: Any) -> list[bytes]:
-        if int(environ.get("CONTENT_LENGTH", 0)) >= LONG:
-            entered.release()
-            gate.wait(60)
-        start_response("200 OK", [("Content-Length", "0")])
-        return [b""]
-
-    head = "/control/reset", "Host: localhost"
-    sized = get(*head, f"Content-Length: {LONG}", method="POST") + LONG * b"x"
-    chunked = get(*head, "Transfer-Encoding: chunked", method="POST") + CHUNKS
-    with serving(app, control_prefix="/control/") as port, ExitStack() as stack:
-        stack.callback(gate.set)
-        clients = [stack.enter_context(Connection(port)) for _ in range(4)]
-        for client, sent in zip(clients, [sized, chunked, chunked, sized], strict=True):
-            client.send(sent)
-        assert entered.acquire(timeout=10)
-        control = stack.enter_context(Connection(port))
-        for _ in range(100):
-            control.send(get("/control/health"))
-            assert control.reply().status_code == 200
-        gate.set()
-        assert [client.reply().status_code for client in clients] == [200] * 4
-
-
+THREADS = 16  # by default
+LONG = 64 * 1024 + 1  # bytes of the body of a control request that waits for others like it
 MIB = 1024 * 1024
 BIG = 6 * MIB  # more than the kernel takes, and than a connection may have unread beside that
 
@@ -56,6 +28,54 @@ BIG = 6 * MIB  # more than the kernel takes, and than a connection may have unre
 def _one_mib_may_be_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test of 16 would copy a hundred."""
     monkeypatch.setattr("server.loop.MAX_UNREAD", MIB)
+
+
+def test_slow_requests_block_neither_the_next_nor_control_routes(port: int, gate: Gate) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(Connection(port)) for _ in range(THREADS)]
+        for number, client in enumerate(slow):
+            if number == THREADS - 1:
+                client.send(get())
+                assert client.reply().status_code == 200
+            client.send(get("/gate"))
+            assert gate.entered.acquire(timeout=10)
+        control = stack.enter_context(Connection(port))
+        control.send(get("/control/1") + get("/gate") + get("/control/2"))
+        assert control.reply().json["path"] == "/control/1"
+        gate.open.set()
+        assert control.reply().data == b"late"
+        assert control.reply().json["path"] == "/control/2"
+        assert all(client.reply().data == b"late" for client in slow)
+
+
+@pytest.mark.parametrize("length", [0, LONG])
+def test_a_slow_control_request_does_not_block_the_next(length: int) -> None:
+    """Of those with a long body any number."""
+    entered, gate = threading.Semaphore(0), threading.Event()
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        if environ["PATH_INFO"] == "/control/slow":
+            entered.release()
+            gate.wait(60)
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    sized = get("/control/slow", "Host: localhost", f"Content-Length: {length}") + length * b"x"
+    chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (LONG, LONG * b"x")
+    chunked = get("/control/slow", "Host: localhost", "Transfer-Encoding: chunked") + chunks
+    with ExitStack() as stack:
+        port = stack.enter_context(serving(app, threads=1, control_prefix="/control/"))
+        stack.callback(gate.set)
+        slow = [stack.enter_context(Connection(port)) for _ in range(4 if length else 1)]
+        for client, sent in zip(slow, [sized, chunked, chunked, sized], strict=False):
+            client.send(sent)
+        assert entered.acquire(timeout=10)
+        quick = stack.enter_context(Connection(port))
+        for _ in range(100):
+            quick.send(get("/control/quick"))
+            assert quick.reply().status_code == 200
+        gate.set()
+        assert all(client.reply().status_code == 200 for client in slow)
 
 
 class BigApp:
@@ -75,26 +95,23 @@ class BigApp:
         return (letter.encode() * (length // pieces) for _ in range(pieces))
 
 
-def reader(port: int) -> Connection:
-    """A client for which the kernel keeps little that it has not read."""
+def reader(port: int, letters: str) -> Connection:
+    """A client that gets each of these, and for which the kernel keeps little."""
     client = Connection(port)
     client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 128 * 1024)
+    client.send(b"".join(get(f"/big/{letter}") for letter in letters))
     return client
 
 
-def get_each(letters: str) -> bytes:
-    return b"".join(get(f"/big/{letter}") for letter in letters)
-
-
 def read_big(stream: BinaryIO, letter: str) -> bytes:
-    """The head of a response to `get_each()`, the body of which is whole."""
+    """The head of a response, the body of which is whole."""
     head = b"".join(iter(stream.readline, b"\r\n"))
     assert stream.read(BIG) == BIG * letter.encode()
     return head
 
 
 def read_each(client: Connection, letters: str) -> list[bytes]:
-    """The heads of the responses to `get_each()`, which are whole and in order."""
+    """The heads of the responses, which are whole and in order."""
     with client.sock.makefile("rb") as stream:
         return [read_big(stream, letter) for letter in letters]
 
@@ -103,9 +120,9 @@ def read_each(client: Connection, letters: str) -> list[bytes]:
 def test_clients_that_do_not_read_hold_no_thread(pieces: int) -> None:
     app = BigApp(pieces)
     with serving(app, threads=2) as port, ExitStack() as stack:
-        clients = [stack.enter_context(reader(port)) for _ in range(3)]
-        for client in clients:
-            client.send(get_each("abc"))
+        clients = []
+        for _ in range(3):
+            clients.append(stack.enter_context(reader(port, "abc")))
             assert app.served.acquire(timeout=10)
         other = stack.enter_context(Connection(port))
         for _ in range(100):
@@ -117,11 +134,6 @@ def test_clients_that_do_not_read_hold_no_thread(pieces: int) -> None:
 
 class SlowMark(int):
     """A limit; to see that it is exceeded takes until `passed`, or a while."""
-
-    def __new__(cls, value: int) -> "SlowMark":
-        mark = super().__new__(cls, value)
-        mark.passed = threading.Event()
-        return mark
 
     passed: threading.Event
 
@@ -136,15 +148,14 @@ def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mark = SlowMark(MIB)
+    mark.passed = threading.Event()
     monkeypatch.setattr("server.loop.MAX_UNREAD", mark)
-    app = BigApp()
     with (
-        serving(app, threads=2) as port,
-        reader(port) as client,
+        serving(BigApp(), threads=2) as port,
+        reader(port, "ab") as client,
         Connection(port) as other,
         client.sock.makefile("rb") as stream,
     ):
-        client.send(get_each("ab"))
         read_big(stream, "a")
         other.send(get("/small/x"))  # served when the loop has done with the first response
         assert other.reply().data == b"x"
@@ -152,45 +163,29 @@ def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
         read_big(stream, "b")
 
 
-@pytest.fixture
-def _no_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-
-
-@pytest.mark.usefixtures("_no_disk")
-def test_a_response_that_waits_for_its_client_is_not_on_the_disk() -> None:
-    with serving(BigApp(), threads=1) as port, reader(port) as client:
-        client.send(get_each("a"))
-        read_each(client, "a")
-
-
-@pytest.mark.usefixtures("_no_disk")
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_long_body_is_not_on_the_disk(chunked: bool) -> None:
+def test_long_bodies_and_responses_that_wait_are_not_on_the_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def app(environ: Any, start_response: Any) -> list[bytes]:
         body = environ["wsgi.input"].read()
-        start_response("200 OK", [("Content-Length", "7")])
-        return [b"%07d" % len(body)]
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
 
-    framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {BIG}"
-    body = b"%x\r\n%b\r\n0\r\n\r\n" % (BIG, BIG * b"x") if chunked else BIG * b"x"
-    with serving(app, control_prefix="/control/") as port, Connection(port) as client:
-        client.send(get("/control/reset", "Host: localhost", framing, method="POST") + body)
-        assert client.reply().data == b"%07d" % BIG
-
-
-def test_responses_in_pieces_go_on_when_their_client_reads() -> None:
-    app = BigApp(pieces=32)
-    with serving(app, threads=1) as port, reader(port) as client:
-        client.send(get_each("abcd"))
-        assert app.served.acquire(timeout=10)
-        read_each(client, "abcd")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (BIG, BIG * b"a")
+    with serving(app, threads=1, control_prefix="/") as port:
+        for framing, body in (
+            ("Transfer-Encoding: chunked", chunks),
+            (f"Content-Length: {BIG}", chunks[8 : 8 + BIG]),
+        ):
+            with reader(port, "") as client:
+                client.send(get("/", "Host: localhost", framing, method="POST") + body)
+                read_each(client, "a")
 
 
 def test_a_client_that_never_reads_is_closed_with_its_waiting_requests() -> None:
     app = BigApp()
-    with timed(app) as server, reader(server.port) as client:
-        client.send(get_each("abcd"))
+    with timed(app) as server, reader(server.port, "abcd") as client:
         assert app.served.acquire(timeout=10)
         server.advance(120)
         assert server.serves(client)
@@ -205,8 +200,7 @@ def test_a_client_that_never_reads_is_closed_with_its_waiting_requests() -> None
 
 def test_a_client_that_reads_slowly_is_not_closed() -> None:
     app = BigApp()
-    with timed(app) as server, reader(server.port) as client:
-        client.send(get_each("ab"))
+    with timed(app) as server, reader(server.port, "ab") as client:
         assert app.served.acquire(timeout=10)
         for _ in range(3):
             server.advance(120)
@@ -214,19 +208,11 @@ def test_a_client_that_reads_slowly_is_not_closed() -> None:
         assert client.exactly(BIG // 4)
 
 
-def until_it_drains(server: Timed) -> None:
-    """Stop the server, and wait until it drains, which closes an idle connection."""
-    with Connection(server.port) as idle:
-        server.server.stop()
-        assert idle.closed()
-
-
 def test_the_drain_serves_the_requests_that_wait_for_their_client() -> None:
     app = BigApp()
-    with timed(app) as server, reader(server.port) as client:
-        client.send(get_each("abcd"))
+    with timed(app) as server, reader(server.port, "abcd") as client:
         assert app.served.acquire(timeout=10)
-        until_it_drains(server)
+        server.until_it_drains()
         heads = read_each(client, "abcd")
         assert client.closed()
     assert [b"Connection: close" in head for head in heads] == [False, False, False, True]
@@ -234,34 +220,9 @@ def test_the_drain_serves_the_requests_that_wait_for_their_client() -> None:
 
 def test_the_drain_does_not_wait_for_a_client_that_never_reads() -> None:
     app = BigApp()
-    with timed(app, grace=5) as server, reader(server.port) as client:
-        client.send(get_each("abcd"))
+    with timed(app, grace=5) as server, reader(server.port, "abcd") as client:
         assert app.served.acquire(timeout=10)
-        until_it_drains(server)
+        server.until_it_drains()
         server.now += 5
         server.server.close()
-        assert not server.server.active_channels
-
-
-def test_a_failure_of_a_thread_is_logged_without_its_message(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail() -> None:
-        raise ValueError(SECRET)
-
-    def app(environ: Any, start_response: Any) -> list[bytes]:
-        channel = environ["waitress.client_disconnected"].__self__
-        if environ["PATH_INFO"] == "/fail":
-            channel.requests[0].close = fail
-        start_response("200 OK", [("Content-Length", "0")])
-        return [b""]
-
-    with timed(app) as server:
-        for _ in range(2):
-            with Connection(server.port) as client:
-                client.send(get("/fail"))
-                server.settle()
-                assert client.reply().status_code == 200
-                assert client.closed()
-    assert "a request failed: ValueError" in caplog.text
-    assert SECRET not in caplog.text
+        assert not server.serves(client)

@@ -1,12 +1,13 @@
-"""Addresses to listen on."""
+"""Addresses to listen on, and how many connections there may be."""
 
+import resource
 import socket
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
 
 import pytest
 
 from server import ListenError, create_server
+from server.listen import connection_limit, raise_file_limit
 from tests.contract import assert_problem
 from tests.live import serving
 from tests.raw import get
@@ -14,6 +15,8 @@ from tests.server.conftest import Echo
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
+
+NO_LIMIT = resource.RLIM_INFINITY
 
 
 def ipv6() -> list[str]:
@@ -25,17 +28,21 @@ def ipv6() -> list[str]:
     return ["::1"]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", *ipv6()])
-def test_it_listens_on_loopback_by_any_name(serve: Callable[..., int], host: str) -> None:
-    with Connection(serve(host=host), host) as client:
-        client.send(get())
-        assert client.reply().json["path"] == "/"
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "localhost", "127.1", *ipv6()])
+def test_loopback_serves_its_own_names(echo: Echo, host: str) -> None:
+    with serving(echo.app, host, threads=1) as port:
+        with Connection(port, host) as client:
+            client.send(get("/", f"Host: [{host}]" if ":" in host else f"Host: {host}"))
+            assert client.reply().status_code == 200
+        with Connection(port, host) as client:
+            client.send(get("/", "Host: stub.example"))
+            assert_problem(client.reply(), 400, "host_not_allowed")
 
 
-def test_many_clients_may_connect_before_the_first_is_accepted(echo: Echo) -> None:
-    with closing(create_server(echo.app, "127.0.0.1", 0)) as server, ExitStack() as stack:
-        for _ in range(200):
-            stack.enter_context(Connection(server.effective_port))
+def test_any_name_is_served_beyond_loopback(echo: Echo) -> None:
+    with serving(echo.app, "0.0.0.0", threads=1) as port, Connection(port) as client:
+        client.send(get("/", "Host: stub.example"))
+        assert client.reply().status_code == 200
 
 
 def test_a_name_with_addresses_of_both_kinds_is_its_ipv4_one(
@@ -48,18 +55,23 @@ def test_a_name_with_addresses_of_both_kinds_is_its_ipv4_one(
     with monkeypatch.context() as patched:
         patched.setattr(socket, "getaddrinfo", lambda *args, **options: found)
         server = create_server(echo.app, "both.test", 0)
-    with Connection(server.effective_port, "127.0.0.1"):
-        server.close()
+    with closing(server), Connection(server.effective_port, "127.0.0.1") as client:
+        assert client.sock.getpeername()[0] == "127.0.0.1"
 
 
 def test_the_error_for_a_taken_port_is_one_line(port: int, echo: Echo) -> None:
-    with pytest.raises(OSError, match=rf"^cannot listen on 127.0.0.1, port {port}: [\w ]+$"):
+    with pytest.raises(ListenError, match=rf"^cannot listen on 127.0.0.1, port {port}: [\w ]+$"):
         create_server(echo.app, "127.0.0.1", port)
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "x" * 70, "192.0.2.1", "a..b"])
+@pytest.mark.parametrize(
+    "host",
+    ["no.such.host.invalid", "x" * 70, "192.0.2.1", "a..b", "*", "224.0.0.1", "255.255.255.255"],
+)
 def test_the_error_for_an_unusable_host_is_one_line(echo: Echo, host: str) -> None:
-    with pytest.raises(OSError, match=r"^(cannot listen on|no address is known for) \S+"):
+    with pytest.raises(
+        ListenError, match=r"^(cannot listen on|no address is known for|'.*' is no)"
+    ):
         create_server(echo.app, host, 0)
 
 
@@ -69,24 +81,53 @@ def test_a_port_out_of_range_is_an_error(echo: Echo, number: int) -> None:
         create_server(echo.app, "127.0.0.1", number)
 
 
-IPV6_SPELLINGS = ["0:0:0:0:0:0:0:1", "0:0::1"] if ipv6() else []
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        (100, 50),
+        (256, 128),
+        (1024, 1024 - 128),
+        (4096 + 127, 4095),
+        (4096 + 128, 4096),
+        (100_000, 4096),
+        (NO_LIMIT, 4096),
+    ],
+)
+def test_some_files_are_left_for_other_things_than_connections(
+    monkeypatch: pytest.MonkeyPatch, files: int, connections: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, NO_LIMIT))
+    assert connection_limit() == connections
 
 
-@pytest.mark.parametrize("host", ["127.1", "0x7F.1", "2130706433", *IPV6_SPELLINGS])
-def test_the_host_that_is_listened_on_is_trusted_as_it_was_given(echo: Echo, host: str) -> None:
-    name = f"[{host}]" if ":" in host else host
-    address = "::1" if ":" in host else "127.0.0.1"
-    with serving(echo.app, host, threads=1) as port, ExitStack() as stack:
-        dotted = [] if ":" in host else [f"{name}.", f"{name}.:80"]
-        for trusted in (name, name.lower(), name.upper(), f"{name}:{port}", *dotted):
-            client = stack.enter_context(Connection(port, address))
-            client.send(get("/", f"Host: {trusted}"))
-            assert client.reply().status_code == 200
-        client = stack.enter_context(Connection(port, address))
-        client.send(get("/", "Host: evil.example"))
-        assert_problem(client.reply(), 400, "host_not_allowed")
+@pytest.mark.parametrize("error", [None, OSError, ValueError])
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised"),
+    [
+        (1024, 100_000, [(4096 + 128, 100_000)]),
+        (1024, NO_LIMIT, [(4096 + 128, NO_LIMIT)]),
+        (1024, 2048, [(2048, 2048)]),
+        (1024, 1024, []),
+        (4096 + 128, 100_000, []),
+        (100_000, 100_000, []),
+        (NO_LIMIT, NO_LIMIT, []),
+    ],
+)
+def test_the_limit_of_files_is_raised_as_far_as_the_connections_need(
+    monkeypatch: pytest.MonkeyPatch,
+    soft: int,
+    hard: int,
+    raised: list[tuple[int, int]],
+    error: type[Exception] | None,
+) -> None:
+    limits: list[tuple[int, int]] = []
 
+    def set_limit(kind: int, both: tuple[int, int]) -> None:
+        limits.append(both)
+        if error:  # the limit stays
+            raise error
 
-def test_an_error_of_listening_is_a_class_of_its_own(port: int, echo: Echo) -> None:
-    with pytest.raises(ListenError):
-        create_server(echo.app, "127.0.0.1", port)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    raise_file_limit()
+    assert limits == raised

@@ -13,9 +13,9 @@ import pytest
 from server import Server, create_server
 from server.connection import Connection as ServerConnection
 from tests.live import running, serving
-from tests.raw import SECRET, get
+from tests.raw import SECRET, get, post
 from tests.server.conftest import Echo, Gate
-from tests.server.timed import Timed, timed
+from tests.server.timed import timed
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
@@ -37,29 +37,14 @@ def descriptors_above_1023() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_crowd_is_served_and_released(
+def test_clients_beyond_the_limit_wait_until_others_leave(
     descriptors_above_1023: None, echo: Echo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ExitStack() as stack:
         with monkeypatch.context() as patched:
-            patched.setattr(resource, "getrlimit", lambda kind: (328, 328))  # 200 connections
-            port = stack.enter_context(serving(echo.app, threads=1))
-        for _ in range(3):  # together more than there may be at once
-            with ExitStack() as crowd:
-                clients = [crowd.enter_context(Connection(port)) for _ in range(190)]
-                for client in (clients[0], clients[-1]):
-                    client.send(get())
-                    assert client.reply().status_code == 200
-
-
-def test_a_client_beyond_the_limit_waits_until_another_leaves(
-    echo: Echo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ExitStack() as stack:
-        with monkeypatch.context() as patched:
             patched.setattr(resource, "getrlimit", lambda kind: (20, 20))  # 10 descriptors
-            server = stack.enter_context(running(echo.app, threads=1))
-        clients = [stack.enter_context(Connection(server.effective_port)) for _ in range(12)]
+            port = stack.enter_context(serving(echo.app, threads=1))
+        clients = [stack.enter_context(Connection(port)) for _ in range(12)]
         for client in clients:
             client.send(get())
         for client in clients[:8]:
@@ -72,6 +57,18 @@ def test_a_client_beyond_the_limit_waits_until_another_leaves(
             client.sock.close()
         for client in clients[8:]:
             assert client.reply().status_code == 200
+
+
+def test_many_connections_wait_for_a_server_that_is_busy(echo: Echo) -> None:
+    server = create_server(echo.app, "127.0.0.1", 0)
+    running = threading.Thread(target=server.run)
+    with ExitStack() as stack:
+        stack.callback(running.join)
+        stack.callback(server.close)
+        clients = [stack.enter_context(Connection(server.effective_port)) for _ in range(200)]
+        running.start()
+        clients[-1].send(get())
+        assert clients[-1].reply().status_code == 200
 
 
 @pytest.fixture
@@ -97,27 +94,19 @@ def test_closing_is_immediate(no_tick: None, echo: Echo) -> None:
             assert_closes(server)
 
 
-def test_a_piece_is_sent_before_the_next_exists(no_tick: None, echo: Echo) -> None:
+def test_responses_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
+    """To many clients, nor does a piece wait for the next one."""
     with ExitStack() as stack:
         port = stack.enter_context(serving(echo.app, threads=6))
         stack.callback(echo.gate.open.set)
-        one = stack.enter_context(Connection(port))
-        for _ in range(4):
-            one.send(get())
-            one.reply()
-            other = stack.enter_context(Connection(port))
-            other.send(get("/until-gone/x"))
-            other.until(b"first")
-
-
-def test_the_responses_to_many_clients_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
-    with ExitStack() as stack:
-        port = stack.enter_context(serving(echo.app, threads=4))
         clients = [stack.enter_context(Connection(port)) for _ in range(8)]
-        for _ in range(10):
+        for _ in range(4):
             for client in clients:
                 client.send(get())
             assert all(client.reply().status_code == 200 for client in clients)
+            other = stack.enter_context(Connection(port))
+            other.send(get("/until-gone/x"))
+            other.until(b"first")
 
 
 def test_a_closed_server_leaves_no_thread(echo: Echo) -> None:
@@ -132,26 +121,14 @@ def test_a_closed_server_leaves_no_thread(echo: Echo) -> None:
         assert not thread.is_alive()
 
 
-def test_no_wake_up_is_written_when_the_server_has_closed(echo: Echo) -> None:
+def test_no_wake_up_is_written_to_another_file_when_the_server_has_closed(echo: Echo) -> None:
     server = create_server(echo.app, "127.0.0.1", 0)
-    entered, closed = threading.Event(), threading.Event()
-    wake, was_closed = server.trigger.pull_trigger, []
-
-    def wake_slowly() -> None:
-        entered.set()
-        closed.wait(0.2)
-        was_closed.append(server.trigger._closed)
-        wake()
-
-    server.trigger.pull_trigger = wake_slowly
-    waking = threading.Thread(target=server.pull_trigger)
-    waking.start()
-    assert entered.wait(10)
     server.close()
-    closed.set()
-    waking.join(10)
-    server.pull_trigger()
-    assert True not in was_closed
+    files = [os.memfd_create("other") for _ in range(8)]  # with the descriptors of the server
+    server.stop()
+    assert [os.fstat(each).st_size for each in files] == [0] * 8
+    for each in files:
+        os.close(each)
 
 
 class FailsToRead(ServerConnection):
@@ -184,14 +161,6 @@ def test_a_failure_of_a_connection_is_logged_without_its_message_and_ends_no_oth
     assert SECRET not in caplog.text
 
 
-def test_connections_wait_for_a_server_that_is_busy(echo: Echo) -> None:
-    server = create_server(echo.app, "127.0.0.1", 0)
-    with ExitStack() as stack:
-        stack.callback(server.close)
-        for _ in range(100):
-            stack.enter_context(Connection(server.effective_port))
-
-
 def test_a_server_can_be_closed_before_and_after_it_runs(echo: Echo) -> None:
     server = create_server(echo.app, "127.0.0.1", 0)
     server.close()
@@ -208,8 +177,7 @@ def test_a_port_is_free_again_after_its_connections_were_cut(echo: Echo, gate: G
         server.server.close()
         assert client.closed()
         gate.open.set()
-        again = create_server(echo.app, "127.0.0.1", server.port)
-        again.close()
+        create_server(echo.app, "127.0.0.1", server.port).close()
 
 
 BIG = 4_000_000
@@ -233,15 +201,6 @@ class SlowApp:
         return [body]
 
 
-def until_it_drains(server: Timed) -> None:
-    """Stop a server, and wait until it drains, which closes an idle connection."""
-    with Connection(server.port) as idle:
-        server.server.stop()
-        assert idle.closed()
-    with pytest.raises(ConnectionRefusedError):
-        Connection(server.port)
-
-
 def test_every_received_request_gets_its_whole_response(gate: Gate) -> None:
     with timed(SlowApp(gate), threads=2) as server, ExitStack() as stack:
         stack.callback(gate.open.set)
@@ -249,7 +208,7 @@ def test_every_received_request_gets_its_whole_response(gate: Gate) -> None:
         for client in clients:
             client.send(get("/gate/big"))
         assert gate.entered.acquire(timeout=10)
-        until_it_drains(server)
+        server.until_it_drains()
         gate.open.set()
         for client in clients:
             reply = client.reply()
@@ -260,15 +219,15 @@ def test_every_received_request_gets_its_whole_response(gate: Gate) -> None:
 
 def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(gate: Gate) -> None:
     with timed(SlowApp(gate)) as server, Connection(server.port) as client:
-        client.send(get("/gate") + b"".join(get(f"/{n}") for n in range(1000)) + b"GET /half")
+        client.send(get("/gate") + b"".join(get(f"/{n}") for n in range(100)) + b"GET /half")
         assert gate.entered.acquire(timeout=10)
-        until_it_drains(server)
+        server.until_it_drains()
         gate.open.set()
-        replies = [client.reply() for _ in range(1001)]
+        replies = [client.reply() for _ in range(101)]
         assert client.closed()
-    assert [reply.data.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(1000))]
-    assert ["Connection" in reply.headers for reply in replies] == [False] * 1000 + [True]
-    assert replies[-1].headers["Connection"] == "close"
+    assert [reply.data.decode() for reply in replies] == ["/gate", *(f"/{n}" for n in range(100))]
+    closes = [reply.headers.get("Connection") == "close" for reply in replies]
+    assert closes == [False] * 100 + [True]
 
 
 def test_a_response_that_is_read_slowly_is_not_cut(gate: Gate) -> None:
@@ -276,11 +235,34 @@ def test_a_response_that_is_read_slowly_is_not_cut(gate: Gate) -> None:
         client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.send(get("/huge"))
         client.until(b"\r\n\r\n")
-        until_it_drains(server)
-        total = len(client.unread)
-        while data := client.sock.recv(65536):
-            total += len(data)
-    assert total == HUGE
+        server.until_it_drains()
+        client.exactly(HUGE)
+        assert client.closed()
+
+
+HALVES = {
+    "length": (post("Content-Length: 5"), b"he", b"llo"),
+    "chunks": (post("Transfer-Encoding: chunked"), b"5\r\nhe", b"llo\r\n0\r\n\r\n"),
+    "behind another": (get("/gate") + post("Content-Length: 5"), b"he", b"llo"),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_a_request_whose_body_arrives_at_the_signal_gets_its_response(
+    echo: Echo, gate: Gate, name: str
+) -> None:
+    head, half, rest = HALVES[name]
+    with timed(echo.app, threads=2) as server, Connection(server.port) as client:
+        client.send(head + half)
+        server.settle()
+        server.until_it_drains()
+        gate.open.set()
+        if name == "behind another":
+            assert client.reply().data == b"late"
+        client.send(rest + get("/too-late"))
+        reply = client.reply()
+        assert (reply.json["body"], reply.headers["Connection"]) == ("hello", "close")
+        assert client.closed()
 
 
 def test_requests_that_the_kernel_has_received_get_their_responses(gate: Gate) -> None:
@@ -312,11 +294,12 @@ def test_without_current_requests_it_stops_at_once(no_tick: None, gate: Gate, se
         assert client.closed()
 
 
-def test_the_drain_ends_when_the_grace_is_over(gate: Gate) -> None:
-    with timed(SlowApp(gate)) as server, Connection(server.port) as client:
-        client.send(get("/gate"))
-        assert gate.entered.acquire(timeout=10)
-        until_it_drains(server)
+@pytest.mark.parametrize("sent", [get("/gate"), post("Content-Length: 5", body=b"he")])
+def test_the_drain_ends_when_the_grace_is_over(gate: Gate, sent: bytes) -> None:
+    with timed(SlowApp(gate), threads=2) as server, Connection(server.port) as client:
+        client.send(sent)
+        server.settle()
+        server.until_it_drains()
         server.now += 9.9
         server.wake()
         assert client.is_silent()

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from server import Server
 from tests.live import running
 from tests.wire import Connection, get
@@ -49,6 +51,14 @@ class Timed:
         self.settle()
         self.now += seconds
         self.settle()
+
+    def until_it_drains(self) -> None:
+        """Stop the server, and wait until it drains, which closes an idle connection."""
+        with Connection(self.port) as idle:
+            self.server.stop()
+            assert idle.closed()
+        with pytest.raises(ConnectionRefusedError):
+            Connection(self.port)
 
     def wake(self) -> None:
         """Wait until the loop, which may no longer accept connections, has seen the time."""

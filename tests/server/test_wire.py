@@ -1,0 +1,201 @@
+"""Requests and responses on sockets: samples of what test_parser.py holds, and what it cannot."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.contract import assert_problem
+from tests.live import serving
+from tests.raw import AUTHORIZATION, SECRET, get, post
+from tests.server.conftest import Echo
+from tests.server.malformed import ALL, BODIES
+from tests.wire import Connection
+
+pytestmark = pytest.mark.process
+
+MIB = 1024 * 1024
+
+SAMPLES = [
+    "TLS",
+    "HTTP/0.9",
+    "a bare LF after the request line",
+    "no Host",
+    "an HTTP/2 preface",
+    "a chunk size that is none",
+    "a chunk size that ends in LF so far",
+    "no CRLF after a chunk so far",
+    "a malformed trailer",
+    "a trailer that ends in LF",
+]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_malformed_request_is_rejected_once_at_its_first_wrong_byte_and_not_logged(
+    port: int, echo: Echo, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    case = ALL[name]
+    start = case.raw.index(b"\r\n\r\n") if name in BODIES else 0
+    rest = (case.raw[at : at + 1] for at in range(start, case.read))
+    with Connection(port) as client:
+        client.send_in_pieces(*filter(None, [case.raw[:start], *rest]))
+        client.assert_rejected(400, "malformed_request")
+    assert echo.rejections == ["malformed_request"]
+    assert SECRET not in caplog.text
+
+
+LONG = "/" + "x" * 16 * 1024
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "code"),
+    [
+        (get(LONG), 431, "headers_too_large"),
+        (get(LONG, method="HEAD"), 431, "headers_too_large"),
+        (get(version="2.0", method="HEAD"), 400, "malformed_request"),
+        (get("/", "Host: evil.example"), 400, "host_not_allowed"),
+        (post("Content-Length: 9", "Expect: 100-continue", "Host: a"), 400, "malformed_request"),
+        (post(f"Content-Length: {2 * MIB}", body=2 * MIB * b"x"), 413, "body_too_large"),
+        (post("Transfer-Encoding: chunked", body=b"%x\r\n" % (2 * MIB)), 413, "body_too_large"),
+    ],
+    ids=["target", "HEAD, target", "HEAD, version", "host", "expect", "sent", "chunk"],
+)
+def test_a_rejection_is_a_problem_and_the_client_can_read_it(
+    port: int, raw: bytes, status: int, code: str
+) -> None:
+    with Connection(port) as client:
+        client.send(raw)
+        client.assert_rejected(status, code, head=raw.startswith(b"HEAD"))
+
+
+def test_requests_before_a_malformed_one_get_their_responses_in_order(port: int) -> None:
+    with Connection(port) as client:
+        client.send(get("/1") + post("Content-Length: 2", body=b"/2") + get("/3", version="9.9"))
+        client.send(get("/4"))
+        assert client.reply().json["path"] == "/1"
+        assert client.reply().json["body"] == "/2"
+        client.assert_rejected(400, "malformed_request")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_an_exception_that_escapes_the_app_is_500_and_its_message_is_not_logged(
+    port: int, echo: Echo, caplog: pytest.LogCaptureFixture, method: str
+) -> None:
+    with Connection(port) as client:
+        client.send(get(f"/boom?{SECRET}", "Host: localhost", AUTHORIZATION, method=method))
+        client.assert_rejected(500, "internal_error", head=method == "HEAD")
+    assert echo.rejections == ["internal_error"]
+    assert "FileNotFoundError" in caplog.text
+    assert "in boom" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_a_rejection_has_the_headers_that_are_given_for_its_origin(echo: Echo) -> None:
+    def headers_for(origin: str | None) -> dict[str, str]:
+        return {"X-Origin": f"{origin}"}
+
+    with serving(echo.app, threads=1, headers_for=headers_for) as port, Connection(port) as client:
+        client.send(get("/", "Host: evil.example", "Origin: http://a.test"))
+        reply = client.reply()
+    assert_problem(reply, 400, "host_not_allowed")
+    assert reply.headers["X-Origin"] == "http://a.test"
+
+
+def test_the_app_sees_the_path_that_was_sent_and_no_trailer(port: int) -> None:
+    chunks = f"5\r\nhello\r\n0\r\n{AUTHORIZATION}\r\nHost: a\r\n\r\n".encode()
+    head = get("//a%2Fb?c", "Host: localhost", "Transfer-Encoding: chunked", method="POST")
+    with Connection(port) as client:
+        client.send_in_pieces(head + chunks[:6], chunks[6:] + get("/next"))
+        first, second = client.reply().json, client.reply().json
+    environ = first["environ"]
+    assert (first["path"], environ["QUERY_STRING"], first["body"]) == ("//a/b", "c", "hello")
+    assert (environ["CONTENT_LENGTH"], environ["HTTP_HOST"]) == ("5", "localhost")
+    assert not environ.keys() & {"HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"}
+    assert second["path"] == "/next"
+
+
+EXPECT = "Expect: 100-continue"
+
+
+def test_a_client_that_expects_100_gets_it_and_leaves_nothing_for_the_next(port: int) -> None:
+    with Connection(port) as client:
+        client.send(post(AUTHORIZATION, "Content-Length: 5", EXPECT))
+        assert client.reply().status_code == 100
+        client.send(b"hello")
+        assert client.reply().json["body"] == "hello"
+        client.send(get("/1", "Host: localhost", AUTHORIZATION, EXPECT))
+        assert client.reply().status_code == 200
+        client.send(get("/2"))
+        environ = client.reply().json["environ"]
+    assert not environ.keys() & {"HTTP_EXPECT", "HTTP_AUTHORIZATION"}
+
+
+def test_an_http_1_0_client_gets_no_100(port: int) -> None:
+    with Connection(port) as client:
+        client.send(post("Content-Length: 5", EXPECT, version="1.0") + b"hello")
+        assert client.reply().status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("option", "version", "is_kept"),
+    [
+        ("TE, Close", "1.1", False),
+        ("close, keep-alive", "1.1", False),
+        ("x", "1.0", False),
+        ("x", "1.1", True),
+        ("TE, Keep-Alive", "1.0", True),
+    ],
+)
+def test_a_connection_is_kept_as_the_client_asks(
+    port: int, option: str, version: str, is_kept: bool
+) -> None:
+    with Connection(port) as client:
+        client.send(get("/", "Host: localhost", f"Connection: {option}", version=version) + get())
+        assert (client.reply().headers.get("Connection") != "close") == is_kept
+        assert client.reply().status_code == 200 if is_kept else client.closed()
+
+
+def test_the_app_can_end_the_connection_after_its_response() -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        environ["server.close"]()
+        start_response("200 OK", [("Content-Length", "4")])
+        return [b"last"]
+
+    with serving(app, threads=1) as port, Connection(port) as client:
+        client.send(get() + get())
+        reply = client.reply()
+        assert (reply.headers["Connection"], reply.data) == ("close", b"last")
+        assert client.closed()
+
+
+def test_a_failure_within_a_response_cuts_it_and_its_connection() -> None:
+    def app(environ: Any, start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [("Content-Length", "100")])
+        yield b"begun"
+        raise ValueError
+
+    with serving(app, threads=1) as port, Connection(port) as client:
+        client.send(get() + get())
+        client.until(b"begun")
+        assert client.closed()
+
+
+def test_head_and_body_arrive_together() -> None:
+    length = 60_000
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", str(length))])
+        return [b"x" * length]
+
+    together = 0
+    with serving(app, threads=1) as port, Connection(port) as client:
+        for _ in range(50):
+            client.send(get())
+            client.more()
+            client.until(b"\r\n\r\n")
+            together += len(client.unread) == length
+            client.exactly(length)
+    # A single send arrives in two pieces rarely; two sends arrive together half of the time.
+    assert together > 40
