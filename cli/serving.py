@@ -40,7 +40,7 @@ def make_app(
     log: Log,
     files: Files,
     *,
-    watches_parts: bool = False,
+    announces_grease: bool = True,
 ) -> Flask:
     """The app for these settings. Raises `NotStarted` for an unknown part."""
     seed, states = files
@@ -53,7 +53,7 @@ def make_app(
         freeze=settings.freeze,
         delay=settings.delay,
         delay_seed=settings.delay_seed,
-        watches_parts=watches_parts,
+        announces_grease=announces_grease,
     )
     new_store = {}  # without --store it is that of `create_app`
     if settings.store:
@@ -83,7 +83,7 @@ def make_probe(
         log.is_muted = bool(grease)
         axes = stub.parse_axes(grease) if grease else ()
         changed = settings._replace(grease=axes)
-        return make_app(create_app, changed, log, files, watches_parts=True)
+        return make_app(create_app, changed, log, files, announces_grease=False)
 
     return Probe(command, settings.probe, settings.grease_seed, app_of, settings.tokens)
 

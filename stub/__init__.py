@@ -54,7 +54,6 @@ __all__ = [
     "parse_axes",
     "parse_kinds",
     "parse_time",
-    "parts_met",
     "parts_varied",
 ]
 
@@ -76,7 +75,7 @@ def install(
     Raises `UnknownPart`.
     """
     v1 = Contract(json.loads(contract))
-    parts = Parts(v1, are_watched=options.watches_parts)
+    parts = Parts(v1, are_announced=options.announces_grease)
     grease = read_grease(options.grease, options.grease_seed, parts.by_axis)
     worlds = Worlds(WorldFactory(stores, v1, options, grease, redactor), v1)
 
@@ -127,15 +126,6 @@ def parts_varied(app: Flask) -> Counter[Pair]:
     """In how many responses each part was varied along each axis, in all worlds and resets."""
     stub: Stub | None = app.extensions.get("stub")
     return stub.parts.varied_pairs() if stub else Counter()
-
-
-def parts_met(app: Flask) -> set[Pair]:
-    """The pairs of axis and part that responses had, so that the axis could have varied them.
-
-    Empty without `StubOptions.watches_parts`. The axes that are on do not matter.
-    """
-    stub: Stub | None = app.extensions.get("stub")
-    return stub.parts.met_pairs() if stub else set()
 
 
 def origin_of_part(app: Flask, part: str) -> str:

@@ -97,8 +97,3 @@ class Ids:
         """The axes that varied an id, with its part; none for any other text."""
         made = self._find(text)
         return made.pairs if made else ()
-
-    def part_of(self, text: str) -> str | None:
-        """The part of an id that was created; None for any other text."""
-        made = self._find(text)
-        return made.part if made else None

@@ -13,8 +13,8 @@ class StubOptions(NamedTuple):
     """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
     (each as `axis` or `axis@part`) and the seed of grease, the seed of the ids, the time at which
     the clocks stand still, and the least and the most seconds by which each response is delayed,
-    drawn from `delay_seed`. `sleep` waits for delayed responses. `watches_parts` fills what
-    `parts_met` returns, at the cost of reading each response.
+    drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
+    whether a varied response has the header `Stub-Grease`.
     """
 
     states: Mapping[str, Seed] = MappingProxyType({})
@@ -26,7 +26,7 @@ class StubOptions(NamedTuple):
     delay: tuple[float, float] = (0, 0)
     delay_seed: int = 0
     sleep: Callable[[float], None] = time.sleep
-    watches_parts: bool = False
+    announces_grease: bool = True
 
 
 DEFAULTS = StubOptions()

@@ -81,7 +81,7 @@ class Steps:
         status, grease = response.status_code, world.grease.current
         axes: tuple[str, ...] = ()
         # An id stays varied when its axis is off.
-        is_read = grease.axes or world.ids.are_varied or self.parts.are_watched
+        is_read = grease.axes or world.ids.are_varied
         if is_read and not outcome.has_own_body:
             axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000

@@ -177,7 +177,6 @@ def test_tests_import_what_a_user_can_see(path: Path) -> None:
             "StubOptions",
             "count_rejection",
             "judge",
-            "parts_met",
             "parts_varied",
         },
         "stub.seed": {"SAMPLE", "Seed", "parse_seed", "read_seed"},

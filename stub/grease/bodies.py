@@ -59,7 +59,7 @@ class Split(NamedTuple):
 class Varied:
     """A response that is varied along the contract's schema of its body.
 
-    `applied` are the axes and the parts that vary, `met` those that may, whatever the axes.
+    `applied` are the axes and the parts that vary.
     """
 
     def __init__(self, grease: Grease, ids: Ids, parts: Parts, request: tuple[str, str]) -> None:
@@ -67,18 +67,13 @@ class Varied:
         self.seed = str(grease.seed)
         self.ids = ids
         self.contract = parts.contract
-        self.are_watched = parts.are_watched
         self.request = request
         self.spell: Callable[[str], str] = str  # a fragment of the text
         self.applied: set[Pair] = set()
-        self.met: set[Pair] = set()
 
     def varies(self, axis: str, declared: Collection[str], part: str) -> bool:
         """Whether the axis varies a part, which declares these axes and which it may vary."""
-        if axis not in declared:
-            return False
-        self.met.add((axis, part))
-        return self.grease.varies(axis, part)
+        return axis in declared and self.grease.varies(axis, part)
 
     def apply(self, axis: str, declared: Collection[str], part: str) -> bool:
         """Whether the axis varies such a part; then it is applied."""
@@ -96,7 +91,7 @@ class Varied:
     ) -> None:
         """Vary the body. It is read only if a part of it may vary or be a greased id."""
         axes = BODY_AXES.intersection(self.grease.axes) & self.axes_within(schema).union(declared)
-        if not axes and not self.ids.are_varied and not self.are_watched:
+        if not axes and not self.ids.are_varied:
             return
         space = ""
         if self.apply("json-text", declared, part):
@@ -149,7 +144,7 @@ class Varied:
         value = piece.value
         if "id" in known:
             key = (self.ids.key(value["id"]),)
-        if self.ids.are_varied or self.are_watched:
+        if self.ids.are_varied:
             for name, schema in known.items():
                 axes = ID_AXES.intersection(schema.get("x-grease", ()))
                 if axes and value.get(name):
@@ -188,9 +183,7 @@ class Varied:
         return f"{self.spell(whole.opening)}{joined}{self.spell(whole.closing)}"
 
     def note_id(self, value: str, declared: Collection[str]) -> None:
-        """Note the axes that varied an id, and those that may."""
-        if self.are_watched and (kind := self.ids.part_of(value)):
-            self.met.update((axis, kind) for axis in declared)
+        """Note the axes that varied an id."""
         self.applied.update(pair for pair in self.ids.pairs_of(value) if pair[0] in declared)
 
     def time(self, moment: str, declared: Collection[str], key: tuple[str, ...], part: str) -> str:

@@ -17,24 +17,21 @@ from .axes import AXES, ID_AXES, Pair
 class Parts:
     """The parts by axis, and the pairs of axis and part in the responses of all worlds.
 
-    `varied` counts the responses in which a pair was varied. `met` has the pairs that could have
-    been, whatever the axes; only where it is watched.
+    `varied` counts the responses in which a pair was varied. `are_announced` is whether such a
+    response names its axes.
     """
 
-    def __init__(self, contract: Contract, *, are_watched: bool) -> None:
+    def __init__(self, contract: Contract, *, are_announced: bool) -> None:
         self.contract = contract
-        self.are_watched = are_watched
+        self.are_announced = are_announced
         self.by_axis = parts_by_axis(contract)
         self.varied: Counter[Pair] = Counter()
-        self.met: set[Pair] = set()
         self._lock = Lock()
 
-    def count(self, varied: Iterable[Pair], met: Iterable[Pair]) -> None:
+    def count(self, varied: Iterable[Pair]) -> None:
         """Count the pairs of a response."""
         with self._lock:
             self.varied.update(varied)
-            if self.are_watched:
-                self.met.update(met)
 
     def varied_pairs(self) -> Counter[Pair]:
         """A copy of `varied`, in the order of the contract."""
@@ -42,11 +39,6 @@ class Parts:
             varied = self.varied.copy()
         pairs = [(axis, part) for axis, parts in self.by_axis.items() for part in parts]
         return Counter({pair: varied[pair] for pair in pairs if pair in varied})
-
-    def met_pairs(self) -> set[Pair]:
-        """A copy of `met`."""
-        with self._lock:
-            return self.met.copy()
 
 
 def parts_by_axis(contract: Contract) -> Mapping[str, tuple[str, ...]]:

@@ -41,9 +41,9 @@ def vary(
             response.headers[f"X-{draws.word().title()}"] = draws.word()
     if status != 200 and varied.apply("success-code", declared, part):
         response.status_code = 200
-    parts.count(varied.applied, varied.met)
+    parts.count(varied.applied)
     applied = in_order(axis for axis, _ in varied.applied)
-    if applied and not parts.are_watched:
+    if applied and parts.are_announced:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
     return applied
 

@@ -130,12 +130,11 @@ def test_a_dependency_can_be_allowed(tmp_path: Path) -> None:
     assert (done.status, report["findings"], results(report)) == (0, [], {"ids": "breaks"})
 
 
-def test_an_axis_that_no_response_has_is_not_run(tmp_path: Path) -> None:
+def test_an_axis_that_no_response_has_is_not_met(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script("call('GET', '/v1/projects')"))
     not_met = {axis for axis, result in results(report).items() if result == "not met"}
     assert not_met == {"ids", "ids-encoded", "status-values", "success-code", "error-text"}
-    assert "probe: ids: not met: no response of the plain run has such a part\n" in done.stderr
-    assert number_of_runs(done.stderr) == 1 + 13 - len(not_met)
+    assert number_of_runs(done.stderr) == 1 + 13
 
 
 def test_without_axes_it_is_tier_1(tmp_path: Path) -> None:
