@@ -35,9 +35,9 @@ const Reason = ({ of: { title, reason, detail } }) =>
 
 /** The regions. One of which nothing has changed is not looked at again. */
 function World() {
-  const { view, selected, epoch, entries, first, last, filter, found, isPaused } = state;
+  const { view, selected, epoch, first, last, filter, found, isPaused } = state;
   const projects = useMemo(() => html`<${Projects} />`, [view.projects, view.instance, selected, epoch]);
-  const requests = useMemo(() => html`<${Requests} />`, [entries, first, last, filter, found, isPaused, selected, epoch]);
+  const requests = useMemo(() => html`<${Requests} />`, [found, first, last, filter, isPaused, selected, epoch]);
   return html`<main data-open=${selected !== null}>
     <div class="lists">${projects}${requests}</div>
     ${selected?.number && html`<${Exchange} number=${selected.number} />`}

@@ -2,7 +2,7 @@
 
 import { invalidPart, session, takeWorldOfToken } from "./session.js";
 import { announce, set, state } from "./state.js";
-import { isSearched, NOTHING, search, searchOn } from "./search.js";
+import { follow, NOTHING, NOTHING_FOUND } from "./search.js";
 import { errorOf, send } from "./wire.js";
 
 const SECOND = 1000;
@@ -10,7 +10,6 @@ const LONGEST_PAUSE = 5 * SECOND; // between two polls while the server is gone
 const TIMEOUT = 10 * SECOND;
 const TYPE_A_TOKEN = "Type one that the server was started with, or leave the field empty for the default one, and press Connect.";
 const QUIET = 5 * SECOND; // between two announcements of new requests
-const MAX_ENTRIES = 1000; // as many as the journal has
 const FEW = 5; // new rows are highlighted: more would only flicker
 
 let timer = 0;
@@ -69,12 +68,11 @@ function take(view) {
   if (view.world !== session.world) takeWorldOfToken(view.world);
   if (view.instance !== state.view?.instance) {
     if (state.view && state.selected?.number) state.selected = null; // a request of the time before
-    forget(); // the list asks for the entries that are missing
+    forget(); // the list asks for what it misses
   }
   const { entries, first, last } = view.requests;
   const isFirst = state.last === 0;
   if (!isFirst && entries.length <= FEW) entries.forEach((entry) => (entry.isNew = true));
-  if (entries.length || first !== state.first) keep(entries, first);
   if (first !== state.first) state.found = { ...state.found, rows: state.found.rows.filter((row) => row.number >= first) };
   unannounced += isFirst ? 0 : last - state.last;
   set({
@@ -84,7 +82,7 @@ function take(view) {
     connection: { kind: "connected", title: "", reason: "" },
     epoch: state.epoch + isBack,
   });
-  if (isSearched()) (isFirst || isBack ? search({}) : searchOn());
+  follow(entries, isFirst || isBack);
   if (unannounced && Date.now() - announcedAt > QUIET) {
     announce(`${unannounced} new request${unannounced === 1 ? "" : "s"}`);
     announcedAt = Date.now();
@@ -98,18 +96,9 @@ function unchanged(view, previous) {
   return previous ? Object.fromEntries(Object.entries(view).map(part)) : view;
 }
 
-/** Add entries to those that are known, in the order of their numbers. */
-export function keep(entries, first = state.first) {
-  const known = new Map([...state.entries, ...entries].map((entry) => [entry.number, entry]));
-  state.entries = [...known.values()]
-    .filter((entry) => entry.number >= first)
-    .sort((one, other) => one.number - other.number)
-    .slice(-MAX_ENTRIES);
-}
-
 /** Forget what is of another world, or of another time. */
 function forget() {
-  Object.assign(state, { view: null, entries: [], first: 1, last: 0, found: { rows: [], oldest: 1, last: 0, isWhole: true } });
+  Object.assign(state, { view: null, first: 1, last: 0, found: NOTHING_FOUND });
 }
 
 /** Connect to the world of the session. */

@@ -12,10 +12,10 @@ export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", faile
 export function Projects() {
   const { count, newest } = state.view.projects;
   const held = useHeld();
-  const [isRead, holding] = held;
+  const [isRead] = held;
   const [error, attempted, forget] = useAttempt();
   const [, redraw] = useState({});
-  const [stop, setStop] = useState(""); // the row that Tab reaches; the arrow keys reach the others
+  const stop = useState("");
   const shown = useRef({ projects: [], count: 0, instance: "" });
   const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
   if (!isRead || state.view.instance !== shown.current.instance) release();
@@ -23,19 +23,6 @@ export function Projects() {
   const projects = shown.current.projects.map((project) => current.get(project.id) ?? project);
   const unseen = Math.max(0, count - shown.current.count);
 
-  const rowOf = (event) => event.target.closest("tr[data-id]");
-  const onKeyDown = (event) => {
-    const next = { ArrowDown: rowOf(event)?.nextElementSibling, ArrowUp: rowOf(event)?.previousElementSibling }[event.key];
-    holding.onKeyDown(event);
-    if (!next || event.target.tagName === "SELECT") return;
-    event.preventDefault();
-    next.querySelector(event.target.closest(".deployment") ? ".deployment button" : "button").focus();
-  };
-  const onfocusin = (event) => {
-    holding.onfocusin(event);
-    if (rowOf(event)) setStop(rowOf(event).dataset.id);
-  };
-  const reached = projects.some(({ id }) => id === stop) ? stop : projects[0]?.id;
   const put = async (project, status) => {
     const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
     if (await attempted("PUT", path, { status })) announce(`${visible(project.name)} is ${status}`);
@@ -45,12 +32,12 @@ export function Projects() {
     <div class="bar">
       <h2 id="projects-title">Projects</h2>
       <span class="count">${count.toLocaleString("en")}</span>
-      <${Create} error=${error} attempted=${attempted} forget=${forget} onCreated=${() => setStop("")} />
+      <${Create} error=${error} attempted=${attempted} forget=${forget} onCreated=${() => stop[1]("")} />
     </div>
     <${Problem} error=${error} id="create-error" />
-    <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} unseen=${unseen}
-      onNew=${() => redraw(release())} onfocusin=${onfocusin} onKeyDown=${onKeyDown}
-      rows=${projects.map((project) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${project.id === reached ? 0 : -1} />`)}>
+    <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} stop=${stop} unseen=${unseen}
+      onNew=${() => redraw(release())} items=${projects} keyOf=${(project) => project.id}
+      row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
       )} />`}

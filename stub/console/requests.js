@@ -4,8 +4,7 @@ import { html, useEffect, useMemo, useRef, useState } from "./preact.js";
 import { commandOf } from "./command.js";
 import { List, useHeld } from "./list.js";
 import { clockTime, Empty, visible } from "./parts.js";
-import { keep } from "./poll.js";
-import { isSearched, NOTHING, PAGE, pageBefore, search, searchBack } from "./search.js";
+import { isSearched, NOTHING, PAGE, search, searchBack } from "./search.js";
 import { set, state } from "./state.js";
 
 const ROWS = 200; // that are shown at first; scrolling down shows more
@@ -17,18 +16,6 @@ const notesOf = (entry) =>
     ["fault", "⚡", entry.fault],
     ["grease", "≈", entry.grease],
   ].filter(([, , found]) => found);
-
-/** The newest `limit` entries up to number `top`, newest first; without a filter they have no gap. */
-function newest(entries, top, limit, isFiltered) {
-  const rows = [];
-  for (let at = entries.length - 1; at >= 0 && rows.length < limit; at--) {
-    const entry = entries[at];
-    if (entry.number > top) continue;
-    if (!isFiltered && rows.length && rows.at(-1).number !== entry.number + 1) break; // a burst of more than a view has
-    rows.push(entry);
-  }
-  return rows;
-}
 
 export const list = { rows: [], filter: null, instance: "" }; // what is shown, newest first
 
@@ -43,42 +30,29 @@ export function step(by) {
 
 export function Requests() {
   const { first, last, filter, found, isPaused, selected, epoch } = state;
-  const isFiltered = isSearched();
-  const entries = isFiltered ? found.rows : state.entries;
-  const [isRead, holding, scrolling] = useHeld();
+  const held = useHeld();
+  const [isRead, holding, scrolling] = held;
   const [limit, setLimit] = useState(ROWS);
-  const [stop, setStop] = useState(0); // the row that Tab reaches
+  const stop = useState(0);
   const [, redraw] = useState({});
   const top = useRef(last);
-  const asked = useRef(0);
+  const isFiltered = isSearched();
   const isHeld = (isRead || isPaused || selected?.number <= top.current) && top.current <= last;
   if (!isHeld || list.filter !== filter) top.current = last; // a search begins now
 
-  const known = useMemo(() => newest(entries, top.current, limit, isFiltered), [entries, top.current, limit, isFiltered]);
+  const known = found.rows.filter(({ number }) => number <= top.current).slice(-limit).reverse();
   // The journal may drop what somebody reads.
   const { instance } = state.view;
   const isKept = isHeld && list.filter === filter && list.instance === instance && list.rows.length > known.length;
   const rows = isKept ? list.rows : known;
   Object.assign(list, { rows, filter, instance });
-  const oldest = rows.at(-1)?.number ?? last + 1;
-  useEffect(() => {
-    if (rows.length >= limit) return;
-    if (isFiltered) searchBack();
-    else if (oldest > first && asked.current !== oldest) {
-      pageBefore((asked.current = oldest)).then((older) => {
-        keep(older);
-        asked.current = 0;
-        set({});
-      });
-    }
-  }, [oldest, first, limit, isFiltered, found.isWhole, epoch]);
+  useEffect(() => void (rows.length < limit && searchBack()), [rows.length < limit, found.oldest, filter, epoch]);
 
-  const unseen = isFiltered ? entries.filter((entry) => entry.number > top.current).length : last - top.current;
+  const unseen = isFiltered ? found.rows.filter(({ number }) => number > top.current).length : last - top.current;
   const count = last - first + 1;
   const total = count.toLocaleString("en");
-  const isAll = isFiltered ? found.isWhole && rows.length < limit : !rows.length || rows.length >= count;
+  const isAll = isFiltered ? found.isWhole && rows.length < limit : rows.length >= count;
   const matching = isAll || rows.length ? `${rows.length}${isAll ? "" : " or more"} of ${total} match` : "Searching…";
-  const current = rows.some((row) => row.number === stop) ? stop : rows[0]?.number;
 
   const onScroll = (event) => {
     scrolling.onScroll(event);
@@ -90,18 +64,7 @@ export function Requests() {
     top.current = last;
     redraw({});
   };
-  const onKeyDown = (event) => {
-    const number = Number(event.target.closest("tr")?.dataset.number) || selected?.number;
-    const at = rows.findIndex((row) => row.number === number);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[event.key];
-    holding.onKeyDown(event);
-    if (at < 0 || !rows[to]) return;
-    event.preventDefault();
-    event.stopPropagation();
-    setStop(rows[to].number);
-    scrolling.ref.current.querySelector(`[data-number="${rows[to].number}"] button`).focus();
-    if (selected?.number) set({ selected: { number: rows[to].number } });
-  };
+  const onMove = ({ number }) => selected?.number && set({ selected: { number } });
 
   return html`<section id="requests" aria-labelledby="requests-title">
     <div class="bar">
@@ -111,9 +74,8 @@ export function Requests() {
       <${Filter} />
     </div>
     <${List} noun="request" columns=${["Status", "Method", "Path", "ms", "Time (UTC)"]} held=${[isRead, holding, { ...scrolling, onScroll }]}
-      unseen=${unseen} onNew=${showNew} onKeyDown=${onKeyDown}
-      rows=${rows.map((entry) => html`<${Row} key=${entry.number} entry=${entry} isStop=${entry.number === current}
-        isOpen=${entry.number === selected?.number} />`)}>
+      stop=${stop} onMove=${onMove} unseen=${unseen} onNew=${showNew} items=${rows} keyOf=${(entry) => entry.number}
+      row=${(entry, tabindex) => html`<${Row} key=${entry.number} entry=${entry} tabindex=${tabindex} isOpen=${entry.number === selected?.number} />`}>
       ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
         text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
       ${count > 0 && isFiltered && found.isWhole && !rows.length && html`<div class="empty"><p>No request matches the filter.</p>
@@ -147,7 +109,7 @@ function Filter() {
   </div>`;
 }
 
-function Row({ entry, isStop, isOpen }) {
+function Row({ entry, tabindex, isOpen }) {
   const { number, method, target, status, code, name, ms, time } = entry;
   const at = clockTime(time);
   const what = [code, name !== null && `"${visible(name)}"`].filter(Boolean).join(" ");
@@ -157,13 +119,13 @@ function Row({ entry, isStop, isOpen }) {
       <td role="cell" class="mono code" data-class=${String(status)[0]}>${status}</td>
       <td role="cell" class="mono method">${visible(method)}</td>
       <td role="cell" class="mono path" title=${visible(target)}>
-        <button type="button" tabindex=${isStop ? 0 : -1} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
+        <button type="button" tabindex=${tabindex} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
         <span class="what" title=${what}>${what}</span>
         <span class="notes">${notesOf(entry).map(([name, symbol]) => html`<span class=${name}>${symbol} ${name}</span>`)}</span>
       </td>
       <td role="cell" class="mono ms">${ms.toFixed(1)}</td>
       <td role="cell" class="mono time">${at}</td>
     </tr>`,
-    [entry, isStop, isOpen],
+    [entry, tabindex, isOpen],
   );
 }

@@ -1,4 +1,5 @@
-// The search: which entries of the journal match is the server's to say.
+// The entries of the journal that the list has: the newest, and with a filter those that match.
+// Which match is the server's to say.
 
 import { announce, set, state } from "./state.js";
 import { read } from "./wire.js";
@@ -8,6 +9,7 @@ const END = 999_999_999_999_999; // no entry has a higher number
 const MAX_WORDS = 256; // characters
 const TYPING = 100; // milliseconds between two letters
 export const NOTHING = { q: "", chip: null };
+export const NOTHING_FOUND = { rows: [], oldest: 1, last: 0, isWhole: true };
 
 export const isSearched = () => Boolean(state.filter.chip || state.filter.q.trim());
 
@@ -43,9 +45,6 @@ async function page({ q, chip }, range) {
   return { rows: matching.map(rowOf), last, numbers: requests.map((entry) => entry.number), isFull: requests.length === PAGE };
 }
 
-/** The entries before a number, whatever the filter. */
-export const pageBefore = async (before) => (await page(NOTHING, { before }))?.rows ?? [];
-
 /** Replace the whole filter by one thing, which a chip names, and show the list of what matches. */
 export function showOnly(label, only) {
   document.getElementById("requests").scrollIntoView({ block: "nearest" });
@@ -56,14 +55,14 @@ export function showOnly(label, only) {
 export async function search(changes) {
   const filter = { ...state.filter, ...changes };
   set({ filter, found: { rows: [], oldest: END, last: state.last, isWhole: false, isAsked: true } });
-  if (!isSearched()) return announce("All requests are shown");
-  await new Promise((resolve) => setTimeout(resolve, TYPING));
+  if (isSearched()) await new Promise((resolve) => setTimeout(resolve, TYPING));
   if (state.filter !== filter) return;
   state.found.isAsked = false;
   await searchBack();
   if (state.filter !== filter) return;
   const { rows, isWhole } = state.found;
-  announce(`${rows.length}${isWhole ? "" : " or more"} request${rows.length === 1 ? " matches" : "s match"} the filter`);
+  const matches = `request${rows.length === 1 ? " matches" : "s match"}`;
+  announce(isSearched() ? `${rows.length}${isWhole ? "" : " or more"} ${matches} the filter` : "All requests are shown");
 }
 
 /** Ask for older entries that match, until a page is found. */
@@ -72,21 +71,31 @@ export async function searchBack() {
   if (found.isWhole || found.isAsked) return;
   found.isAsked = true;
   const rows = [];
-  let { oldest, isWhole } = found;
+  let { oldest, last, isWhole } = found;
   while (!isWhole && rows.length < PAGE) {
     const more = await page(filter, { before: oldest });
-    found.isAsked = Boolean(more);
-    if (!more || state.filter !== filter) return;
+    if (state.filter !== filter || state.found.oldest !== found.oldest) return;
+    if (!more) return set({ found: { ...state.found, isAsked: false } });
     rows.unshift(...more.rows);
+    if (oldest === END) last = more.last;
     oldest = more.numbers[0] ?? oldest;
     isWhole = !more.isFull;
-    if (found.oldest === END) found.last = Math.max(found.last, more.last);
   }
-  set({ found: { ...state.found, rows: [...rows, ...state.found.rows], oldest, isWhole, isAsked: false } });
+  last = Math.max(last, state.found.last);
+  set({ found: { rows: [...rows, ...state.found.rows], oldest, last, isWhole, isAsked: false } });
 }
 
-/** Ask for what has arrived since. */
-export async function searchOn() {
+/** Add what has arrived: the entries of the poll, or with a filter those that the server finds. */
+export function follow(entries, isAnew) {
+  if (isSearched()) return isAnew ? search({}) : searchOn();
+  const { last, found } = state;
+  const arrived = entries.filter(({ number }) => number > found.last);
+  if (arrived.length === last - found.last) return set({ found: arrived.length ? { ...found, rows: [...found.rows, ...arrived], last } : found });
+  // A burst of more than a poll brings: the list asks for what is before these.
+  set({ found: { rows: arrived, oldest: arrived[0]?.number ?? last + 1, last, isWhole: false, isAsked: false } });
+}
+
+async function searchOn() {
   const { filter, found } = state;
   const arrived = [];
   let { last } = found;

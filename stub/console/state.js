@@ -4,11 +4,10 @@ export const state = {
   connection: { kind: "connecting", title: "", reason: "" }, // or "connected", "gone", "rejected"
   epoch: 0, // counts the connections: an error of an earlier one is over
   view: null, // the last response of the poll
-  entries: [], // of the journal, oldest first
   first: 1, // the oldest number of the journal
   last: 0, // the highest one
   filter: { q: "", chip: null }, // words, and {label} with one of {words}, {finding}, {operation, status}
-  found: { rows: [], isWhole: true }, // the entries that match the filter
+  found: { rows: [], oldest: 1, last: 0, isWhole: true }, // the entries that match the filter, oldest first
   selected: null, // {number} of a request, or {deployment}
   isPaused: false,
   tab: "Controls",
