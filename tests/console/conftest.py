@@ -235,5 +235,24 @@ def focused(page: Page) -> str:
     return name
 
 
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the element of that name has the focus."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            "(document.activeElement.labels?.[0] ?? document.activeElement).textContent.trim()"
+        )
+        if found == name:
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+def copied(page: Page, name: str = "Copy as curl", part: Locator | None = None) -> str:
+    """What a button copies."""
+    (part or page).get_by_role("button", name=name, exact=True).click()
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()

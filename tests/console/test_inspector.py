@@ -1,32 +1,34 @@
-"""The inspector: a request with its response, and a deployment with its timeline."""
+"""The inspector: a request with its response, a deployment with its timeline, and curl commands."""
 
 import json
-from itertools import pairwise
+import re
+import socket
+import subprocess
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.conftest import TOKEN
+from app import create_app
+from tests.conftest import TOKEN, needs
 from tests.console.conftest import (
     Send,
     announced,
+    copied,
     inspector,
+    look,
     open_part,
+    open_tab,
     press,
     region,
     rows,
     visit,
 )
-from tests.wire import call
+from tests.live import serving
+from tests.wire import call, port_of
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
-
-
-def copied(page: Page, name: str) -> str:
-    press(page, name)
-    text: str = page.evaluate("navigator.clipboard.readText()")
-    return text
 
 
 def open_first(page: Page) -> None:
@@ -34,7 +36,7 @@ def open_first(page: Page) -> None:
     expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
 
 
-def test_a_response_has_status_headers_and_indented_body(page: Page, send: Send) -> None:
+def test_a_request_has_headers_indented_bodies_and_reasons(page: Page, send: Send) -> None:
     send(
         "/v1/projects?x=1",
         body=b'{"name": "", "n": 12345678901234567890.10, "a": [], "b": [{"c,:": 1}]}',
@@ -42,32 +44,27 @@ def test_a_response_has_status_headers_and_indented_body(page: Page, send: Send)
     expect(rows(page, "Requests")).to_have_count(1)
     open_first(page)
     shown = inspector(page)
-    title = shown.get_by_role("heading", level=2)
-    expect(title).to_have_text("422 POST /v1/projects?x=1")
-    expect(title.locator("[data-class='4']")).to_have_text("422")
-    expect(shown.get_by_role("term").first).to_have_text("Status")
+    expect(shown.get_by_role("heading", level=2)).to_have_text("422 POST /v1/projects?x=1")
     expect(shown.get_by_role("definition").first).to_have_text("422 Unprocessable Entity")
-    for name in ("Code", "Duration"):
-        expect(shown.get_by_role("term").get_by_text(name, exact=True)).to_have_count(1)
-    texts = [shown.get_by_role(role).first for role in ("term", "definition")]
-    assert len({each.evaluate("(each) => getComputedStyle(each).fontSize") for each in texts}) == 1
-    findings = [each.bounding_box() for each in shown.get_by_role("listitem").all()]
-    for above, below in pairwise(box for box in findings if box):
-        assert below["y"] > above["y"] + above["height"] + 2
+    for text in ("Code", "Duration", "application/problem+json"):
+        expect(shown).to_contain_text(text)
     response = shown.get_by_role("group", name="Response body")
     expect(response).to_contain_text('\n  "code": "invalid_body",\n')
-    expect(shown).to_contain_text("application/problem+json")
+    request = open_part(page, "Request")
+    expect(request).to_contain_text("Content-Type")
+    expect(request).to_contain_text("createProject: body member n")
     lines = ["{", '  "name": "",', '  "n": 12345678901234567890.10,', '  "a": [],', '  "b": [',
              "    {", '      "c,:": 1', "    }", "  ]", "}"]  # fmt: skip
-    body = open_part(page, "Request").get_by_role("group", name="Request body")
+    body = request.get_by_role("group", name="Request body")
     assert body.text_content() == "\n".join(lines)
+    press(page, "Close")
+    expect(shown).to_be_hidden()
 
 
 CUT = [  # of different lengths, so that one is not seen as another
     (b'{"a":1,"a":1.0,"b":"', '{\n  "a": 1,\n  "a": 1.0,\n  "b": "xx'),
     (b' [ { } ,"', '[\n  {},\n  "xx'),
     (b"[]]}{[", "[]\n]\n}{\n[\nxx"),
-    (b"[1 2\\", "[\n  1 2\\xx"),
     (b"no [12,", "no [12,xx"),
 ]
 
@@ -76,22 +73,10 @@ def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> No
     send("/v1/projects", body=bytes(100_000))
     for start, _ in CUT:
         send("/v1/projects", body=start + 5000 * b"x")
-    expect(rows(page, "Requests")).to_have_count(1 + len(CUT))
+    send("/v1/../_stub/reset", "/v1/deployments/a")
+    expect(rows(page, "Requests")).to_have_count(3 + len(CUT))
     open_first(page)
-    shown = open_part(page, "Request")
-    for start, indented in reversed(CUT):
-        cut = f"The first 4,096 of {len(start) + 5000:,} bytes"
-        expect(shown.get_by_text(cut)).to_be_visible()
-        body = shown.get_by_role("group", name="Request body")
-        assert (body.text_content() or "").startswith(indented)
-        assert body.locator("xpath=preceding::p[1]").text_content() == cut
-        page.keyboard.press("ArrowDown")
-    expect(shown).to_contain_text("Nothing can be shown of the 100,000 bytes.")
     replay = page.get_by_role("button", name="Replay", exact=True)
-    send("/v1/../_stub/reset", method="POST")
-    send("/v1/deployments/a")
-    press(page, "2 new requests")
-    open_first(page)
     expect(replay).to_be_enabled()
     replay.focus()
     for reason in ("a browser does not send such a request", "the body is cut"):
@@ -99,89 +84,54 @@ def test_a_long_body_is_indented_as_far_as_it_goes(page: Page, send: Send) -> No
         expect(replay).to_have_accessible_description(f"No replay: {reason}")
         expect(replay).to_be_disabled()
         expect(replay).to_be_focused()
+    shown = open_part(page, "Request")
+    for start, indented in reversed(CUT):
+        expect(shown).to_contain_text(f"The first 4,096 of {len(start) + 5000:,} bytes")
+        body = shown.get_by_role("group", name="Request body")
+        assert (body.text_content() or "").startswith(indented)
+        page.keyboard.press("ArrowDown")
+    expect(shown).to_contain_text("Nothing can be shown of the 100,000 bytes.")
 
 
-@pytest.mark.slow
-def test_a_long_response_says_that_it_is_cut(page: Page, send: Send) -> None:
-    for number in range(40):
-        send("/v1/projects", body=json.dumps({"name": f"p{number}", "text": 150 * "x"}).encode())
-    reply = send("/v1/projects")
-    expect(rows(page, "Requests")).to_have_count(41)
-    open_first(page)
-    expect(inspector(page)).to_contain_text(f"The first 4,096 of {len(reply.data):,} bytes")
-
-
-def test_the_arrows_go_through_the_list_beside_it(page: Page, send: Send) -> None:
+def test_the_arrows_go_through_the_list_and_a_link_leads_back(
+    page: Page, send: Send, context: BrowserContext
+) -> None:
     send("/v1/deployments/a", "/v1/deployments/b", "/v1/deployments/c")
     expect(rows(page, "Requests")).to_have_count(3)
     open_first(page)
     title = inspector(page).get_by_role("heading", level=2)
-    expect(title).to_contain_text("/c")
-    open_part(page, "curl")
-    rows(page, "Requests").first.click()
-    expect(inspector(page).get_by_role("list")).to_have_count(0)
-    assert rows(page, "Requests").first.is_visible()
-    page.keyboard.press("ArrowDown")  # where the pointer has opened it
-    expect(title).to_contain_text("/b")
-    page.keyboard.press("ArrowUp")
-    page.get_by_role("button", name="Copy link").focus()
-    for key, end in (
-        ("ArrowDown", "/b"),
-        ("ArrowDown", "/a"),
-        ("ArrowDown", "/a"),
-        ("ArrowUp", "/b"),
-    ):
+    for key, end in {"ArrowDown": "/b", "ArrowUp": "/c"}.items():  # where the pointer opened it
         page.keyboard.press(key)
         expect(title).to_contain_text(end)
-    expect(page.get_by_role("tabpanel", name="curl")).to_contain_text("/v1/deployments/b")
-    row = rows(page, "Requests").nth(1)
+    open_part(page, "curl")
+    page.get_by_role("button", name="Copy link").focus()
+    for key, end in [("ArrowDown", "/b"), ("ArrowDown", "/a"), ("ArrowDown", "/a")]:
+        page.keyboard.press(key)
+        expect(title).to_contain_text(end)
+    expect(page.get_by_role("tabpanel", name="curl")).to_contain_text("/v1/deployments/a")
+    row = rows(page, "Requests").nth(2)
     expect(row).to_have_attribute("aria-current", "true")
+    link = copied(page, "Copy link")
     page.keyboard.press("Escape")
     expect(inspector(page)).to_be_hidden()
     expect(row.get_by_role("button")).to_be_focused()
-
-
-def place_of(page: Page) -> tuple[float, float]:
-    """The top and the height of the newest request."""
-    box = rows(page, "Requests").first.bounding_box()
-    assert box
-    return box["y"], box["height"]
-
-
-@pytest.mark.parametrize(
-    ("width", "is_page"),
-    [(390, True), (1024, False), (1280, False), (1920, False)],
-)
-def test_it_is_a_page_where_there_is_no_room_beside_the_list(
-    page: Page, send: Send, width: int, is_page: bool
-) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    send("/v1/deployments/" + 1000 * "a", "/v1/projects")
-    expect(rows(page, "Requests")).to_have_count(2)
-    place = place_of(page)
-    rows(page, "Requests").last.click()
-    box = inspector(page).bounding_box()
-    assert box
-    assert (box["width"] == width) == is_page
-    assert rows(page, "Requests").first.is_visible() != is_page
-    assert is_page or place_of(page) == place
-    assert region(page, "Controls").is_visible() == (width >= 1280)
-    inspector(page).evaluate("(each) => each.scrollTo(0, each.scrollHeight)")
-    for name in ("Copy as curl", "Replay", "Close"):
-        expect(page.get_by_role("button", name=name, exact=True)).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 844})  # where it is the whole page
+    row.get_by_role("button").press("Enter")
+    expect(title).to_be_focused()
+    press(page, "Close")
+    expect(row.get_by_role("button")).to_be_focused()
+    assert link == f"{page.url.partition('?')[0]}#world={page.url.rpartition('?')[2]}&request=1"
+    other = context.new_page()
+    visit(other, link)
+    expect(inspector(other).get_by_role("heading", level=2)).to_contain_text("/v1/deployments/a")
 
 
 def test_a_request_is_replayed_with_the_current_token(page: Page, send: Send) -> None:
     send("/v1/projects", body=b'{"name": "shop"}')
     expect(rows(page, "Requests")).to_have_count(1)
     open_first(page)
-    tabs = inspector(page).get_by_role("tablist")
-    before = tabs.bounding_box()
     press(page, "Replay")
-    replayed = page.get_by_role("button", name="Replayed: 409", exact=True)
-    expect(replayed).to_be_visible()
-    assert tabs.bounding_box() == before
-    replayed.press("Enter")
+    page.get_by_role("button", name="Replayed: 409", exact=True).press("Enter")
     expect(rows(page, "Requests")).to_have_count(2)
     expect(rows(page, "Requests").first).to_have_attribute("aria-current", "true")
     title = inspector(page).get_by_role("heading", level=2)
@@ -191,51 +141,28 @@ def test_a_request_is_replayed_with_the_current_token(page: Page, send: Send) ->
     assert (first["body"], first["status"]) == (second["body"], 201)
 
 
-@pytest.mark.slow
-def test_what_is_copied_is_said_without_moving_anything(stopped: Page, own_url: str) -> None:
+def test_what_is_copied_is_said_for_two_seconds(stopped: Page, own_url: str) -> None:
     call(own_url, "/v1/projects")
     visit(stopped, own_url)
     rows(stopped, "Requests").first.click()
     stopped.clock.run_for(100)  # an effect is run after a frame
-    button, replay = (
-        stopped.get_by_role("button", name=name, exact=True) for name in ("Copy as curl", "Replay")
-    )
+    button = stopped.get_by_role("button", name="Copy as curl", exact=True)
     expect(button).to_be_enabled()
     stopped.clock.run_for(100)
-    before = [button.bounding_box(), replay.bounding_box()]
     button.click()
     expect(button).to_have_text("Copied")
     expect(announced(stopped)).to_have_text("Copied")
-    assert [button.bounding_box(), replay.bounding_box()] == before
     stopped.clock.run_for(1900)
     expect(button).to_have_text("Copied")
     stopped.clock.run_for(100)
     expect(button).to_have_text("Copy as curl")
-    button.click()
-    expect(button).to_have_text("Copied")
-    replay.focus()
-    expect(button).to_have_text("Copy as curl")
-
-
-@pytest.mark.slow
-def test_a_link_shows_the_request_and_has_no_token(context: BrowserContext, live_url: str) -> None:
-    for path in ("/v1/deployments/a", "/v1/deployments/b"):
-        call(live_url, path, token=f"{TOKEN}.linked")
-    page = context.new_page()
-    visit(page, f"{live_url}/#token={TOKEN}&world=linked")
-    rows(page, "Requests").last.click()
-    link = copied(page, "Copy link")
-    assert link == f"{live_url}/#world=linked&request=1"
-    other = context.new_page()
-    visit(other, link)
-    expect(inspector(other).get_by_role("heading", level=2)).to_contain_text("/v1/deployments/a")
 
 
 def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
     send("/_stub/clock", body=b'{"frozen": true}')
     made = send("/v1/projects", body=b'{"name": "shop"}').json
     identifier = made["latest_deployment_id"]
-    send(f"/v1/deployments/{identifier}?verbose=1", "/v1/deployments/other")
+    send(f"/v1/deployments/{identifier}?verbose=1", f"/v1/deployments/{identifier}4")
     press(page, f"Timeline of {identifier}")
     expect(rows(page, "Projects").first).to_have_attribute("aria-current", "true")
     stages = inspector(page).get_by_role("listitem")
@@ -247,43 +174,153 @@ def test_a_deployment_opens_its_timeline(page: Page, send: Send) -> None:
                                  "✓ succeeded in 300 s"])  # fmt: skip
     send(f"/v1/deployments/{identifier}")
     expect(inspector(page).locator("svg line")).to_have_count(2)
-    got = inspector(page).get_by_role("definition")
-    expect(got.filter(has_text="200 ")).to_have_text(["200 building", "200 queued"])
-    send("/_stub/clock", body=b'{"frozen": false}')
+    got = inspector(page).get_by_role("definition").filter(has_text="200 ")
+    expect(got).to_have_text(["200 building", "200 queued"])
     press(page, "Advance to succeeded")
     expect(stages.last).to_have_text("✓ succeeded now")
     expect(page.get_by_role("button", name="Advance to")).to_have_count(0)
     send("/_stub/reset", method="POST")
     expect(inspector(page)).to_contain_text("asked for it 0 times.")
     assert copied(page, "Copy id") == identifier
-    page.keyboard.press("Escape")
-    expect(inspector(page)).to_be_hidden()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("identifier", ["404", pytest.param("5%/a b", marks=pytest.mark.slow)])
-def test_a_timeline_has_the_polls_of_the_whole_journal(
-    page: Page, send: Send, identifier: str
+def test_a_deployment_with_any_id_has_a_link_and_gives_the_focus_back(
+    page: Page, send: Send
 ) -> None:
-    path = f"deployments/{quote(identifier, safe='')}"
+    identifier = "5%/a b"
+    quoted = quote(identifier, safe="")
     body = b'{"status": "building", "project_id": "prj_search"}'
-    send(f"/_stub/{path}", method="PUT", body=body)
-    send(*3 * [f"/v1/{path}"], f"/v1/{path}4", *230 * ["/v1/projects"])
-    expect(rows(page, "Requests")).to_have_count(200)
-    press(page, f"Timeline of {identifier}")
-    expect(inspector(page)).to_contain_text("Your client asked for it 3 times.")
-    send(f"/v1/{path}?x=1")
-    expect(inspector(page)).to_contain_text("Your client asked for it 4 times.")
-    link = copied(page, "Copy link")
-    page.keyboard.press("Escape")
+    send(f"/_stub/deployments/{quoted}", method="PUT", body=body)
+    send(f"/v1/deployments/{quoted}")
     button = page.get_by_role("button", name=f"Timeline of {identifier}")
-    expect(button).to_be_focused()
     button.press("Enter")
+    expect(inspector(page)).to_contain_text("Your client asked for it 1 time.")
+    link = copied(page, "Copy link")
     press(page, "Close")
-    expect(inspector(page)).to_be_hidden()
     expect(button).to_be_focused()
-    assert link.endswith(f"&deployment={quote(identifier, safe='')}")
+    assert link.endswith(f"&deployment={quoted}")
     assert TOKEN not in link
     page.goto("about:blank")
     visit(page, link)
     expect(inspector(page).get_by_role("heading", level=2)).to_have_text(identifier)
+
+
+def run_in_shell(commands: str, folder: Path, shell: str = "sh", **environment: str) -> bytes:
+    """What the commands print in a fresh terminal."""
+    needs("curl", shell)
+    environment = {"PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run(
+        [shell, "-ec", commands], cwd=folder, env=environment, stdout=subprocess.PIPE, check=True
+    ).stdout
+
+
+def commands_of(page: Page) -> list[str]:
+    """The command of each row, oldest first, that writes nothing."""
+    found = []
+    for row in reversed(rows(page, "Requests").all()):
+        row.click()
+        expect(row).to_have_attribute("aria-current", "true")
+        expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
+        found.append(f"{copied(page)} -s -o /dev/null")
+        page.keyboard.press("Escape")
+    return found
+
+
+CURLED = [
+    ("GET", "/v1/projects?page=1&x[]=%20", b""),
+    ("GET", "/v1/deployments/a%20b'%22$(id)%C3%A9", b""),
+    ("GET", "/v1/deployments/50%25off", b""),
+    ("GET", "/v1/deployments/a%2Fb%25", b""),
+    ("GET", "/v1/a/../b", b""),
+    ("POST", "/v1/projects", b'{"name": "it\'s $HOME \\"x\\" `id`\\n"}'),
+    ("HEAD", "/v1/projects", b""),
+    ("DELETE", "/v1/projects", b""),
+    ("POST", "/v1/projects", b"\x15\x1b[2Jrm ~\r\n\x7f'\\'\xe2\x80\xae$(touch p)`touch p`\xc2\x85"),
+    ("POST", "/v1/projects", b"\x01'$(touch p) #"),
+    ("POST", "/v1/projects", b"\n';touch p #"),
+    ("POST", "/v1/projects", b"\\'(touch p) #\\\\';touch p;'\\"),
+    ("POST", "/v1/projects", b"-n %s!!\t%d\\0101\n\n"),
+]
+
+
+def test_the_copied_curl_repeats_the_request_and_runs_nothing_else(
+    page: Page, send: Send, tmp_path: Path
+) -> None:
+    for method, target, body in CURLED:
+        raw = target.replace("'", "%27").replace("[]", "%5B%5D")
+        send(raw, method=method, body=body)
+    expect(rows(page, "Requests")).to_have_count(len(CURLED))
+    commands = commands_of(page)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", "".join(commands))
+    for shell in ("sh", "bash"):
+        run_in_shell("\n".join(commands), tmp_path, shell)
+        assert [*tmp_path.iterdir()] == []
+    entries = json.loads(send("/_stub/requests").data)["requests"]
+    count = len(CURLED)
+    assert len(entries) == 3 * count
+    for first, *others in zip(entries, entries[count:], entries[2 * count :], strict=False):
+        for name in ("method", "path", "query", "body", "operation"):
+            assert {other[name] for other in others} == {first[name]}
+
+
+DIFFERENCES = [
+    (b"GET /v1/projects HTTP/1.1\r\nX-Api-Key: a\r\nCookie: b\r\n\r\n",
+     "without the headers X-Api-Key, Cookie"),
+    (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xff\xfe\x00",
+     "bytes that are no text"),
+    (b"GET /v1/deployments/%ff HTTP/1.1\r\n\r\n", "the path has secrets, or bytes that"),
+    (b"HEAD /v1/projects HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "without the body"),
+    (b"GET /v1/deployments/" + 2100 * b"a" + b" HTTP/1.1\r\n\r\n", "the path is cut"),
+    (b"GET /v1/projects?x=`id`'<> HTTP/1.1\r\n\r\n", "the query is percent-encoded"),
+    (b"GET /v1/projects?access_token=a HTTP/1.1\r\n\r\n", "the query has secrets"),
+    (b"GET /v1/projects HTTP/1.1\r\nX-Long: " + 9000 * b"a" + b"\r\n\r\n", "the headers are cut"),
+    (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 5000\r\n\r\n" + 5000 * b"x",
+     "save the whole as the file body"),
+    (b"GET /v1/projects HTTP/1.1\r\n\r\n", ""),
+    (b"CONNECT .other.example:80 HTTP/1.1\r\n\r\n", ""),
+    (b"OPTIONS * HTTP/1.1\r\n\r\n", ""),
+]  # fmt: skip
+
+
+def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
+    page: Page, own_token: str
+) -> None:
+    origin = page.url.partition("/?")[0]
+    for request, _ in DIFFERENCES:
+        head, _, rest = request.partition(b"\r\n")
+        extra = f"Host: localhost\r\nConnection: close\r\nAuthorization: Bearer {own_token}\r\n"
+        with socket.create_connection(("127.0.0.1", port_of(origin))) as client:
+            client.sendall(head + b"\r\n" + extra.encode() + rest)
+            client.recv(65536)
+    look(page)
+    expect(rows(page, "Requests")).to_have_count(len(DIFFERENCES))
+    shown_rows = reversed(rows(page, "Requests").all())
+    for row, (_, difference) in zip(shown_rows, DIFFERENCES, strict=True):
+        row.click()
+        shown = open_part(page, "curl")
+        expect(row).to_have_attribute("aria-current", "true")
+        expect(shown.get_by_text("Differs from the original: ")).to_have_count(
+            int(bool(difference))
+        )
+        expect(shown).to_contain_text(difference)
+        *_, target = copied(page).split()
+        assert target.strip("'").startswith(f"{origin}/")
+
+
+def test_empty_states_have_a_command_with_the_variable_of_the_token(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    with serving(create_app(tokens=["another-secret"])) as port:
+        page = context.new_page()
+        url = f"http://127.0.0.1:{port}"
+        visit(page, f"{url}/#token=another-secret&world=job")
+        for name in ("Projects", "Requests", "Controls", "Coverage"):
+            part = open_tab(page, name) if name[0] == "C" else region(page, name)
+            expect(part.get_by_role("group", name="Command")).to_contain_text(url)
+        command = copied(page, "Copy command", region(page, "Projects"))
+        assert '"Authorization: Bearer $STUB_TOKEN.job"' in command
+        assert "another-secret" not in page.content()
+        run_in_shell(f"{command} -sf", tmp_path, STUB_TOKEN="another-secret")
+        look(page)
+        expect(rows(page, "Projects").first).to_contain_text("shop")
+        expect(region(page, "Projects").get_by_role("group", name="Command")).to_be_hidden()

@@ -1,240 +1,161 @@
-"""What is on the page, found by role and name, and what each control does."""
+"""The page: its projects, controls, coverage, contract and worlds, by pointer and by keyboard."""
+
+import json
+import re
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.conftest import ROOT
 from tests.console.conftest import (
     Send,
+    announced,
     filter_by,
+    focused,
     inspector,
-    open_part,
+    look,
     open_tab,
     press,
     region,
     rows,
+    tab_to,
     visit,
 )
+from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
-def test_the_head_has_service_address_world_and_status(
-    context: BrowserContext, live_url: str
-) -> None:
-    page = context.new_page()
-    visit(page, live_url)
-    heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Project and Deployment Service")
-    expect(page.get_by_text(live_url, exact=True)).to_be_visible()
-    expect(page.get_by_role("textbox", name="World", exact=True)).to_have_value("")
-    expect(page.get_by_role("status")).to_have_count(1)
-    for name in ("Projects", "Requests"):
-        expect(region(page, name)).to_be_visible()
-    for name in ("Coverage", "Controls"):
-        expect(open_tab(page, name)).to_be_visible()
-
-
-def test_projects_are_shown_newest_first(page: Page) -> None:
-    page.get_by_role("textbox", name="Name", exact=True).fill("shop")
+def test_a_project_is_created_and_its_deployment_moves(page: Page, send: Send) -> None:
+    field = page.get_by_role("textbox", name="Name", exact=True)
+    field.fill("shop")
     press(page, "Create project")
     first = rows(page, "Projects").first
-    expect(first).to_contain_text("shop")
-    expect(first).to_contain_text("prj_")
-    expect(first).to_contain_text("dpl_")
-    expect(first).to_contain_text("queued")
-    expect(page.get_by_role("textbox", name="Name", exact=True)).to_have_value("")
+    for text in ("shop", "prj_", "dpl_", "queued"):
+        expect(first).to_contain_text(text)
+    expect(announced(page)).to_have_text("Project shop created")
+    expect(field).to_have_value("")
     expect(rows(page, "Projects")).to_have_count(4)
     expect(rows(page, "Requests").first).to_contain_text("POST")
+    for status in ("building", "succeeded"):
+        send("/_stub/clock", body=b'{"advance": 300}')
+        expect(first.get_by_role("cell").last).to_contain_text(status)
 
 
-def test_a_status_moves_before_ones_eyes(page: Page, send: Send) -> None:
-    send("/v1/projects", body=b'{"name": "shop"}')
-    pill = rows(page, "Projects").first.get_by_role("cell").last
-    expect(pill).to_contain_text("queued")
-    send("/_stub/clock", body=b'{"advance": 300}')
-    expect(pill).to_contain_text("building")
-    send("/_stub/clock", body=b'{"advance": 300}')
-    expect(pill).to_contain_text("succeeded")
-
-
-def test_an_error_of_the_service_is_shown_in_its_words(page: Page, send: Send) -> None:
+def test_an_error_of_the_service_is_shown_in_its_words_at_the_field(page: Page, send: Send) -> None:
     field = page.get_by_role("textbox", name="Name", exact=True)
+    alert = region(page, "Projects").get_by_role("alert")
     field.fill("website")
     press(page, "Create project")
     detail = send("/v1/projects", body=b'{"name": "website"}').json["detail"]
-    expect(region(page, "Projects").get_by_role("alert")).to_contain_text(detail)
+    expect(alert).to_contain_text(detail)
     expect(field).to_have_value("website")
+    expect(field).to_have_attribute("aria-invalid", "true")
     field.fill(" ")
     press(page, "Create project")
     problem = send("/v1/projects", body=b'{"name": " "}').json["errors"][0]
-    alert = region(page, "Projects").get_by_role("alert")
     expect(alert).to_have_text(f"Name {problem['detail']}.")
     field.fill("shop")
-    press(page, "Create project")
     expect(alert).to_have_count(0)
+    press(page, "Add fault")
+    expect(page.get_by_role("alert").filter(has_text="must have a status")).to_be_visible()
+    status = page.get_by_label("Status", exact=True)
+    status.fill("700")
+    press(page, "Add fault")
+    expect(status).to_have_attribute("aria-invalid", "true")
+    error = page.locator(f"#{status.get_attribute('aria-describedby')}")
+    expect(error).to_have_text(re.compile("^Status must be an integer from .*[.]$"))
+    status.fill("503")
+    expect(error).to_be_hidden()
 
 
-def test_requests_are_marked_without_colors(page: Page, send: Send) -> None:
-    send("/v1/projects?page=1")
-    expect(rows(page, "Requests").first).to_contain_text("/v1/projects?page=1")
-    expect(rows(page, "Requests").first).to_contain_text("unpromised")
-    send("/v1/nowhere")
-    expect(rows(page, "Requests").first).to_contain_text("violation")
-
-
-def test_a_row_says_what_happened(page: Page, send: Send) -> None:
-    send("/v1/projects", body=b'{"name": ""}')
-    send("/v1/projects", body=b'{"name": "website"}')
-    send("/v1/projects", body=b'{"name": "shop"}')
-    send("/v1/projects", body=b'{"name": 1}')
-    said = ["invalid_body", '"shop"', 'name_taken "website"', 'invalid_body ""']
-    for words in ("", "POST"):  # the view, and the journal
-        page.get_by_role("searchbox", name="Filter").fill(words)
-        expect(rows(page, "Requests").locator(".what")).to_have_text(said)
-
-
-def test_an_empty_list_has_no_head(page: Page, send: Send) -> None:
-    requests = region(page, "Requests")
-    expect(requests.get_by_text("Waiting for requests…")).to_be_visible()
-    expect(requests.get_by_role("columnheader")).to_have_count(0)
-    send("/v1/projects")
-    expect(requests.get_by_role("columnheader")).to_have_count(5)
-
-
-def test_a_path_has_the_room_of_a_narrow_row(page: Page, send: Send) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    target = "/v1/deployments/dpl_unknown?page=1"
-    send(target)
-    cells = rows(page, "Requests").first.get_by_role("cell")
-    expect(cells.nth(2)).to_have_attribute("title", target)
-    assert cells.get_by_role("button").evaluate("(each) => each.scrollWidth <= each.clientWidth")
-    boxes = [each.bounding_box() for each in (cells.nth(2).get_by_text("unpromised"), cells.last)]
-    note, time = (box["y"] + box["height"] / 2 for box in boxes if box)
-    assert abs(note - time) < 5
-
-
-def test_the_inspector_of_a_request_has_headers_body_and_reasons(page: Page, send: Send) -> None:
-    send("/v1/projects", body=b'{"name": "shop", "team": "<b>a</b>"}')
-    rows(page, "Requests").first.click()
-    shown = open_part(page, "Request")
-    expect(shown).to_contain_text("Content-Type")
-    expect(shown).to_contain_text("application/json")
-    expect(shown).to_contain_text('"team": "<b>a</b>"\n}')
-    expect(shown).to_contain_text("createProject: body member team")
-    press(page, "Close")
-    expect(shown).to_be_hidden()
-
-
-def test_the_filter_leaves_what_matches(page: Page, send: Send) -> None:
-    send("/v1/projects")
-    send("/v1/deployments/nope")
-    send("/v1/projects?page=1")
-    expect(rows(page, "Requests")).to_have_count(3)
-    field = page.get_by_role("searchbox", name="Filter", exact=True)
-    for words, count in {"404": 1, "get projects": 2, "2xx": 2, "4": 1, "delete": 0, "": 3}.items():
-        field.fill(words)
-        expect(rows(page, "Requests")).to_have_count(count)
-    field.fill("x=1")
-    expect(region(page, "Requests")).to_contain_text("No request matches the filter")
-    send("/v1/deployments/nope?x=1")
-    expect(rows(page, "Requests")).to_have_count(1)
-    for key in ("Enter", "ArrowDown"):
-        field.press(key)
-        expect(rows(page, "Requests").first.get_by_role("button")).to_be_focused()
-    expect(inspector(page)).to_have_count(0)
+def test_a_status_is_set_when_it_is_chosen(page: Page, send: Send) -> None:
+    status = rows(page, "Projects").first.get_by_role("combobox")
+    sent: list[str] = []
+    page.on("request", lambda each: sent.append(each.url) if each.method == "PUT" else None)
+    for key in ("ArrowDown", "f"):  # which open the list
+        status.press(key)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Escape")
+        expect(status).to_have_value("queued")
+    assert sent == []
+    status.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(inspector(page)).to_be_visible()
-    field.press("Escape")
-    expect(rows(page, "Requests")).to_have_count(4)
-    expect(inspector(page)).to_be_visible()
+    expect(page.get_by_text("search is building")).to_be_attached()
+    expect(status).to_be_focused()
+    assert send("/v1/deployments/dpl_queued").json["status"] == "building"
+    page.route("**/_stub/deployments/*", lambda route: route.abort())
+    status.select_option("failed")
+    expect(region(page, "Projects").get_by_role("alert")).to_contain_text("did not respond")
+    expect(status).to_have_value("building")
+    page.unroute("**/_stub/deployments/*")
 
 
-def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) -> None:
-    send("/v1/projects")
-    expect(rows(page, "Requests")).to_have_count(1)
-    press(page, "Pause")
-    send("/v1/deployments/a")
-    send("/v1/deployments/b")
-    expect(page.get_by_role("button", name="2 new requests")).to_be_visible()
-    expect(rows(page, "Requests")).to_have_count(1)
-    press(page, "Paused")
-    expect(rows(page, "Requests")).to_have_count(3)
-    expect(page.get_by_role("button", name="new requests")).to_be_hidden()
-    press(page, "Pause")
-    send("/v1/deployments/c")
-    expect(page.get_by_role("button", name="1 new request")).to_be_visible()
-    filter_by(page, "/c")  # finds what came after the pause
-    expect(rows(page, "Requests")).to_contain_text(["/v1/deployments/c"])
-    press(page, "Paused")
-
-
-def test_the_coverage_shows_what_is_met_with_its_count(page: Page, send: Send) -> None:
-    coverage = open_tab(page, "Coverage")
-    groups = coverage.get_by_role("rowheader").filter(has_text="xx")
-    expect(groups).to_have_text(["2xx", "4xx", "5xx"])
-    expect(coverage.get_by_role("row", name="other").get_by_role("cell")).to_have_text(
-        3 * ["\u2013"]
-    )
-    row = coverage.get_by_role("row", name="404")
-    expect(row.get_by_role("img", name="not met")).to_have_count(1)
-    send(*3 * ["/v1/deployments/nope"])
-    expect(row).to_contain_text("✓ 3")
-    expect(region(page, "Coverage")).to_contain_text("1 of 28 outcomes")
-    cell, target = row.get_by_role("cell").last, row.get_by_role("button")
-    size = "(each) => [each.clientWidth, each.clientHeight].map((each) => Math.round(each / 2))"
-    assert target.evaluate(size) == cell.evaluate(size)
-    send("/v1/projects?page=1", "/v1/projects?limit=1", "/v1/projects?page=2")
-    finding = coverage.get_by_role("listitem")
-    expect(finding).to_have_count(1)
-    expect(finding.get_by_text("unpromised: listProjects")).to_have_count(1)
-    expect(finding.get_by_role("button")).to_have_text(
-        ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
-    )
-
-
-def test_the_clock_is_advanced(page: Page, send: Send) -> None:
+def test_the_clock_is_advanced_and_frozen(page: Page, send: Send) -> None:
     press(page, "Advance 10 seconds")
     expect(region(page, "Controls")).to_contain_text("10 s ahead")
     press(page, "Advance 1 minute")
+    expect(announced(page)).to_have_text("The clock is advanced by 1 minute")
     expect(region(page, "Controls")).to_contain_text("70 s ahead")
+    for name, pressed in {"Freeze": "true", "Frozen": "false"}.items():
+        press(page, name)
+        expect(page.locator("[aria-pressed]", has_text=re.compile("Fr[eo]+ze"))).to_have_attribute(
+            "aria-pressed", pressed
+        )
+        assert send("/_stub/clock").json["frozen"] is (pressed == "true")
 
 
-def test_a_fault_is_added_and_cleared(page: Page, send: Send) -> None:
+def test_faults_are_added_met_and_removed(page: Page, send: Send) -> None:
     controls = region(page, "Controls")
-    controls.get_by_label("Operation").select_option("getDeployment")
-    clear = controls.get_by_role("button", name="Clear faults")
-    expect(clear).to_be_disabled()
-    controls.get_by_label("Status").fill("503")
+    listed = controls.locator("#faults li")
+    fields = {"Path": "/v1/deployments/*", "Status": "503", "Delay (s)": "0.01",
+              "Retry after (s)": "7", "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
     controls.get_by_text("Path, delay").click()
-    controls.get_by_label("Delay").fill("0.01")
-    controls.get_by_label("Times").fill("2")
+    for label, value in fields.items():
+        controls.get_by_label(label, exact=True).fill(value)
     press(page, "Add fault")
-    expect(controls.get_by_role("listitem")).to_have_text(
-        "getDeployment status 503, delay 0.01 s 2 left✕"
+    expect(announced(page)).to_have_text("Fault added")
+    expect(listed).to_have_text(
+        "any method /v1/deployments/* status 503, retry after 7 s, delay 0.01 s, "
+        "cut after 3 bytes 2 left✕"
     )
-    assert send("/v1/deployments/dpl_failed").status_code == 503
-    expect(controls.get_by_role("listitem")).to_contain_text("1 left")
-    expect(rows(page, "Requests").first).to_contain_text("fault")
-    expect(clear).to_be_enabled()
-    press(page, "Clear faults")
-    expect(controls.get_by_role("listitem")).to_have_count(0)
-    assert send("/v1/deployments/dpl_failed").status_code == 200
+    (fault,) = send("/_stub/faults").json["faults"]
+    assert {**fault, "id": ""} == {
+        "id": "", "path": "/v1/deployments/*", "status": 503, "retry_after": 7, "delay": 0.01,
+        "cut": 3, "times": 2, "remaining": 2,
+    }  # fmt: skip
+    controls.get_by_label("Operation").select_option("listProjects")
+    controls.get_by_label("Status").fill("500")
     press(page, "Add fault")
-    expect(controls.get_by_role("alert").last).to_contain_text("must have a status, a delay")
+    expect(listed).to_have_count(2)
+    press(page, f"Remove {fault['id']}")
+    assert focused(page) == "Clear faults"
+    expect(listed).to_have_count(1)
+    expect(listed).to_have_text("listProjects status 500 1 left✕")
+    assert send("/v1/projects").status_code == 500
+    expect(rows(page, "Requests").first).to_contain_text("fault")
+    send("/_stub/faults", body=b'{"status": 503, "times": null}')
+    expect(listed).to_contain_text("all")
+    press(page, "Clear faults")
+    expect(listed).to_have_count(0)
+    expect(controls.get_by_role("button", name="Clear faults")).to_be_disabled()
 
 
-def test_grease_is_switched(page: Page, send: Send) -> None:
+def test_grease_is_switched_and_a_switch_that_failed_is_as_before(page: Page, send: Send) -> None:
     switch = page.get_by_role("switch", name="Grease", exact=True)
+    page.route("**/_stub/grease", lambda route: route.abort())
+    switch.click()
+    expect(region(page, "Controls").get_by_role("alert")).to_contain_text("did not respond")
+    expect(switch).not_to_be_checked()
+    page.unroute("**/_stub/grease")
     switch.check()
-    expect(switch).to_be_checked()
-    press(page, "Advance 10 seconds")
-    expect(region(page, "Controls")).to_contain_text("10 s ahead")
+    expect(announced(page)).to_have_text("Grease is on")
     assert "members" in send("/_stub/grease").json["axes"]
     switch.uncheck()
-    press(page, "Advance 10 seconds")
-    expect(region(page, "Controls")).to_contain_text("20 s ahead")
+    expect(announced(page)).to_have_text("Grease is off")
     assert send("/_stub/grease").json["axes"] == []
-    expect(switch).not_to_be_checked()
 
 
 def test_reset_asks_first(page: Page, send: Send) -> None:
@@ -242,7 +163,6 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     expect(rows(page, "Projects")).to_have_count(4)
     press(page, "Reset")
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_be_visible()
     world = page.get_by_role("textbox", name="World").input_value()
     expect(dialog.get_by_role("heading")).to_have_text(f"Reset the world {world}?")
     expect(dialog).to_contain_text("4 projects, 1 request, 0 faults")
@@ -254,61 +174,214 @@ def test_reset_asks_first(page: Page, send: Send) -> None:
     page.evaluate(again)
     page.evaluate("() => new Promise((resolve) => setTimeout(resolve))")
     expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Cancel").click()
-    expect(dialog).to_be_hidden()
-    expect(rows(page, "Projects")).to_have_count(4)
-    press(page, "Reset")
-    dialog.get_by_role("button", name="Reset").click()
-    expect(rows(page, "Projects")).to_have_count(3)
+    page.keyboard.press("Escape")
+    for button, count in {"Cancel": 4, "Reset": 3}.items():
+        page.get_by_role("button", name="Reset", exact=True).press("Enter")
+        dialog.get_by_role("button", name=button).press("Enter")
+        expect(page.locator("dialog")).to_have_count(0)
+        assert focused(page) == "Reset"
+        expect(rows(page, "Projects")).to_have_count(count)
     expect(rows(page, "Requests")).to_have_count(0)
 
 
-def test_texts_have_four_sizes_that_follow_the_readers_own(page: Page, send: Send) -> None:
-    send("/v1/projects?page=1")
-    sizes = """[...document.querySelectorAll("#console :is(input, button, select, h1, h2, h3, p)")]
-        .filter((each) => each.checkVisibility())
-        .map((each) => getComputedStyle(each).fontSize)"""
-    found = set()
-    for name in ("Coverage", "Contract", "Controls"):
-        open_tab(page, name)
-        found |= {round(float(size[:-2])) for size in page.evaluate(sizes)}
-    assert found == {12, 13, 16, 18}
-    size = "(each) => parseFloat(getComputedStyle(each).fontSize)"
-    heading = page.get_by_role("heading", name="Requests")
-    assert round(heading.evaluate(size)) == 18
-    assert page.locator(".clock time").evaluate(size) < 14
-    page.evaluate("document.documentElement.style.fontSize = '150%'")
-    assert heading.evaluate(size) > 30
-    page.evaluate("document.documentElement.style.fontSize = ''")
-    rule = "[...document.styleSheets[0].cssRules].find((each) => each.selectorText === 'html')"
-    assert page.evaluate(f"{rule}.style.fontSize") == "87.5%"
-    page.set_viewport_size({"width": 390, "height": 844})
-    for each in page.locator("#console :is(input, select:not(.pill))").filter(visible=True).all():
-        assert each.evaluate(size) >= 16
+def test_coverage_and_projects_lead_to_their_requests(page: Page, send: Send) -> None:
+    coverage = open_tab(page, "Coverage")
+    row = coverage.get_by_role("row", name="404")
+    expect(row.get_by_role("img", name="not met")).to_have_count(1)
+    made = send("/v1/projects", body=b'{"name": "shop", "team": 1}').json
+    send("/v1/projects?page=1", "/v1/projects?limit=1", "/v1/projects?page=2", "/v1/projects")
+    send("/v1/deployments/a", f"/v1/deployments/{made['latest_deployment_id']}")
+    expect(row).to_contain_text("✓ 1")
+    expect(coverage).to_contain_text("4 of 28 outcomes")
+    finding = coverage.get_by_role("listitem").filter(has_text="unpromised: listProjects")
+    expect(finding.get_by_role("button")).to_have_text(
+        ["query parameter page2\u00d7", "query parameter limit1\u00d7"]
+    )
+    filter_by(page, "POST")
+    coverage.get_by_role("button", name="the requests of listProjects with 200").click()
+    expect(rows(page, "Requests")).to_have_count(4)
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
+    press(page, "Requests of shop")
+    expect(rows(page, "Requests")).to_have_count(2)
+    expect(rows(page, "Requests").last).to_contain_text("POST")
+    expect(page.get_by_role("button", name="Remove the filter")).to_have_text("shop ✕")
+    filter_by(page, "GET")
+    expect(rows(page, "Requests")).to_have_count(1)
+    coverage.get_by_role("button", name="unpromised: createProject: body member team").click()
+    expect(rows(page, "Requests")).to_contain_text(["POST"])
+    press(page, "Remove the filter createProject: body member team")
+    expect(page.get_by_role("searchbox", name="Filter")).to_be_focused()
+    expect(rows(page, "Requests")).to_have_count(7)
 
 
-@pytest.mark.slow
-def test_edges_meet_and_targets_have_24_pixels(page: Page, send: Send) -> None:
+def test_the_contract_says_what_is_promised_and_what_was_used(page: Page, send: Send) -> None:
+    send("/v1/projects?page=1", "/v1/projects")
+    tab = open_tab(page, "Contract")
+    contract = json.loads((ROOT / "openapi.json").read_text("utf-8"))
+    for path, item in contract["paths"].items():
+        for method in {"get", "post"} & item.keys():
+            operation = tab.get_by_role("group").filter(has_text=item[method]["operationId"])
+            expect(operation).to_contain_text(f"{method.upper()} {path}")
+            expect(operation).to_contain_text("fixed §4")
+            for status in item[method]["responses"]:
+                expect(operation.get_by_text(status, exact=True)).to_have_count(1)
+    listed = tab.get_by_role("group").filter(has_text="listProjects")
+    expect(tab.locator("summary")).to_contain_text(["1 of 8 met", "0 of 11 met", "0 of 9 met"])
+    chosen = contract["paths"]["/v1/projects"]["get"]["responses"]["200"]["x-origin"]["chosen"]
+    for text in (chosen, "projects.latest_deployment_id", "query parameter page1\u00d7"):
+        expect(listed).to_contain_text(text)
+    listed.get_by_role("button", name="✓ 2: the requests of listProjects with 200").click()
+    expect(rows(page, "Requests")).to_have_count(2)
+
+
+def test_state_and_journal_are_saved_as_files(page: Page, send: Send) -> None:
+    send("/v1/projects", body=b'{"name": "shop"}')
+    for name, member in {"Export state": "projects", "Export journal": "requests"}.items():
+        with page.expect_download() as download:
+            press(page, name)
+        document = json.loads(download.value.path().read_text("utf-8"))
+        assert len(document[member]) == (4 if member == "projects" else 1)
+
+
+def test_what_is_on_is_in_sight_and_leads_to_the_controls(page: Page, send: Send) -> None:
+    active = page.locator("#active")
+    expect(active).to_have_text("Controls")
+    send("/v1/projects")
+    rows(page, "Requests").first.click()
+    send("/_stub/faults", body=b'{"status": 503, "times": 7}')
+    send("/_stub/faults", body=b'{"delay": 0.01}')
+    send("/_stub/clock", body=b'{"frozen": true}')
+    send("/_stub/grease", method="PUT", body=b'{"axes": ["members"]}')
+    press(page, "Pause")
+    expect(active).to_have_text("Controls ⚡ 2 faults ❄ frozen ≈ grease ‖ paused")
+    active.click()
+    expect(inspector(page)).to_have_count(0)
+    expect(page.get_by_role("tab", name="Controls")).to_be_focused()
+    press(page, "Paused")
+
+
+def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
+    tab_to(page, "Name")
+    page.keyboard.type("shop")
+    page.keyboard.press("Enter")
+    expect(rows(page, "Projects").first).to_contain_text("shop")
+    send("/v1/deployments/a")
+    expect(rows(page, "Requests")).to_have_count(2)
+    tab_to(page, "/v1/deployments/a")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    tab_to(page, "Response")
+    for name in ("Request", "curl"):
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("tabpanel", name=name)).to_be_visible()
+    expect(inspector(page)).to_contain_text('{"name":"shop"}')
+    page.keyboard.press("Escape")
+    expect(inspector(page)).to_be_hidden()
+    expect(rows(page, "Requests").nth(1).get_by_role("button")).to_be_focused()
+    tab_to(page, "shop")
+    page.keyboard.press("ArrowDown")
+    assert focused(page) == "Requests of search"
+    for key, name in {"Tab": "Timeline of dpl_queued", "ArrowDown": "Timeline of dpl_building",
+                      "End": "Timeline of dpl_succeeded"}.items():  # fmt: skip
+        page.keyboard.press(key)
+        assert focused(page) == name
+    page.get_by_role("textbox", name="Name").fill("newest")
+    page.keyboard.press("Enter")
+    expect(announced(page)).to_have_text("Project newest created")
+    tab_to(page, "newest")  # and not the row that had the focus before
+    tab_to(page, "Grease")
+    page.keyboard.press("Space")
+    expect(page.get_by_role("switch", name="Grease")).to_be_checked()
+
+
+def test_keys_reach_the_filter_the_pause_and_the_help(page: Page) -> None:
+    page.keyboard.press("/")
+    field = page.get_by_role("searchbox", name="Filter")
+    page.keyboard.type("p?/")
+    expect(field).to_have_value("p?/")
+    field.fill("")
+    region(page, "Requests").get_by_role("group", name="Newest requests").focus()
+    for name, text in {"Paused": "Paused", "Pause": "New requests are shown again"}.items():
+        page.keyboard.press("p")
+        expect(announced(page)).to_have_text(text)
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
+    dialog = page.get_by_role("dialog")
+    page.keyboard.press("?")
+    for text in ("Variation on purpose", "The interface promises", "The interface is silent"):
+        expect(dialog).to_contain_text(text)
+    expect(dialog.get_by_role("heading", name="Help")).to_be_focused()
+    press(page, "Close help")
+    word = page.get_by_role("link", name="grease", exact=True)
+    tip = page.get_by_role("tooltip").filter(has_text="Variation on purpose")
+    expect(tip).to_be_hidden()
+    word.focus()
+    expect(tip).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+
+
+def test_worlds_are_listed_chosen_and_shown_apart(context: BrowserContext, own_url: str) -> None:
+    page = context.new_page()
+    visit(page, own_url)
+    expect(page.get_by_text(own_url, exact=True)).to_be_visible()
+    call(own_url, "/v1/projects", body=b'{"name": "main-shop"}')
+    call(own_url, "/v1/projects", body=b'{"name": "job-shop"}', token="dev-token.job-5")
+    look(page)
+    expect(rows(page, "Projects").first).to_contain_text("main-shop")
+    press(page, "Requests of main-shop")
+    filter_by(page, "nothing")
+    press(page, "All worlds")
+    worlds = page.locator("#worlds").get_by_role("button")
+    expect(worlds).to_have_text(["main 4 projects 1 request", "job-5 4 projects 1 request"])
+    worlds.last.click()
+    world = page.get_by_role("textbox", name="World")
+    expect(world).to_have_value("job-5")
+    expect(rows(page, "Projects").first).to_contain_text("job-shop")
+    expect(region(page, "Projects")).not_to_contain_text("main-shop")
+    expect(page.get_by_role("searchbox", name="Filter")).to_have_value("")
+    expect(page.get_by_role("button", name="Remove the filter")).to_have_count(0)
+    expect(rows(page, "Requests")).to_have_count(1)
+    used = set()
+    page.on("request", lambda each: used.add(each.headers.get("authorization")))
+    world.press_sequentially("-more")
+    look(page)
+    assert used == {"Bearer dev-token.job-5"}  # no world of each letter
+    for name in ("a b", "a.", "日本", "x" * 65, "x$(touch$IFS'p')"):
+        world.fill(name)
+        world.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("The world is invalid.")
+        expect(world).to_have_attribute("aria-invalid", "true")
+        expect(page.get_by_text("curl")).to_have_count(0)
+        expect(rows(page, "Requests")).to_have_count(0)
+    world.fill("main")
+    world.press("Enter")
+    expect(rows(page, "Projects").first).to_contain_text("main-shop")
+    expect(world).to_have_value("")
+
+
+def assert_accessible(page: Page) -> None:
+    """axe-core, which is in the page, finds no violation."""
+    options = {"resultTypes": ["violations"]}
+    found = page.evaluate("async (options) => (await axe.run(options)).violations", options)
+    assert found == [], AxeResults({"violations": found}).generate_report()
+
+
+def test_axe_finds_no_violation(page: Page, send: Send) -> None:  # three runs of half a second
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.evaluate(AXE_SCRIPT)
+    send("/v1/projects?page=1", token="wrong")
+    send("/v1/projects", body=b'{"name": "shop", "team": 1}')
     send("/_stub/faults", body=b'{"status": 503}')
-    send("/v1/projects?page=1")
-
-    def edge(selector: str, side: str) -> float:
-        """Where the text of an element begins or ends."""
-        script = f"""(each) => {{
-            const range = document.createRange();
-            range.selectNodeContents(each);
-            return range.getBoundingClientRect().{side};
-        }}"""
-        return float(page.locator(selector).first.evaluate(script))
-
-    for width in (390, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        open_tab(page, "Controls")
-        assert abs(width - 14 - edge("#status", "right")) < 1
-        panel = edge("#rail h3", "left")
-        assert abs(edge("#tab-Controls", "left") - panel) < 1
-        assert abs(page.get_by_role("switch").evaluate("(each) => each.offsetLeft") - 14) < 1
-        for name in ("Controls", "Coverage"):
-            targets = open_tab(page, name).locator("button, input, select").filter(visible=True)
-            side = "(each) => Math.min(each.offsetWidth, each.offsetHeight)"
-            assert min(each.evaluate(side) for each in targets.all()) >= 24
+    send("/v1/nowhere")
+    press(page, "Create project")
+    press(page, "Pause")
+    rows(page, "Requests").first.click()
+    expect(page.get_by_role("button", name="Copy as curl")).to_be_enabled()
+    assert_accessible(page)
+    press(page, "Timeline of dpl_building")
+    open_tab(page, "Coverage").get_by_role("button", name="body member team").click()
+    expect(page.get_by_role("button", name="Remove the filter")).to_be_visible()
+    assert_accessible(page)
+    open_tab(page, "Controls")
+    press(page, "Reset")
+    assert_accessible(page)
