@@ -1,49 +1,268 @@
-"""Measures what the stub's requests cost, beside floors and Express. See bench/README.md."""
+"""Measures what the requests and the start of the stub cost: see bench/README.md."""
 
+import itertools
+import json
+import os
 import random
-from importlib.util import find_spec
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
+from urllib.request import Request, urlopen
 
 import click
-from candidates import TABLES, Table
-from measure import BENCH, prepare, request_cost
-from report import Result, draw, markdown, table_lines
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+CORES = sorted(os.sched_getaffinity(0))  # the server gets the first, the client the last
+HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
+PATIENCE = 30.0  # seconds in which a server must start, and respond
+WARM_UP = 1  # seconds of load before the measured ones
+STARTS = 3  # in one round: their median leaves out one with a cold disk cache
+CREATE = """
+local count = 0
+function request()
+  count = count + 1
+  return wrk.format("POST", nil, nil, string.format('{"name": "%s-%%d"}', count))
+end
+"""
+numbers = itertools.count(1)
 
 
-def measure(table: Table, rounds: int, seconds: int) -> Result:
-    """All candidates in each round, in a random order, each in a fresh process."""
-    result = Result(table, {candidate: [] for candidate in table.with_pair()})
-    installed = [candidate for candidate in result.samples if candidate.is_installed]
-    for _ in range(rounds):
-        for candidate in random.sample(installed, len(installed)):
-            result.samples[candidate].append(table.measure(candidate, seconds))
-    return result
+class Load(NamedTuple):
+    """`options` are those of the stub; `is_right` checks the document of a response."""
+
+    title: str
+    path: str
+    is_right: Callable[[dict[str, object]], bool]
+    options: tuple[str, ...] = ()
+    stored: int = 0  # projects of the seed
+    method: str = "GET"
+    is_start: bool = False
 
 
-@click.command()
-@click.option("--rounds", type=click.IntRange(1), default=9, show_default=True)
+def is_deployment(document: dict[str, object]) -> bool:
+    return (document["id"], document["status"]) == ("dpl_succeeded", "succeeded")
+
+
+def is_long_list(document: dict[str, object]) -> bool:
+    projects = document["projects"]
+    return isinstance(projects, list) and len(projects) == 1000
+
+
+DEPLOYMENT = "/v1/deployments/dpl_succeeded"
+LOADS = {
+    "get": Load("GET of a deployment", DEPLOYMENT, is_deployment),
+    "post": Load(
+        "POST of projects with distinct names",
+        "/v1/projects",
+        lambda document: {"id", "name"} <= document.keys(),
+        ("--empty", "--max-projects", "10000000"),
+        method="POST",
+    ),
+    "list": Load("List of 1,000 projects", "/v1/projects", is_long_list, stored=1000),
+    "start": Load("Start to the first right response", DEPLOYMENT, is_deployment, is_start=True),
+}
+
+
+class Row(NamedTuple):
+    """A server of a table. `command` returns what listens on a port."""
+
+    name: str
+    command: Callable[[int], Sequence[str | Path]]
+
+
+class Sample(NamedTuple):
+    """One round of a row: processor seconds of a request or a start, and how many in a second."""
+
+    cost: float
+    rate: float
+
+
+def stub(root: Path, load: Load, folder: Path) -> Callable[[int], Sequence[str | Path]]:
+    options: list[str | Path] = [*load.options]
+    if load.stored:
+        seed = folder / "seed.json"
+        projects = [{"name": f"project {number}"} for number in range(load.stored)]
+        seed.write_text(json.dumps({"projects": projects}), "utf-8")
+        options += ["--seed", seed]
+    return lambda port: [sys.executable, root / "app.py", "--quiet", "--port", str(port), *options]
+
+
+def rows_of(load: Load, others: Sequence[Path], folder: Path) -> list[Row]:
+    """The stub, the same again, the stubs of other checkouts, and the empty Flask view."""
+    ours = stub(ROOT, load, folder)
+    with started(ours, load) as server:
+        (folder / "body").write_bytes(server.respond())
+    floor = BENCH / "floors.py"
+    return [
+        Row("stub", ours),
+        Row("the same again (A/A)", ours),
+        *(Row(f"stub of {commit_of(other)}", stub(other, load, folder)) for other in others),
+        Row("empty Flask view", lambda port: [sys.executable, floor, str(port), folder / "body"]),
+    ]
+
+
+def commit_of(checkout: Path) -> str:
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return str(subprocess.check_output(command, text=True)).strip()
+
+
+class Server(NamedTuple):
+    process: "subprocess.Popen[bytes]"
+    url: str
+    load: Load
+
+    def processor_seconds(self) -> float:
+        """User and system time of the process and of its ended children (proc(5))."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8")
+        ticks = map(int, stat.rpartition(")")[2].split()[11:15])
+        return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+    def respond(self) -> bytes:
+        """The response to one request. Raises OSError or ValueError for a wrong one."""
+        body = None
+        if self.load.method == "POST":
+            body = json.dumps({"name": f"single {next(numbers)}"}).encode()
+        request = Request(self.url + self.load.path, body, HEADERS, method=self.load.method)
+        with urlopen(request, timeout=PATIENCE) as response:
+            content: bytes = response.read()
+        if not self.load.is_right(json.loads(content)):
+            raise ValueError(content[:200])
+        return content
+
+    def drive(self, seconds: int, connections: int) -> tuple[int, float]:
+        """Let wrk send requests; returns how many got a response, and how many in a second."""
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", self.url + self.load.path]
+        command += [word for each in HEADERS.items() for word in ("-H", ": ".join(each))]
+        with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+            if self.load.method == "POST":
+                script.write(CREATE % next(numbers))
+                script.flush()
+                command += ["-s", script.name]
+            said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        count = re.search(r"(\d+) requests in", said)
+        rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+        if "Non-2xx" in said or "Socket errors" in said or not (count and rate):
+            raise click.ClickException(said)
+        return int(count[1]), float(rate[1])
+
+
+@contextmanager
+def started(command: Callable[[int], Sequence[str | Path]], load: Load) -> Iterator[Server]:
+    """A server in a process of its own, which sends a right response first and last."""
+    port = 20_000 + next(numbers) % 10_000
+    log = tempfile.TemporaryFile()  # noqa: SIM115
+    process = subprocess.Popen(
+        command(port),
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # the next start finds bytecode
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        preexec_fn=lambda: os.sched_setaffinity(0, CORES[:1]),
+    )
+    server = Server(process, f"http://127.0.0.1:{port}", load)
+    began = time.monotonic()
+    try:
+        while True:
+            try:
+                server.respond()
+                break
+            except (OSError, ValueError) as error:
+                if process.poll() is not None or time.monotonic() - began > PATIENCE:
+                    log.seek(0)
+                    said = log.read().decode(errors="replace")
+                    raise click.ClickException(f"no right response: {error}\n{said}") from None
+            time.sleep(0.001)
+        yield server
+        server.respond()
+    finally:
+        process.terminate()
+        process.wait(15)
+        log.close()
+
+
+def measure(row: Row, load: Load, seconds: int, connections: int) -> Sample:
+    if load.is_start:
+        samples = []
+        for _ in range(STARTS):
+            began = time.perf_counter()
+            with started(row.command, load) as server:
+                taken = time.perf_counter() - began
+                samples.append(Sample(server.processor_seconds(), 1 / taken))
+        return Sample(*map(statistics.median, zip(*samples, strict=True)))
+    with started(row.command, load) as server:
+        server.drive(WARM_UP, connections)
+        before = server.processor_seconds()
+        count, rate = server.drive(seconds, connections)
+        return Sample((server.processor_seconds() - before) / count, rate)
+
+
+def table(load: Load, samples: dict[Row, list[Sample]]) -> Iterator[str]:
+    """In Markdown. A ratio is the speed of the first row divided by that of another."""
+    (_, first), (_, again), *_ = samples.items()
+    unit, factor = ("processor time, ms", 1e3) if load.is_start else ("processor time, µs", 1e6)
+    yield f"| {load.title} | {unit} | ratio | per second | ratio |"
+    yield "|---|---|---|---|---|"
+    for number, (row, found) in enumerate(samples.items()):
+        cost = statistics.median(each.cost for each in found) * factor
+        rate = statistics.median(each.rate for each in found)
+        shown = ["1", "1"]
+        if number == 1:
+            shown = [f"A/A {1 / each:.2f} to {each:.2f}" for each in spreads(first, again)]
+        elif number:
+            shown = [f"{statistics.median(each):.2f}" for each in ratios(first, found)]
+        yield f"| {row.name} | {cost:,.0f} | {shown[0]} | {rate:,.{0 if rate > 100 else 1}f} | {shown[1]} |"
+
+
+def ratios(first: list[Sample], other: list[Sample]) -> tuple[list[float], list[float]]:
+    """Of each round, by processor time and by the rate: above 1 the first one is faster."""
+    pairs = list(zip(first, other, strict=True))
+    return [b.cost / a.cost for a, b in pairs], [a.rate / b.rate for a, b in pairs]
+
+
+def spreads(first: list[Sample], again: list[Sample]) -> list[float]:
+    """The most distant ratio of the A/A pair, for each of the two."""
+    return [max(max(each, 1 / each) for each in found) for found in ratios(first, again)]
+
+
+@click.command(help=__doc__)
+@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True)
 @click.option("--seconds", type=click.IntRange(1), default=2, show_default=True, help="Of a load.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default=BENCH,
-    help="Folder for results.md and results.svg; bench/ by default.",
-)
-@click.argument("tables", nargs=-1, type=click.Choice(list(TABLES)), metavar="[TABLE]...")
-def main(rounds: int, seconds: int, output: Path, tables: tuple[str, ...]) -> None:
-    """Measure each TABLE, all by default, and write results.md and results.svg."""
-    prepare()
-    results = []
-    for name in tables or TABLES:
-        results.append(measure(TABLES[name], rounds, seconds))
-        click.echo("\n".join(table_lines(results[-1])) + "\n")
-    how = " ".join(["bench/run.py", f"--rounds {rounds} --seconds {seconds}", *tables])
-    (output / "results.md").write_text(markdown(results, how), "utf-8")
-    drawn = [result for result in results if result.table.measure is request_cost]
-    if not find_spec("matplotlib"):
-        click.echo("no picture: pip install -r bench/requirements.txt", err=True)
-    elif drawn:
-        draw(drawn, output / "results.svg")
+@click.option("--connections", type=click.IntRange(1), default=8, show_default=True)
+@click.option("--against", "others", type=click.Path(exists=True, path_type=Path), multiple=True,
+              metavar="CHECKOUT", help="Measure the stub of this checkout, too.")  # fmt: skip
+@click.argument("names", nargs=-1, type=click.Choice(list(LOADS)), metavar="[LOAD]...")
+def main(
+    rounds: int, seconds: int, connections: int, others: tuple[Path, ...], names: tuple[str, ...]
+) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the server, too
+    if not shutil.which("wrk"):
+        raise click.ClickException("wrk is needed: apt-get install wrk")
+    os.sched_setaffinity(0, CORES[-1:])
+    packages = ", ".join(f"{name} {version(name)}" for name in ("flask", "waitress"))
+    click.echo(f"Commit {commit_of(ROOT)}, {date.today()}, Python {sys.version.split()[0]}, "
+               f"{packages}; {rounds} rounds, {connections} connections.")  # fmt: skip
+    for name in names or LOADS:
+        load = LOADS[name]
+        with tempfile.TemporaryDirectory() as folder:
+            samples: dict[Row, list[Sample]] = {
+                row: [] for row in rows_of(load, others, Path(folder))
+            }
+            for _ in range(rounds):
+                for row in random.sample([*samples], len(samples)):
+                    samples[row].append(measure(row, load, seconds, connections))
+        click.echo("\n" + "\n".join(table(load, samples)))
 
 
 if __name__ == "__main__":
