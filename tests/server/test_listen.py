@@ -1,6 +1,7 @@
 """Addresses to listen on, and how many connections there may be."""
 
 import resource
+import select
 import socket
 from contextlib import closing
 
@@ -98,6 +99,17 @@ def test_some_files_are_left_for_other_things_than_connections(
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, NO_LIMIT))
     assert connection_limit() == connections
+
+
+def test_a_system_without_limits_or_poll_has_the_limit_of_select(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.delattr(select, "poll")
+        assert connection_limit() == 512 - 128
+    monkeypatch.setattr("server.listen.resource", None)
+    assert connection_limit() == 512 - 128
+    raise_file_limit()
 
 
 @pytest.mark.parametrize("error", [None, OSError, ValueError])

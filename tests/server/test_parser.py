@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from server import ServerOptions
+from server import LOOKS_LIKE_TLS, ServerOptions
 from server.parser import Parser
 from server.problems import Rejection
 from server.settings import Settings, make_settings
@@ -99,6 +99,12 @@ def test_a_request_is_the_same_however_it_arrives(raw: bytes, path: str, body: b
         assert first.completed
         assert not first.expect_continue
         assert second.completed
+
+
+def test_tls_is_told_from_other_bytes() -> None:
+    [request] = parse([ALL["TLS"].raw])
+    assert request.error
+    assert request.error.detail == LOOKS_LIKE_TLS
 
 
 def test_empty_lines_alone_are_no_request() -> None:

@@ -92,9 +92,9 @@ def test_an_axis_of_grease_is_found_at_its_parts(axis: str, seed: int) -> None:
 
 @contextmanager
 def express(folder: Path) -> Iterator[str]:
-    """The URL of bench/express.js, as bench/run.py starts it; it is found in tests/clients."""
+    """The URL of express.js; its package is found in tests/clients."""
     needs("node")
-    shutil.copy(ROOT / "bench/express.js", folder)
+    shutil.copy(ROOT / "tests/verify/express.js", folder)
     (folder / ".peers").mkdir()
     link_node_modules(folder / ".peers")
     projects = [{"id": "p-1", "name": "a", "latest_deployment_id": "d-1"}]
