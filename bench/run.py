@@ -217,12 +217,13 @@ def table(load: Load, samples: dict[Row, list[Sample]]) -> Iterator[str]:
     for number, (row, found) in enumerate(samples.items()):
         cost = statistics.median(each.cost for each in found) * factor
         rate = statistics.median(each.rate for each in found)
+        digits = 0 if rate > 100 else 1
         shown = ["1", "1"]
         if number == 1:
             shown = [f"A/A {1 / each:.2f} to {each:.2f}" for each in spreads(first, again)]
         elif number:
             shown = [f"{statistics.median(each):.2f}" for each in ratios(first, found)]
-        yield f"| {row.name} | {cost:,.0f} | {shown[0]} | {rate:,.{0 if rate > 100 else 1}f} | {shown[1]} |"
+        yield f"| {row.name} | {cost:,.0f} | {shown[0]} | {rate:,.{digits}f} | {shown[1]} |"
 
 
 def ratios(first: list[Sample], other: list[Sample]) -> tuple[list[float], list[float]]:

@@ -3,6 +3,7 @@
 import resource
 import select
 import socket
+import sys
 from contextlib import closing
 
 import pytest
@@ -107,7 +108,7 @@ def test_a_system_without_limits_or_poll_has_the_limit_of_select(
     with monkeypatch.context() as patched:
         patched.delattr(select, "poll")
         assert connection_limit() == 512 - 128
-    monkeypatch.setattr("server.listen.resource", None)
+    monkeypatch.setattr(sys.modules["server.listen"], "resource", None)
     assert connection_limit() == 512 - 128
     raise_file_limit()
 
