@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from server import LOOKS_LIKE_TLS, ServerOptions
+from server import ServerOptions
 from server.parser import Parser
 from server.problems import Rejection
 from server.settings import Settings, make_settings
@@ -104,7 +104,7 @@ def test_a_request_is_the_same_however_it_arrives(raw: bytes, path: str, body: b
 def test_tls_is_told_from_other_bytes() -> None:
     [request] = parse([ALL["TLS"].raw])
     assert request.error
-    assert request.error.detail == LOOKS_LIKE_TLS
+    assert request.error.detail == "This looks like TLS: use http://."
 
 
 def test_empty_lines_alone_are_no_request() -> None:
