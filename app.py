@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from pkgutil import get_data
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent))  # which `python -I` leaves out
@@ -16,8 +16,8 @@ if __name__ == "__main__":
 from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 
-import stub
 from auth import DEFAULT_TOKEN, BearerAuth, bearer_check
+from records import NO_RECORDS
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -31,8 +31,6 @@ from store import (
     random_id,
     utc_now,
 )
-from stub.seed import EMPTY_SEED, Seed
-from stub.stores import StoreFactory
 from web.access_log import note_time
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
@@ -40,6 +38,9 @@ from web.routing import route_raw_path
 from web.speedups import QuickFlask
 from web.strict_json import JSON, read_json
 from web.validation import check_project, require_valid
+
+if TYPE_CHECKING:
+    from stub import Seed, StubOptions
 
 v1 = Blueprint("v1", __name__, url_prefix="/v1")
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
@@ -99,9 +100,9 @@ def create_app(
     pace: float = PACE,
     max_projects: int = MAX_PROJECTS,
     new_store: Callable[..., Store] = MemoryStore,
-    seed: Seed = EMPTY_SEED,
+    seed: "Seed | None" = None,
     strict: bool = False,
-    stub_options: stub.StubOptions | None = stub.DEFAULTS,
+    stub_options: "StubOptions | Literal[True] | None" = True,
     log: Callable[[Response], Response] | None = None,
 ) -> Flask:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
@@ -109,14 +110,14 @@ def create_app(
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
     returns the time in UTC, `new_id` makes an id with a prefix, `pace` is in seconds, and
     `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
-    Without `stub_options` there are only `/v1` and the contract. `log` is the last step.
+    `stub_options` may be True, for those by default, or None: then there are only `/v1` and the
+    contract, and the package `stub` is not imported. `log` is the last step.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
-    stores = StoreFactory(new_store, clock, new_id, pace, max_projects, seed)
     contract = read_contract()
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
     app.register_blueprint(v1)
@@ -125,20 +126,29 @@ def create_app(
     before: list[Callable[[], Any]]
     after: list[Callable[[Response], Response]]
     if stub_options:
-        steps = stub.install(app, stub_options, stores, contract, redactor)
-        cors = stub.Cors(stub_options.cors_origins)
+        import stub
+
+        options = stub.StubOptions() if stub_options is True else stub_options
+        factory = stub.WorldFactory(
+            new_store, clock, new_id, pace, max_projects, seed, options, contract, redactor
+        )
+        steps = stub.install(app, factory)
+        cors = stub.Cors(options.cors_origins)
         auth = BearerAuth(tokens, worlds=True)
         before = [
             note_time,
-            *([cors.respond_to_preflight] if stub_options.cors_origins else []),
+            *([cors.respond_to_preflight] if options.cors_origins else []),
             bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}, stub.explain_preflight),
             steps.enter_world,
             steps.decide_outcome,
         ]
-        after = [steps.finish, *([cors.add_headers] if stub_options.cors_origins else [])]
+        after = [steps.finish, *([cors.add_headers] if options.cors_origins else [])]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
-        store = stores.open(stores.records(seed, clock(), new_id))
+        records = seed.records(clock(), new_id, pace) if seed else NO_RECORDS
+        store = new_store(
+            clock, new_id, pace=pace, max_projects=max_projects, records=records, world=""
+        )
         before = [note_time, check_token, enter_store(store)]
         after = []
     if strict:

@@ -173,7 +173,8 @@ class Probe:
         for axis, what in rows:
             why, advice = stub.ADVICE[axis.name]
             _, _, part = what.partition(" of ")
-            origin = f"; {stub.origin_of_part(self.plain_app, part)}" if part else ""
+            contract = self.plain_app.extensions["stub"].parts.contract
+            origin = f"; {stub.origin_of(contract, part)}" if part else ""
             lines.append(f"  {what:{width}}  {why}{origin}. {advice[0].upper()}{advice[1:]}.\n")
         return "".join(lines)
 
@@ -264,15 +265,14 @@ class Probe:
         seconds = time.monotonic() - started
         end_group(process)  # what it left running
         axis, _, _ = grease.partition("@")
-        verdict = stub.judge(self.app)
-        assert verdict
+        whole: stub.Stub = self.app.extensions["stub"]
         return Run(
             status if status >= 0 else 128 - status,
             seconds,
             hangs,
             tail.masked(self._redactor, self._longest_token),
-            verdict.varied[axis],
-            [part for each, part in stub.parts_varied(self.app) if each == axis],
+            whole.judge().varied[axis],
+            [part for each, part in whole.parts.varied_pairs() if each == axis],
         )
 
     def _interrupt(self, number: int) -> None:

@@ -7,7 +7,7 @@ from tempfile import NamedTemporaryFile
 
 from flask import Flask
 
-import stub
+from stub import Stub
 
 from .log import Log
 from .probe import Probe
@@ -24,7 +24,8 @@ def report(
     """
     status = probe.status if probe else command_status or 0
     depends = probe.findings() if probe else []
-    verdict = stub.judge(app, settings.fail_on, settings.allowed, depends)
+    whole: Stub | None = app.extensions.get("stub")
+    verdict = whole.judge(settings.fail_on, settings.allowed, depends) if whole else None
     if command_status or (verdict and verdict.of_requests):
         say(log.latest())
     is_started = command_status not in (None, 126, 127)

@@ -140,7 +140,9 @@ def server_options(
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
         current = command.app if isinstance(command, Probe) else app
-        stub.count_rejection(current, stub.RejectedRequest(*rejected))
+        if "stub" in current.extensions:
+            worlds = current.extensions["stub"].worlds
+            worlds.count_rejection(stub.RejectedRequest(*rejected))
 
     return server.ServerOptions(
         threads=settings.threads,

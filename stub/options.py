@@ -27,6 +27,3 @@ class StubOptions(NamedTuple):
     delay_seed: int = 0
     sleep: Callable[[float], None] = time.sleep
     announces_grease: bool = True
-
-
-DEFAULTS = StubOptions()

@@ -46,9 +46,15 @@ class Stub(NamedTuple):
     parts: Parts
 
     def judge(
-        self, fail_on: Collection[str], allowed: Collection[str], more: Collection[Finding]
+        self,
+        fail_on: Collection[str] = (),
+        allowed: Collection[str] = (),
+        more: Collection[Finding] = (),
     ) -> Verdict:
-        """The verdict of all requests so far."""
+        """The verdict of all requests so far, to all worlds.
+
+        `more` are findings that the requests alone do not show.
+        """
         return Verdict(
             self.worlds.coverage_of_the_run(),
             self.worlds.unused_faults(),

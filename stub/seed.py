@@ -8,7 +8,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from records import Deployment, Project, Records, Timeline, truncate_to_milliseconds
+from records import Deployment, Project, Records, timeline_of, truncate_to_milliseconds
 from store import MAX_PROJECTS, NewId, unused_id
 from web.problems import FieldError
 from web.strict_json import (
@@ -68,14 +68,14 @@ class Seed(NamedTuple):
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[Deployment, ...] = ()
 
-    def records(self, now: datetime, new_id: NewId, timeline: Timeline) -> Records:
+    def records(self, now: datetime, new_id: NewId, pace: float) -> Records:
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        with `timeline`, as POST does it. A deployment without a time is as old as its store's
+        as POST does it, with `pace`. A deployment without a time is as old as its store's
         state.
         """
-        now = truncate_to_milliseconds(now)
+        now, timeline = truncate_to_milliseconds(now), timeline_of(pace)
         deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []

@@ -1,16 +1,18 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
+import json
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 from records import Deployment, Records, Timeline
-from store import Store
+from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
 
@@ -19,12 +21,12 @@ from .contract import Contract
 from .coverage import Counted, Coverage
 from .entry import Entry
 from .faults import Fault, Faults
-from .grease.axes import Grease, Switch
+from .grease.axes import Grease, Switch, read_grease
+from .grease.parts import Parts
 from .ids import Ids
 from .journal import Journal
 from .options import StubOptions
-from .seed import Seed
-from .stores import StoreFactory
+from .seed import EMPTY_SEED, Seed
 
 MAX_WORLDS = 1000
 
@@ -135,47 +137,76 @@ class RejectedRequest(NamedTuple):
         }
 
 
+@dataclass(frozen=True)
 class WorldFactory:
-    """Makes worlds, which share the records that they start with."""
+    """Makes worlds, which share the records that they start with.
 
-    def __init__(
-        self,
-        stores: StoreFactory,
-        contract: Contract,
-        options: StubOptions,
-        grease: Grease,
-        redactor: Redactor,
-    ) -> None:
-        self._redactor = redactor
-        self._stores = stores
-        # The factory of a shared store has `setting`, which makes a `SettingStore`.
-        self._new_setting = getattr(stores.new_store, "setting", MemorySetting)
-        self._contract = contract
-        self._options = options
-        self._grease = grease
-        self._initial = self._ids("", Switch(grease))
-        self._start = ClockSetting(options.freeze)
-        # The seed gets its missing ids first, from the same source as a world.
-        self._records = stores.records(stores.seed, self._time(), self._initial)
+    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
+    """
+
+    new_store: Callable[..., Any]
+    clock: Clock
+    new_id: NewId
+    pace: float
+    max_projects: int
+    seed: Seed | None
+    options: StubOptions
+    openapi: bytes  # the contract
+    redactor: Redactor
 
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = Switch(self._grease)
-        ids = self._ids(name, grease, self._initial if seed is None else None)
-        clock = WorldClock(self._new_setting(name), self._stores.clock, self._start)
-        store: WorldStore = self._stores.open(self._records, name, clock, ids)
+        ids = self._ids(name, grease, self._initial_ids if seed is None else None)
+        # The factory of a shared store has `setting`, which makes a `SettingStore`.
+        new_setting = getattr(self.new_store, "setting", MemorySetting)
+        clock = WorldClock(new_setting(name), self.clock, self._start)
+        store: WorldStore = self.new_store(
+            clock,
+            ids,
+            pace=self.pace,
+            max_projects=self.max_projects,
+            records=self._initial_records,
+            world=name,
+        )
         if seed is not None:
-            store.reset(self._stores.records(seed, self._time(), ids))
-        coverage = Coverage(self._contract)
-        masked = self._redactor.text(name)  # which may be a token
+            store.reset(seed.records(self._now(), ids, self.pace))
+        coverage = Coverage(self.contract)
+        masked = self.redactor.text(name)  # which may be a token
         return World(masked, clock, store, coverage, grease, ids)
 
-    def _time(self) -> datetime:
+    @cached_property
+    def contract(self) -> Contract:
+        return Contract(json.loads(self.openapi))
+
+    @cached_property
+    def parts(self) -> Parts:
+        return Parts(self.contract, are_announced=self.options.announces_grease)
+
+    @property
+    def _start(self) -> ClockSetting:
+        return ClockSetting(self.options.freeze)
+
+    @cached_property
+    def _grease(self) -> Grease:
+        return read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
+
+    @cached_property
+    def _initial_ids(self) -> Ids:
+        return self._ids("", Switch(self._grease))
+
+    @cached_property
+    def _initial_records(self) -> Records:
+        # The seed gets its missing ids first, from the same source as a world.
+        seed = self.seed or EMPTY_SEED
+        return seed.records(self._now(), self._initial_ids, self.pace)
+
+    def _now(self) -> datetime:
         """The time of a world that begins now."""
-        return self._start.time(self._stores.clock())
+        return self._start.time(self.clock())
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        return Ids(self._stores.new_id, self._options.ids_seed, world, grease, initial)
+        return Ids(self.new_id, self.options.ids_seed, world, grease, initial)
 
 
 class Worlds:

@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from stub import Stub
 from tests.conftest import ROOT, control_client_of
 
 
@@ -79,3 +80,9 @@ def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread
     thread.start()
     thread.join(seconds)
     return thread, results
+
+
+def stub_of(app: Flask) -> Stub:
+    """What the program takes of an app that has the stub."""
+    stub: Stub = app.extensions["stub"]
+    return stub

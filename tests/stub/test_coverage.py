@@ -5,10 +5,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import judge
 from tests.conftest import control_client_of, counting_ids, seed_of
 from tests.contract import STATUSES, V1
-from tests.stub.conftest import coverage
+from tests.stub.conftest import coverage, stub_of
 
 
 def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
@@ -78,8 +77,7 @@ def test_statuses_are_bounded_except_those_of_the_contract(
 
 
 def table(app: Flask) -> str:
-    verdict = judge(app)
-    assert verdict
+    verdict = stub_of(app).judge()
     return verdict.table()
 
 

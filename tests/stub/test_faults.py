@@ -5,10 +5,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import StubOptions, judge
+from stub import StubOptions
 from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, in_parallel, names
 from tests.contract import assert_invalid, assert_problem
-from tests.stub.conftest import status_of
+from tests.stub.conftest import status_of, stub_of
 
 
 def test_a_fault_is_used_as_often_as_requested(stub: FlaskClient) -> None:
@@ -52,8 +52,7 @@ def test_a_pattern_matches_the_whole_path_and_its_case(stub: FlaskClient) -> Non
 
 
 def unused_faults(app: Flask) -> list[int]:
-    verdict = judge(app)
-    assert verdict
+    verdict = stub_of(app).judge()
     return [each["count"] for each in verdict.document(0)["unused_faults"]]
 
 

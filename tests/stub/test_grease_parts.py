@@ -15,10 +15,10 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from stub import StubOptions, parts_varied
+from stub import StubOptions
 from tests.conftest import SAMPLE_SEED, START, client_of, control_client_of, counting_ids
 from tests.contract import V1, assert_invalid
-from tests.stub.conftest import entries
+from tests.stub.conftest import entries, stub_of
 from tests.stub.greased import AXES
 
 SEED = 0
@@ -142,7 +142,7 @@ def plainly() -> dict[tuple[str, str], list[Any]]:
 def test_each_part_alone_varies_as_among_all_parts_and_nothing_else_does(axis: str) -> None:
     plain = plainly()
     app = greased_app(axis)
-    among, counted = seen(session(app)), parts_varied(app)
+    among, counted = seen(session(app)), stub_of(app).parts.varied_pairs()
     for part in possible_parts(axis):
         if (axis, part) == ALONE:
             continue
@@ -153,14 +153,14 @@ def test_each_part_alone_varies_as_among_all_parts_and_nothing_else_does(axis: s
         assert {key for key in plain if plain[key] != alone[key]} == {here}, part
         assert alone[here] == among[here]
         times = sum(axis in entry["grease"] for entry in entries(control_client_of(app)))
-        assert parts_varied(app) == {(axis, part): times}
+        assert stub_of(app).parts.varied_pairs() == {(axis, part): times}
         assert counted[axis, part] == times
 
 
 def test_every_pair_of_the_contract_is_varied() -> None:
     app = greased_app(*AXES)
     session(app)
-    assert {*parts_varied(app)} == {*all_pairs()}
+    assert {*stub_of(app).parts.varied_pairs()} == {*all_pairs()}
 
 
 def test_the_parts_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_a_response_varies_along_each_axis_in_its_own_parts() -> None:
     client = client_of(greased_app(*axes, announces=True))
     listed = client.get("/v1/projects")
     assert listed.headers["Stub-Grease"] == f"seed={SEED}; axes=members,headers,times"
-    assert parts_varied(client.application) == {
+    assert stub_of(client.application).parts.varied_pairs() == {
         ("members", "ProjectList"): 1,
         ("times", "Project.created_at"): 1,
         ("headers", "listProjects 200"): 1,
@@ -267,7 +267,7 @@ def test_what_a_response_must_have_to_vary(requests: Any, expected: set[tuple[st
     app = greased_app(*AXES)
     requests(control_client_of(app))
     special = {LIST, RUNNING, CODE} | IDS
-    assert special.intersection(parts_varied(app)) == expected
+    assert special.intersection(stub_of(app).parts.varied_pairs()) == expected
 
 
 def test_a_success_code_varies_a_response_only_if_it_changes_the_status(
@@ -284,7 +284,7 @@ def test_a_success_code_varies_a_response_only_if_it_changes_the_status(
     assert entries(stub)[-1]["grease"] == []
     assert stub.get("/v1/nothing").status_code == 200
     pair = ("success-code", "404")
-    assert parts_varied(app) == {pair: 1}
+    assert stub_of(app).parts.varied_pairs() == {pair: 1}
 
 
 def test_a_fault_with_a_body_of_its_own_is_not_varied() -> None:
@@ -292,7 +292,7 @@ def test_a_fault_with_a_body_of_its_own_is_not_varied() -> None:
     stub = control_client_of(app)
     stub.post("/_stub/faults", json={"status": 404, "body": "{}"})
     stub.get("/v1/projects")
-    assert parts_varied(app) == Counter()
+    assert stub_of(app).parts.varied_pairs() == Counter()
 
 
 def test_the_parts_of_all_worlds_and_resets_are_counted() -> None:
@@ -302,11 +302,7 @@ def test_the_parts_of_all_worlds_and_resets_are_counted() -> None:
         client.get("/v1/projects")
         client.post("/_stub/reset")
         client.get("/v1/projects")
-    assert parts_varied(app) == {("members", "Project"): 4}
-    plain = create_app(stub_options=None)
-    assert parts_varied(plain) == Counter()
-
-
+    assert stub_of(app).parts.varied_pairs() == {("members", "Project"): 4}
 
 
 def test_a_switch_replaces_the_parts_and_a_reset_restores_those_of_the_start() -> None:
@@ -319,7 +315,7 @@ def test_a_switch_replaces_the_parts_and_a_reset_restores_those_of_the_start() -
     expected = {"axes": ["members", "times"], "seed": SEED, "parts": ["Project", "Deployment"]}
     assert switched.json == stub.get("/_stub/grease").json == expected
     stub.get("/v1/projects")
-    assert parts_varied(app) == {("members", "Project"): 1}
+    assert stub_of(app).parts.varied_pairs() == {("members", "Project"): 1}
     everywhere = {"axes": ["members"], "seed": SEED}
     assert stub.put("/_stub/grease", json={"axes": ["members"]}).json == everywhere
     nowhere = {"axes": ["members"], "seed": SEED, "parts": []}

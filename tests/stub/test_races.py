@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import RejectedRequest, StubOptions, count_rejection, judge
+from stub import RejectedRequest, StubOptions
 from tests.conftest import (
     ROOT,
     SAMPLE_SEED,
@@ -22,7 +22,7 @@ from tests.conftest import (
     names,
     seed_of,
 )
-from tests.stub.conftest import coverage, entries, in_thread, interrupted
+from tests.stub.conftest import coverage, entries, in_thread, interrupted, stub_of
 
 
 def slowly(module: str) -> Any:
@@ -76,9 +76,8 @@ def race_to_add_the_last_faults() -> None:
 def race_to_count_rejections() -> None:
     app = create_app()
     rejection = RejectedRequest("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(count_rejection, app, rejection)], "worlds")
-    verdict = judge(app)
-    assert verdict
+    race(8 * [partial(stub_of(app).worlds.count_rejection, rejection)], "worlds")
+    verdict = stub_of(app).judge()
     assert [each["count"] for each in verdict.document(0)["rejected_by_the_server"]] == [8]
 
 
@@ -99,8 +98,7 @@ def race_to_be_counted_by_the_run() -> None:
     app = create_app()
     get = partial(control_client_of(app).get, "/v1/projects?a=1")
     race([get, get, partial(control_client_of(app).post, "/_stub/reset"), get, get], "coverage")
-    verdict = judge(app)
-    assert verdict
+    verdict = stub_of(app).judge()
     document = verdict.document(0)
     assert document["operations"]["listProjects"]["200"] == 4
     assert document["unpromised"][0]["count"] == 4

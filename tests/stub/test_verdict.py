@@ -9,22 +9,21 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import RejectedRequest, count_rejection, judge
+from stub import RejectedRequest
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
+from tests.stub.conftest import stub_of
 
 KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
 
 
 def findings(app: Flask, fail_on: Collection[str], allowed: Collection[str] = ()) -> list[str]:
-    verdict = judge(app, fail_on, allowed)
-    assert verdict
+    verdict = stub_of(app).judge(fail_on, allowed)
     return [f"{finding.what} x{finding.count}" for finding in verdict.findings]
 
 
 def report(app: Flask) -> dict[str, Any]:
-    verdict = judge(app)
-    assert verdict
+    verdict = stub_of(app).judge()
     return verdict.document(0)
 
 
@@ -88,7 +87,7 @@ def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        count_rejection(app, RejectedRequest("GET", "/", "", status, code, "Why."))
+        stub_of(app).worlds.count_rejection(RejectedRequest("GET", "/", "", status, code, "Why."))
     assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 1},
@@ -139,9 +138,10 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    count_rejection(app, RejectedRequest("", "", "", 400, "malformed_request", "Send CRLF."))
-    verdict = judge(app, ["unpromised", "rejected", "unused-faults"])
-    assert verdict
+    stub_of(app).worlds.count_rejection(
+        RejectedRequest("", "", "", 400, "malformed_request", "Send CRLF.")
+    )
+    verdict = stub_of(app).judge(["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
     assert [finding.line() for finding in verdict.findings] == [
         "finding: unpromised: listProjects: query parameter page (x2, first: #1): "
@@ -161,8 +161,7 @@ def test_the_report_has_the_first_request_of_a_finding(app: Flask) -> None:
     client.post(target, data=body, content_type="application/json", headers=headers)
     client.post("/_stub/reset")
     client.post("/v1/projects", json={})
-    verdict = judge(app, ["rejected"])
-    assert verdict
+    verdict = stub_of(app).judge(["rejected"])
     (finding,) = verdict.document(1)["findings"]
     assert finding["count"] == 2
     first = finding["first"]
@@ -180,26 +179,23 @@ def test_the_report_has_the_first_request_of_a_finding(app: Flask) -> None:
 def test_the_first_request_may_be_of_any_world(app: Flask) -> None:
     for token in ("dev-token.b", "dev-token.a", "dev-token"):
         control_client_of(app, token).post("/v1/projects", json={})
-    verdict = judge(app, ["rejected"])
-    assert verdict
+    verdict = stub_of(app).judge(["rejected"])
     assert verdict.findings[0].first
     assert verdict.findings[0].first["world"] == "b"
 
 
 def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
-    verdict = judge(app, ["missed", "idle"])
-    assert verdict
+    verdict = stub_of(app).judge(["missed", "idle"])
     assert {finding["first"] for finding in verdict.document(1)["findings"]} == {None}
 
 
 def test_the_report_has_the_first_request_that_the_server_rejected(app: Flask) -> None:
     target = "/v1/dev-token?access_token=s"
     for reason in ("Why.", "Other."):
-        count_rejection(
-            app, RejectedRequest("GET", target, "x.test", 400, "host_not_allowed", reason)
+        stub_of(app).worlds.count_rejection(
+            RejectedRequest("GET", target, "x.test", 400, "host_not_allowed", reason)
         )
-    verdict = judge(app, ["rejected"])
-    assert verdict
+    verdict = stub_of(app).judge(["rejected"])
     (finding,) = verdict.document(1)["findings"]
     first = finding["first"]
     assert (finding["count"], first["path"], first["query"]) == (2, "/v1/***", "access_token=***")
@@ -260,21 +256,17 @@ def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
 
 
 def test_without_the_stub_there_is_no_verdict() -> None:
-    app = create_app(stub_options=None)
-    count_rejection(app, RejectedRequest("", "", "", 400, "malformed_request", "Why."))
-    assert judge(app) is None
+    assert "stub" not in create_app(stub_options=None).extensions
 
 
 def test_a_finding_is_ignored_by_its_own_text_too(app: Flask) -> None:
     control_client_of(app).get("/v1/projects?filter[name]=1")
     text = "unpromised: listProjects: query parameter filter[name]"
-    verdict = judge(app, ["unpromised"], [text])
-    assert verdict
+    verdict = stub_of(app).judge(["unpromised"], [text])
     assert (verdict.findings, verdict.unused_patterns) == ([], [])
 
 
 def test_a_pattern_that_matches_no_finding_is_named(app: Flask) -> None:
     control_client_of(app).get("/v1/projects?page=1")
-    verdict = judge(app, ["unpromised"], ["page", "unpromised: * page", "missed: *"])
-    assert verdict
+    verdict = stub_of(app).judge(["unpromised"], ["page", "unpromised: * page", "missed: *"])
     assert (verdict.findings, verdict.unused_patterns) == ([], ["page", "missed: *"])

@@ -12,7 +12,6 @@ from flask.testing import FlaskClient
 from app import create_app
 from records import Records
 from store import MemoryStore, StoreUnavailable
-from stub import judge
 from tests.conftest import (
     SAMPLE_NAMES,
     Clock,
@@ -23,7 +22,7 @@ from tests.conftest import (
     seed_of,
 )
 from tests.contract import assert_invalid, assert_problem
-from tests.stub.conftest import entries, in_thread, interrupted, snapshot, status_of
+from tests.stub.conftest import entries, in_thread, interrupted, snapshot, status_of, stub_of
 
 
 def test_a_world_begins_as_the_sample_and_is_its_own(
@@ -214,8 +213,7 @@ def test_a_request_stays_in_the_world_that_it_entered() -> None:
 
     requests = next(line for line in itertools.count() if not reset_before(line)) + 1
     assert requests > 20
-    verdict = judge(app)
-    assert verdict
+    verdict = stub_of(app).judge()
     assert verdict.document(0)["operations"]["createProject"]["201"] == requests
 
 
