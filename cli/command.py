@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 SIGNALS = [
     getattr(signal, name)
@@ -72,16 +72,23 @@ class Command:
         threading.Thread(target=self._wait, args=(self._process, then), daemon=True).start()
         return None
 
-    def start_quietly(self, variables: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-        """Start it once more, without input, in a group of its own, with its output in a pipe."""
+    def start_quietly(
+        self, variables: Mapping[str, str], output: IO[bytes]
+    ) -> "subprocess.Popen[bytes]":
+        """Start it once more, without input, in a group of its own, with its output in a file."""
         return subprocess.Popen(
             self._words,
             env={**self._environ, **variables},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+    def end_leftovers(self) -> None:
+        """Kill what it has left running in its group, if that is not ours."""
+        if self._process and not self._owns_terminal:
+            end_group(self._process)
 
     def kill(self) -> None:
         """End it at once, if it still runs."""
@@ -127,11 +134,17 @@ class Command:
     def _send(self, number: int) -> None:
         """Send a signal to the command, and to what it has started if it has its own group."""
         assert self._process is not None
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # macOS: the group has ended
             if self._owns_terminal:
                 self._process.send_signal(number)
             else:
                 os.killpg(self._process.pid, number)
+
+
+def end_group(process: "subprocess.Popen[bytes]") -> None:
+    """Kill what runs in the group of a process."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS: the group has ended
+        os.killpg(process.pid, KILL)
 
 
 def has_terminal() -> bool:

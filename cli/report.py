@@ -34,7 +34,7 @@ def report(
     if verdict is None:
         return status
     if probe:
-        say(probe.table())
+        say(probe.summary())
     say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
     for pattern in verdict.unused_patterns:
         say(f"warning: --allow {pattern!r} matches no finding\n")

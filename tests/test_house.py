@@ -33,7 +33,7 @@ MAY_IMPORT["cli"] = {*MAY_IMPORT, "click", "flask"}
 MAY_IMPORT["app"] = {"flask", "auth", "records", "store", "web", "stub", "cli"}
 # A test file that imports one of these modules, or uses one of these fixtures, is marked `process`.
 PROCESSES = {
-    "tests.cli.test_probe",
+    "tests.cli.conftest",
     "playwright",
     "pty",
     "socket",

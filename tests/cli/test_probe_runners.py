@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_probe import probe, results, script
+from tests.cli.conftest import probe, results, script
 from tests.conftest import needs
 
 pytestmark = pytest.mark.process
