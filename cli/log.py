@@ -54,9 +54,11 @@ class Log:
         if self.is_muted and not self._file:
             return
         if self._quiet and not self._file and not line.is_control_error and not line.hint:
-            self._keep(line)
+            if not is_control_path(line.path):
+                self._keep(line)
             return
-        self._write(line.text(self._redactor), is_printed=line.is_control_error)
+        text = line.text(self._redactor)
+        self._write(text, is_printed=line.is_control_error, is_kept=not is_control_path(line.path))
         if line.hint:
             self._hint(line.hint)
 
@@ -94,7 +96,7 @@ class Log:
             self._hints.add(text)
             self._write(text, is_printed=True)
 
-    def _write(self, text: str, *, is_printed: bool = False) -> None:
+    def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
         if self._file:
             try:
                 self._file.write(text.encode())
@@ -105,7 +107,7 @@ class Log:
             return
         if is_printed or not self._quiet:
             say(text)
-        else:
+        elif is_kept:
             self._keep(text)
 
     def _keep(self, line: Line | str) -> None:

@@ -1,6 +1,7 @@
 """The options of the program, grouped by who uses them: `--help` is their reference."""
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -99,9 +100,9 @@ def check_file(path: Path | None) -> Path | None:
 
 
 def parse_delay(text: str) -> tuple[float, float]:
-    least, _, most = text.partition("-")
+    least, *most = re.split("(?<![eE])-", text, maxsplit=1)  # not that of 1e-3
     try:
-        delay = float(least), float(most or least)
+        delay = float(least), float(*most or [least])
     except ValueError:
         delay = (1.0, 0.0)
     if not 0 <= delay[0] <= delay[1] <= MAX_DELAY:

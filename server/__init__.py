@@ -40,7 +40,9 @@ from .settings import ServerOptions as ServerOptions
 from .settings import check_hosts as check_hosts
 from .settings import in_brackets as in_brackets
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT]
+if hasattr(signal, "SIGHUP"):  # Windows has none
+    STOP_SIGNALS.append(signal.SIGHUP)
 DEFAULTS = ServerOptions()
 
 
@@ -61,7 +63,7 @@ def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAU
 
 
 def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> None:
-    """Serve until SIGTERM or SIGINT, drain, and return; in the main thread of a process of its own.
+    """Serve until SIGTERM, SIGINT or SIGHUP, drain, and return; in a process' main thread.
 
     A second signal ends the process at once. Raises as `create_server()` does; any other OSError
     is a failure of the running server.
@@ -72,11 +74,15 @@ def serve(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> 
     server = create_server(app, host, port, options)
 
     def drain(number: int, frame: FrameType | None) -> None:
-        for each in STOP_SIGNALS:
+        for each in previous:
             signal.signal(each, signal.SIG_DFL)
         server.stop()
 
-    previous = {each: signal.signal(each, drain) for each in STOP_SIGNALS}
+    previous = {
+        each: signal.signal(each, drain)
+        for each in STOP_SIGNALS
+        if each.name != "SIGHUP" or signal.getsignal(each) is not signal.SIG_IGN  # by `nohup`
+    }
     try:
         options.on_listening(server.effective_port, server.stop)
         server.run()

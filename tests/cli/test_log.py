@@ -47,6 +47,21 @@ def test_a_quiet_run_shows_its_last_lines_if_the_command_fails(options: tuple[st
     assert requests(run("--quiet", *options, *command(0, *paths[:1])).stderr) == []
 
 
+@pytest.mark.parametrize("has_file", [False, True])
+def test_the_last_lines_have_control_requests_only_where_they_failed(
+    tmp_path: Path, has_file: bool
+) -> None:
+    options = ["--log", str(tmp_path / "log")] if has_file else []
+    paths = ["/v1/projects", *20 * ["/_stub/requests"], "/_stub/none"]
+    done = run("--quiet", *options, *command(3, *paths))
+    shown = requests(done.stderr)
+    assert [line.split(" 404 ")[0] for line in shown] == [
+        "GET /_stub/none",
+        "#1 GET /v1/projects 200",
+    ]
+    assert "earlier lines" not in done.stderr
+
+
 def test_a_quiet_run_shows_its_last_lines_if_there_is_a_finding() -> None:
     done = run("--quiet", "--fail-on", "unpromised", *command(0, "/v1/projects?page=1"))
     lines = done.stderr.splitlines()
@@ -175,6 +190,17 @@ def test_a_preflight_of_an_origin_that_is_not_named_is_explained(origin: str, op
         assert done.stderr.splitlines().count(hint) == 1
         assert done.result.endswith(f" This is a {hint}.")
         assert "finding" not in run("--fail-on", "violations", *named, during=ask).stderr
+
+
+def test_the_hint_masks_a_token_with_anything_after_it() -> None:
+    def ask(url: str) -> None:
+        with Connection(port_of(url)) as client:
+            client.send(b"GET / HTTP/1.1\r\nHost: My.Own~Secret_2xy\r\n\r\n")
+            client.assert_rejected(400, "host_not_allowed")
+
+    stderr = run("--quiet", "--token", "My.Own~Secret_2", during=ask).stderr
+    assert "start with --trusted-host ***" in stderr
+    assert "secret_2" not in stderr.lower()
 
 
 def test_a_host_that_is_not_served_is_explained() -> None:

@@ -81,6 +81,11 @@ def test_freeze_and_ids_seed_fix_times_and_ids() -> None:
     assert run("--ids-seed", "6", during=create).result["id"] != one["id"]
 
 
+def test_a_delay_may_have_an_exponent() -> None:
+    for text in ("1e-3", "1e-3-2E-3", "0.001-2e-3"):
+        assert run("--delay", text).status == 0, text
+
+
 def test_delay_is_the_least_time_that_a_response_takes() -> None:
     def ask(url: str) -> Any:
         call(url, "/v1/projects")
@@ -257,6 +262,7 @@ def test_a_seed_may_be_longer_than_any_other_body() -> None:
         (["--delay", "x"], "0.2-1.5"),
         (["--delay", "-1"], "0.2-1.5"),
         (["--delay", "31"], "0.2-1.5"),
+        (["--delay", "1-"], "0.2-1.5"),
         (["--delay", "nan"], "0.2-1.5"),
         (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
         (["extra"], "put -- before the command: -- extra"),

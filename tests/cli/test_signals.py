@@ -9,6 +9,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
@@ -16,7 +17,7 @@ import pytest
 
 from app import create_app
 from cli.main import main
-from tests.program import environment, process, process_state
+from tests.program import environment, process, process_state, program
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -47,6 +48,15 @@ for each in (signal.SIGTERM, signal.SIGINT):
 signal.alarm(20)
 subprocess.run([sys.executable, "-S", "-c", {COUNTS!r}])
 """
+
+
+def test_a_hangup_ends_the_program_with_its_report(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    with program("--fail-on", "unpromised", "--report", str(report)) as (running, url):
+        call(url, "/v1/projects?page=1")
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(timeout=20) == 1
+    assert '"exit_status": 1' in report.read_text()
 
 
 @contextmanager
