@@ -119,7 +119,7 @@ class MemoryStore:
         with self._lock:
             if self._list_is_old:
                 projects = sorted(self._projects.values(), key=OLDEST_FIRST)
-                self._list = self._list.replaced_by(projects)
+                self._list = ProjectList(projects)
                 self._list_is_old = False
             return self._list
 

@@ -4,12 +4,11 @@
 one. It imports neither Flask nor the stub.
 """
 
-from functools import partial
 from typing import Any
 
 from redis import RedisError
 
-from .clock import RedisSetting
+from .clock import RedisClock
 from .server import RedisConnection, check_certificates, check_url, keys_of
 from .store import RedisStore
 
@@ -20,14 +19,17 @@ WRONG_URL = (
 
 
 class RedisStores:
-    """Makes the stores of worlds, and what keeps the settings of their clocks, on one server."""
+    """Makes the stores of worlds, and their clocks, on one server."""
 
     def __init__(self, server: RedisConnection) -> None:
         self._server = server
-        self.setting = partial(RedisSetting, server)
 
     def __call__(self, *collaborators: Any, **options: Any) -> RedisStore:
         return RedisStore(self._server, *collaborators, **options)
+
+    def share_clock(self, own: Any, world: str) -> RedisClock:
+        """The clock of a world, which is `own` with the setting that processes share."""
+        return RedisClock(self._server, own, world)
 
 
 def connect(url: str, threads: int) -> RedisStores:
@@ -43,9 +45,12 @@ def connect(url: str, threads: int) -> RedisStores:
     check_certificates(url)
     try:
         server = RedisConnection(url, threads)
+    except (RedisError, OSError, TypeError, ValueError):  # an option, whose text may be a password
+        raise ValueError(WRONG_URL) from None
+    try:
         server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
     except (RedisError, OSError) as error:
         raise ValueError(server.error_message(error)) from None
-    except (TypeError, ValueError):  # TypeError: an option in the URL
-        raise ValueError(WRONG_URL) from None  # the text may have a password
+    except (TypeError, ValueError):  # redis-py reads some options late
+        raise ValueError(WRONG_URL) from None
     return RedisStores(server)

@@ -1,63 +1,100 @@
 """The clock of a world whose setting is in Redis, so that processes share it."""
 
-from datetime import datetime
-from typing import Protocol, runtime_checkable
-
-from store import Clock
+import json
+from datetime import datetime, timedelta
+from functools import lru_cache
+from threading import Lock
+from typing import Any
 
 from . import scripts
+from .rows import read_time
 from .server import RedisConnection, keys_of, readable
 
+MICROSECOND = timedelta(microseconds=1)
 
-@runtime_checkable
-class SharedClock(Protocol):
-    """A clock with a setting, a text that the store compares and does not read.
 
-    The scripts write nothing where the text is not the one in Redis; the clock then learns it.
-    `remember` raises `ValueError` for a text that no clock wrote.
+class RedisClock:
+    """The clock `own` of this process, with the setting that is in Redis as a text.
+
+    The text is empty until the clock is changed. To tell the time, Redis is not asked: `text` is
+    the last known one. The store compares it with that in Redis, and calls `remember` if they
+    differ. Raises `StoreUnavailable`.
     """
 
-    text: str
-
-    def __call__(self) -> datetime: ...
-    def remember(self, known: str, text: str) -> None: ...
-
-
-class OwnClock:
-    """A clock that has no setting here; another process may give it one."""
-
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, server: RedisConnection, own: Any, world: str) -> None:
         self.text = ""
-        self._clock = clock
+        self.reading = own.reading
+        self._server = server
+        self._state = keys_of(world)[0]
+        self._own = own
+        self._start = own.setting
+        self._lock = Lock()
 
     def __call__(self) -> datetime:
-        return self._clock()
+        moment: datetime = self._own()
+        return moment
 
-    def remember(self, known: str, text: str) -> None:
-        self.text = text
+    @property
+    def advanced(self) -> float:
+        seconds: float = self._own.advanced
+        return seconds
 
+    def remember(self, known: str, text: bytes) -> str:
+        """Take a text in place of the `known` one, unless another thread has done so meanwhile."""
+        with readable(self._state):
+            new = text.decode()
+            setting = self._setting_of(new)
+        with self._lock:
+            if self.text == known:
+                self._own.setting = setting
+                self.text = new
+        return new
 
-class RedisSetting:
-    """Keeps the setting of the clock of a world. Raises `StoreUnavailable`."""
-
-    def __init__(self, server: RedisConnection, world: str = "") -> None:
-        self._server = server
-        self._state = keys_of(world)[:1]
-
-    def read(self) -> str:
-        """The setting; empty where the world has no records yet."""
-        with self._server.available(self._state) as client:
-            text = client.hget(self._state[0], "clock")
-        with readable(self._state[0]):
-            return text.decode() if text else ""  # type: ignore[union-attr]
-
-    def swap(self, old: str, new: str) -> bool:
-        with self._server.available(self._state) as client:
-            run = client.register_script(scripts.SET_CLOCK)
-            return bool(run(self._state, [old, new]))
+    def refresh(self) -> str:
+        """Learn how another process changed it; return the text."""
+        known = self.text
+        with self._server.available([self._state]) as client:
+            return self.remember(known, client.hget(self._state, "clock") or b"")  # type: ignore[arg-type]
 
     def ping(self) -> None:
         """Write the current setting again: a full server rejects that."""
-        text = self.read()
-        while not self.swap(text, text):
-            text = self.read()
+        while not self._swap(text := self.refresh(), text):
+            pass
+
+    def change(self, seconds: float, *, freeze: bool | None) -> bool:
+        """Advance it, and freeze it or let it run, as `own` does."""
+        while True:
+            text = self.refresh()
+            setting = self._setting_of(text).changed(self._own.real(), seconds, freeze)
+            if setting is None:
+                return False
+            if self._swap(text, new := text_of(setting)):
+                self.remember(text, new.encode())
+                return True
+
+    def _swap(self, old: str, new: str) -> bool:
+        """Write `new` if the setting is `old`, and return whether it was."""
+        with self._server.available([self._state]) as client:
+            run = client.register_script(scripts.SET_CLOCK)
+            return bool(run([self._state], [old, new]))
+
+    def _setting_of(self, text: str) -> Any:
+        setting = self._start._replace(**members_of(text)) if text else self._start
+        setting.time(self._own.real())  # which may be out of range
+        return setting
+
+
+def text_of(setting: Any) -> str:
+    frozen_at = setting.frozen_at and setting.frozen_at.isoformat()
+    return json.dumps([frozen_at, setting.ahead // MICROSECOND, setting.advanced // MICROSECOND])
+
+
+@lru_cache
+def members_of(text: str) -> dict[str, Any]:
+    """Those of the setting of a text. Raises `ValueError`, `TypeError` or `OverflowError`."""
+    frozen_at, ahead, advanced = json.loads(text)
+    return {
+        "frozen_at": frozen_at and read_time(frozen_at),
+        "ahead": ahead * MICROSECOND,
+        "advanced": advanced * MICROSECOND,
+    }

@@ -2,20 +2,16 @@
 
 import json
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from records import Deployment, Project, Stage, Timeline
 
 
 def project_row(project: Project) -> str:
-    text = project_text(project.name, project.created_at, project.sent)
-    return f"{project.latest_deployment_id}\n{project.id}\n{text}"
-
-
-def project_text(name: str, created_at: datetime, sent: str) -> str:
-    return f"{created_at.isoformat()}\n{name}\n{sent}"  # a name has no control characters
+    created_at = time_text(project.created_at)  # a name has no control characters
+    return "\n".join(
+        (project.latest_deployment_id, project.id, created_at, project.name, project.sent)
+    )
 
 
 def read_project(text: bytes) -> Project:
@@ -28,13 +24,12 @@ def read_project(text: bytes) -> Project:
 
 def deployment_row(deployment: Deployment) -> str:
     assert deployment.created_at is not None
-    text = deployment_text(deployment.created_at, deployment.timeline)
-    return f"{deployment.project_id or ''}\n{deployment.id}\n{text}"
+    created_at, stages = time_text(deployment.created_at), timeline_text(deployment.timeline)
+    return "\n".join((deployment.project_id or "", deployment.id, created_at, stages))
 
 
-def deployment_text(created_at: datetime, timeline: Timeline) -> str:
-    stages = [[stage.status, stage.seconds] for stage in timeline]
-    return f"{created_at.isoformat()}\n{json.dumps(stages)}"
+def timeline_text(timeline: Timeline) -> str:
+    return json.dumps(timeline)
 
 
 def read_deployment(text: bytes) -> Deployment:
@@ -49,8 +44,14 @@ def read_deployment(text: bytes) -> Deployment:
     return Deployment(deployment_id, project_id or None, read_time(created_at), timeline)
 
 
-def read_time(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
+def time_text(moment: datetime) -> str:
+    """Of one length for all times, whose order is that of the texts."""
+    return moment.isoformat(timespec="microseconds")
+
+
+def read_time(text: str | bytes) -> datetime:
+    """Raises `ValueError` or `TypeError` for what is no time in UTC."""
+    moment = datetime.fromisoformat(text if isinstance(text, str) else text.decode())
     if moment.utcoffset() != timedelta():
         raise ValueError
     return moment
@@ -62,11 +63,3 @@ def reject_constant(text: str) -> None:
 
 
 parse = json.JSONDecoder(parse_constant=reject_constant).decode
-
-
-def places(projects: Sequence[Project], start: int) -> dict[Any, Any]:
-    """The entries of the index for projects of which the first is at this place."""
-    fields: dict[Any, Any] = {}
-    for place, each in enumerate(projects, start):
-        fields[f"id {each.id}"] = fields[f"name {each.name}"] = place
-    return fields

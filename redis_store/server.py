@@ -149,7 +149,7 @@ def readable(key: str) -> Iterator[None]:
     """Reads what is in a key. Raises `StoreUnavailable` where another program spoilt it."""
     try:
         yield
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise spoilt([key]) from error
 
 

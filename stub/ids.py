@@ -1,5 +1,6 @@
 """The ids that a world creates."""
 
+from collections import OrderedDict
 from hashlib import blake2b
 from threading import Lock
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from store import NewId
 from .grease.axes import ID_AXES, Pair, Switch
 from .grease.ids import vary_id
 
+MAX_MADE = 300_000  # ids that a world remembers
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
@@ -18,13 +20,12 @@ def key_of(number: int) -> str:
 
 
 class MadeId(NamedTuple):
-    """An id that was made: its number, its part of the contract, the id without grease, and the
-    axes that varied it, each with the part.
+    """An id that was made: its number, its part of the contract, and the axes that varied it, each
+    with the part.
     """
 
     number: int
     part: str
-    plain: str
     pairs: tuple[Pair, ...]
 
 
@@ -50,38 +51,32 @@ class Ids:
         self._grease = grease
         self._initial = initial
         self._count: int = initial._count if initial else 0
-        self._made: dict[str, MadeId] = {}
+        self._made: OrderedDict[str, MadeId] = OrderedDict()  # the latest
         self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
         """Whether grease varied any of them."""
 
     def __call__(self, prefix: str) -> str:
         """The id of a new resource: the plain one, or a varied one."""
+        part = PARTS.get(prefix, prefix)
         with self._lock:
             self._count += 1
-            plain = self._plain_id(prefix, self._count)
-            return self._make(self._count, PARTS.get(prefix, prefix), plain)
+            made, grease = self._plain_id(prefix), self._grease.current
+            axes = [axis for axis in ID_AXES if grease.varies(axis, part)] if grease.axes else []
+            if axes:
+                made = vary_id(axes, grease.seed, key_of(self._count), made)
+                self.are_varied = True
+            pairs = tuple([(axis, part) for axis in axes])
+            self._made.setdefault(made, MadeId(self._count, part, pairs))
+            if len(self._made) > MAX_MADE:
+                self._made.popitem(last=False)
+            return made
 
-    def renew(self, unused: str) -> str:
-        """The id, by the current grease, in place of one that was made and that nothing has."""
-        with self._lock:
-            made = self._made.get(unused)
-            return self._make(made.number, made.part, made.plain) if made else unused
-
-    def _plain_id(self, prefix: str, number: int) -> str:
+    def _plain_id(self, prefix: str) -> str:
         if self._seed is None:
             return self._new_id(prefix)
-        key = f"{self._seed} {self._world} {number}"
+        key = f"{self._seed} {self._world} {self._count}"
         return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
-
-    def _make(self, number: int, part: str, plain: str) -> str:
-        grease = self._grease.current
-        axes = [axis for axis in ID_AXES if grease.varies(axis, part)] if grease.axes else []
-        made = vary_id(axes, grease.seed, key_of(number), plain) if axes else plain
-        pairs = tuple([(axis, part) for axis in axes])
-        self._made.setdefault(made, MadeId(number, part, plain, pairs))
-        self.are_varied |= bool(axes)
-        return made
 
     def _find(self, text: str) -> MadeId | None:
         """What is known of an id that this world created or began with; None for any other text."""

@@ -16,7 +16,7 @@ from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
 
-from .clock import ClockSetting, MemorySetting, WorldClock
+from .clock import WorldClock
 from .contract import Contract
 from .coverage import Counted, Coverage
 from .entry import Entry
@@ -158,9 +158,9 @@ class WorldFactory:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = Switch(self._grease)
         ids = self._ids(name, grease, self._initial_ids if seed is None else None)
-        # The factory of a shared store has `setting`, which makes a `SettingStore`.
-        new_setting = getattr(self.new_store, "setting", MemorySetting)
-        clock = WorldClock(new_setting(name), self.clock, self._start)
+        clock = WorldClock(self.clock, self.options.freeze)
+        if hasattr(self.new_store, "share_clock"):  # where processes share the records
+            clock = self.new_store.share_clock(clock, name)
         store: WorldStore = self.new_store(
             clock,
             ids,
@@ -183,10 +183,6 @@ class WorldFactory:
     def parts(self) -> Parts:
         return Parts(self.contract, are_announced=self.options.announces_grease)
 
-    @property
-    def _start(self) -> ClockSetting:
-        return ClockSetting(self.options.freeze)
-
     @cached_property
     def _grease(self) -> Grease:
         return read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
@@ -203,7 +199,7 @@ class WorldFactory:
 
     def _now(self) -> datetime:
         """The time of a world that begins now."""
-        return self._start.time(self.clock())
+        return self.options.freeze or self.clock()
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
         return Ids(self.new_id, self.options.ids_seed, world, grease, initial)

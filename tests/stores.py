@@ -36,6 +36,8 @@ from tests.docs.documents import files_of
 
 MakeStore = Callable[..., WorldStore]
 
+FAILED = (Stage("failed"),)
+
 
 class PlainStore:
     """Another implementation, and the model: two lists that are searched from end to end."""
@@ -187,8 +189,8 @@ class BrokenStore:
         raise RuntimeError("dev-token: a secret of the store")
 
 
-# Threads switch where one waits. Texts whose hashing or comparing waits widen each window between
-# two steps of a method to milliseconds.
+# Threads switch where one waits. Texts whose hashing waits widen each window between two steps
+# of a method to milliseconds.
 
 
 class SlowId(str):
@@ -197,18 +199,6 @@ class SlowId(str):
     def __hash__(self) -> int:
         time.sleep(0.001)
         return super().__hash__()
-
-
-class SlowText(str):
-    __slots__ = ()
-    __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        time.sleep(0.001)
-        return super().__eq__(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
 
 
 WORLD_STORES = [

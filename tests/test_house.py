@@ -170,7 +170,6 @@ def test_tests_import_what_a_user_can_see(path: Path) -> None:
         "server.settings": {"Settings", "make_settings"},
         "server.connection": {"Connection"},
         "server.listen": {"connection_limit", "raise_file_limit"},
-        "stub.clock": {"MemorySetting", "SettingStore"},
         "stub.worlds": {"WorldStore"},
         "stub": {
             "RejectedRequest",

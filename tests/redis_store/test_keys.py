@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from records import Project, Records, Stage
+from records import Stage
 from redis_store import connect
 from stub.worlds import WorldStore
 from tests.redis_server import RedisServer, running_redis
@@ -47,33 +47,6 @@ def test_every_key_is_in_the_namespace_of_its_world(
     of_scripts = [line for line in commands if " lua] " in line and '"the end"' not in line]
     assert len(of_scripts) > 50
     assert [line for line in of_scripts if "{project-stub:w}:" not in line] == []
-
-
-def test_records_stay_and_those_of_an_interrupted_reset_expire(
-    shared_redis: RedisServer, redis_stores: Callable[..., WorldStore]
-) -> None:
-    class Interrupting(tuple[Project, ...]):
-        """Its second batch cannot be had."""
-
-        def __getitem__(self, which: Any) -> Any:
-            if which.start:
-                raise KeyError
-            return tuple(self)[which]
-
-    def seconds_to_live() -> list[int]:
-        return [shared_redis.client.ttl(key) for key in shared_redis.client.keys("*")]
-
-    store = redis_stores(world="w", records=records_of(1))
-    store.create_project("a", '{"name": "a"}')
-    assert seconds_to_live() == 4 * [-1]
-    many = records_of(*range(2, 1800))
-    with pytest.raises(KeyError):
-        store.reset(Records(Interrupting(many.projects), many.deployments))
-    kept, expiring = sorted(seconds_to_live())[:4], sorted(seconds_to_live())[4:]
-    assert kept == 4 * [-1]
-    assert len(expiring) == 3
-    assert all(0 < each <= 60 for each in expiring)
-    assert [project.name for project in store.list_projects()] == ["n1", "a"]
 
 
 @pytest.mark.slow

@@ -121,10 +121,11 @@ def test_a_spoilt_setting_of_a_clock(
     assert_named(client, caplog, "state")
 
 
-def test_a_spoilt_index(
+def test_a_deployment_of_a_project_that_is_not_there(
     client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shared_redis.client.hset("{project-stub:}:index", "id prj_website", "secret")
+    row = b"\n".join([b"nope", ID.encode(), TIME, b'[["failed", null]]'])
+    shared_redis.client.hset("{project-stub:}:deployments", ID, row)
     document = {"status": "failed", "project_id": "prj_website"}
-    assert_unavailable(client.put("/_stub/deployments/x", json=document))
-    assert_named(client, caplog, "index")
+    assert_unavailable(client.put(f"/_stub/deployments/{ID}", json=document))
+    assert_named(client, caplog, "deployments")
