@@ -16,8 +16,8 @@ KEYS = ("state", "projects", "index", "deployments")
 
 # Precedes CREATE, LIST, GET and ALL. ARGV[1] has the caller's time, the time a second later, and
 # the setting of its clock (`*` for any); times are texts of one length. A reply starts with a word:
-# `ok`, what prevents the call (`taken`, `full`), or why it must be repeated: `absent` (the world has
-# no records), `clock` (the setting is another one), `ids` (some are in use).
+# `ok`, what prevents the call (`taken`, `full`), or why it must be repeated: `absent` (the world
+# has no records), `clock` (the setting is another one), `ids` (some are in use).
 PRELUDE = r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
