@@ -25,7 +25,7 @@ from .grease.parts import Parts
 from .journal import read_filters
 from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
 from .rules import ID_RULE, check_timeline, is_id, read_timeline
-from .seed import SEED_DEPTH, SeedError, make_seed
+from .seed import SEED_DEPTH, make_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds, WorldStore
 
@@ -120,10 +120,7 @@ def reset() -> Response:
     seed = None
     if request.get_data():
         text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
-        try:
-            seed = make_seed(text, document, max_projects=current_stub().max_projects)
-        except SeedError as error:
-            raise InvalidBody(error.errors) from None
+        seed = make_seed(text, document, max_projects=current_stub().max_projects)
     current_stub().worlds.reset(g.world_name, seed)
     return no_content()
 

@@ -5,22 +5,13 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from importlib.resources import files
-from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from records import Deployment, Project, Records, timeline_of, truncate_to_milliseconds
 from store import MAX_PROJECTS, NewId, unused_id
-from web.problems import FieldError
-from web.strict_json import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    find_members,
-    item_texts,
-    parse_json,
-    place,
-    without_members,
-)
-from web.validation import MAX_ERRORS, pointer, under
+from web.problems import FieldError, InvalidBody
+from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
+from web.validation import pointer, require_valid, under
 
 from .rules import check_seed, parse_time, read_timeline
 
@@ -33,24 +24,20 @@ SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = {"id", "created_at"}
-_WRITTEN = re.compile(r'\{"id": "[^"\\]*", "created_at": "[^"\\]*", ')
+
+# Numbers are read as strings that begin with a lone surrogate, which no valid document has, and
+# are written without their quotes: a project keeps them digit by digit.
+_NUMBER = "\udfff"
+_READER = json.JSONDecoder(parse_int=_NUMBER.__add__, parse_float=_NUMBER.__add__)
+_QUOTED_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
+_WRITER = json.JSONEncoder(ensure_ascii=False)
+_COMPACT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Readable(Protocol):
     """A path, or a file in a package."""
 
-    def read_text(self, encoding: str) -> str: ...
-
-
-class SeedError(ValueError):
-    """A document that is no seed, with all its errors; as text a line for each."""
-
-    def __init__(self, errors: list[FieldError]) -> None:
-        places = [json.dumps(each.pointer)[1:-1] or "the document" for each in errors]
-        super().__init__(
-            "\n".join(f"{at}: {each.detail}" for at, each in zip(places, errors, strict=True))
-        )
-        self.errors = errors
+    def read_bytes(self) -> bytes: ...
 
 
 class SeedProject(NamedTuple):
@@ -104,39 +91,33 @@ def room_for(max_projects: int, start: Seed) -> int:
 
 
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
-    """The seed of a JSON text and of the value in it, or `SeedError` with all its errors."""
-    parts = project_texts(text, document, max_projects)
-    if errors := list(islice(errors_of(parts, document, max_projects), MAX_ERRORS)):
-        raise SeedError(errors)
-    return seed_of_valid(parts, document)
+    """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
+    kept = _READER.decode(text)
+    require_valid(errors_of(document, kept, max_projects))
+    return seed_of_valid(document, kept)
 
 
-def errors_of(parts: list[str], document: Any, max_projects: int) -> Iterator[FieldError]:
-    """All errors of a seed document with these texts of its projects."""
+def errors_of(document: Any, kept: Any, max_projects: int) -> Iterator[FieldError]:
+    """All errors of a seed document; `kept` is the document with its numbers as text."""
     yield from check_seed(document, max_projects)
-    for index, part in enumerate(parts):
-        if is_too_large(part, document["projects"][index]):
+    projects = kept.get("projects") if isinstance(kept, dict) else None
+    for index, project in enumerate(projects if isinstance(projects, list) else ()):
+        # Without the white space that a client need not have sent, or an export would be too large.
+        if isinstance(project, dict) and len(_encode(_COMPACT_WRITER, project)) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
 
-def is_too_large(text: str, project: Any) -> bool:
-    """Whether `/v1` would reject this project for its size, also if all else is right."""
-    if len(text) <= MAX_BYTES // 4 or not isinstance(project, dict) or "name" not in project:
-        return False  # a character has up to four bytes
-    return len(_without_given(text, project).encode()) > MAX_BYTES
-
-
-def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
-    """The seed of a document without errors, with these texts of its projects."""
+def seed_of_valid(document: dict[str, Any], kept: dict[str, Any]) -> Seed:
+    """The seed of a document without errors."""
     return Seed(
         tuple(
             SeedProject(
                 each.get("id"),
                 each["name"],
                 parse_time(each.get("created_at")),
-                _without_given(sent, each),
+                _encode(_WRITER, each).decode(),
             )
-            for sent, each in zip(parts, document.get("projects", ()), strict=True)
+            for each in kept.get("projects", ())
         ),
         tuple(
             Deployment(
@@ -150,70 +131,53 @@ def seed_of_valid(parts: list[str], document: dict[str, Any]) -> Seed:
     )
 
 
-def project_texts(text: str, document: Any, most: int, at: int = 0) -> list[str]:
-    """The texts of the projects of the seed document at a position of a text.
-
-    The list is empty if the document has no array of projects, or more than `most`.
-    """
-    projects = document.get("projects") if isinstance(document, dict) else None
-    if not isinstance(projects, list) or len(projects) > most:
-        return []
-    start = next(each.value for each in find_members(text, at) if each.name == "projects")
-    return list(item_texts(text, start))
+def _encode(writer: json.JSONEncoder, project: dict[str, Any]) -> bytes:
+    """The JSON of a project without what a service gives, with its numbers as they were sent."""
+    members = {name: value for name, value in project.items() if name not in GIVEN}
+    return _QUOTED_NUMBER.sub(r"\1", writer.encode(members)).encode()
 
 
 def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
-    """The seed of a JSON text, or `json.JSONDecodeError`, or `SeedError`."""
-    return make_seed(text, parse_json(text, SEED_DEPTH), max_projects=max_projects)
+    """The seed of a JSON text, or `MalformedJSON`, or `InvalidBody`."""
+    _, document = parse_json(text.encode(), SEED_DEPTH)
+    return make_seed(text, document, max_projects=max_projects)
 
 
 def read_seed(path: Readable, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
-    return read_file(path, lambda text: parse_seed(text, max_projects=max_projects))
+    return read_file(
+        path, SEED_DEPTH, lambda *parsed: make_seed(*parsed, max_projects=max_projects)
+    )
 
 
 def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
 
-    def make(text: str) -> dict[str, Seed]:
-        document = parse_json(text, SEED_DEPTH + 1)
+    def make(text: str, document: Any) -> dict[str, Seed]:
         if not isinstance(document, dict):
-            raise SeedError([FieldError("", "must be a JSON object of seed documents by name")])
-        parts = {
-            name: project_texts(text, document[name], max_projects, value)
-            for name, _, value in find_members(text)
-        }
-        errors = [
+            raise InvalidBody([FieldError("", "must be a JSON object of seed documents by name")])
+        kept = _READER.decode(text)
+        require_valid(
             error
-            for name, each in parts.items()
-            for error in under((name,), errors_of(each, document[name], max_projects))
-        ]
-        if errors:
-            raise SeedError(errors)
-        return {name: seed_of_valid(each, document[name]) for name, each in parts.items()}
+            for name, each in document.items()
+            for error in under((name,), errors_of(each, kept[name], max_projects))
+        )
+        return {name: seed_of_valid(each, kept[name]) for name, each in document.items()}
 
-    return read_file(path, make)
+    return read_file(path, SEED_DEPTH + 1, make)
 
 
-def read_file(path: Readable, make: Callable[[str], Made]) -> Made:
-    """What `make` makes of the text of a file, or `ValueError`."""
+def read_file(path: Readable, max_depth: int, make: Callable[[str, Any], Made]) -> Made:
+    """What `make` makes of the JSON text of a file, and of its value, or `ValueError`."""
     try:
-        return make(path.read_text("utf-8"))
+        return make(*parse_json(path.read_bytes(), max_depth))
     except OSError as error:
         reasons = [error.strerror or "cannot be read"]
-    except UnicodeDecodeError as error:
-        reasons = [f"byte {error.start + 1}: not UTF-8"]
-    except json.JSONDecodeError as error:
-        reasons = [place(error)]
-    except SeedError as error:
-        reasons = str(error).split("\n")
+    except MalformedJSON as error:
+        reasons = [str(error)]
+    except InvalidBody as error:
+        reasons = [
+            f"{json.dumps(each.pointer)[1:-1] or 'the document'}: {each.detail}"
+            for each in error.errors
+        ]
     raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
-
-
-def _without_given(text: str, project: dict[str, Any]) -> str:
-    """The text of a project as a client would send it, to the letter."""
-    if GIVEN.isdisjoint(project):
-        return text
-    if match := _WRITTEN.match(text):  # by write_seed(); quicker
-        return "{" + text[match.end() :]
-    return without_members(text, GIVEN)
