@@ -82,7 +82,7 @@ function take(view) {
     connection: { kind: "connected", title: "", reason: "" },
     epoch: state.epoch + isBack,
   });
-  follow(entries, isFirst || isBack);
+  follow(entries);
   if (unannounced && Date.now() - announcedAt > QUIET) {
     announce(`${unannounced} new request${unannounced === 1 ? "" : "s"}`);
     announcedAt = Date.now();

@@ -81,13 +81,13 @@ export async function searchBack() {
     oldest = more.numbers[0] ?? oldest;
     isWhole = !more.isFull;
   }
-  last = Math.max(last, state.found.last);
-  set({ found: { rows: [...rows, ...state.found.rows], oldest, last, isWhole, isAsked: false } });
+  const newer = state.found.rows.filter(({ number }) => !(number <= rows.at(-1)?.number)); // some may have arrived meanwhile
+  set({ found: { rows: [...rows, ...newer], oldest, last: Math.max(last, state.found.last), isWhole, isAsked: false } });
 }
 
 /** Add what has arrived: the entries of the poll, or with a filter those that the server finds. */
-export function follow(entries, isAnew) {
-  if (isSearched()) return isAnew ? search({}) : searchOn();
+export function follow(entries) {
+  if (isSearched()) return searchOn();
   const { last, found } = state;
   const arrived = entries.filter(({ number }) => number > found.last);
   if (arrived.length === last - found.last) return set({ found: arrived.length ? { ...found, rows: [...found.rows, ...arrived], last } : found });

@@ -74,6 +74,7 @@ def test_the_filter_leaves_what_matches_and_follows(page: Page, send: Send) -> N
     expect(field).to_be_focused()
     page.mouse.move(1, 1)  # who points at the list holds it
     field.fill("x=1")
+    expect(count_of(page)).to_have_text("0 of 3 match")
     send("/v1/deployments/nope?x=1", "/v1/projects")
     expect(rows(page, "Requests")).to_have_count(1)
     for key in ("Enter", "ArrowDown"):
@@ -141,6 +142,7 @@ def test_no_row_moves_under_the_pointer_or_the_keyboard(page: Page, send: Send) 
     assert top_of("d5-") == top
     new.press("Enter")
     expect(new).to_be_hidden()
+    page.get_by_role("searchbox", name="Filter").press("Tab")
     assert focused(page) == "Newest requests"  # which is no row, and does not hold the list
     send("/v1/deployments/last")
     expect(rows(page, "Requests").first).to_contain_text("last")
@@ -186,6 +188,7 @@ def test_the_whole_journal_is_searched_and_scrolled(filled: Page) -> None:
     coverage = open_tab(page, "Coverage")
     coverage.get_by_role("button", name="unpromised: listProjects: query parameter page").click()
     expect(rows(page, "Requests")).to_contain_text(["/v1/projects?page=1"])
+    expect(announced(page)).to_have_text("1 request matches the filter")
 
 
 def test_a_burst_loses_no_row_with_and_without_a_filter(
