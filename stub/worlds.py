@@ -157,7 +157,8 @@ class WorldFactory:
     def __call__(self, name: str, seed: Seed | None) -> World:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = Switch(self._grease)
-        ids = self._ids(name, grease, self._initial_ids if seed is None else None)
+        initial_ids, records = self._initial
+        ids = self._ids(name, grease, initial_ids if seed is None else None)
         clock = WorldClock(self.clock, self.options.freeze)
         if hasattr(self.new_store, "share_clock"):  # where processes share the records
             clock = self.new_store.share_clock(clock, name)
@@ -166,7 +167,7 @@ class WorldFactory:
             ids,
             pace=self.pace,
             max_projects=self.max_projects,
-            records=self._initial_records,
+            records=records,
             world=name,
         )
         if seed is not None:
@@ -188,14 +189,13 @@ class WorldFactory:
         return read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
 
     @cached_property
-    def _initial_ids(self) -> Ids:
-        return self._ids("", Switch(self._grease))
+    def _initial(self) -> tuple[Ids, Records]:
+        """The ids and the records that all worlds begin with.
 
-    @cached_property
-    def _initial_records(self) -> Records:
-        # The seed gets its missing ids first, from the same source as a world.
-        seed = self.seed or EMPTY_SEED
-        return seed.records(self._now(), self._initial_ids, self.pace)
+        The seed gets its missing ids first, from the same source as a world.
+        """
+        ids = self._ids("", Switch(self._grease))
+        return ids, (self.seed or EMPTY_SEED).records(self._now(), ids, self.pace)
 
     def _now(self) -> datetime:
         """The time of a world that begins now."""
