@@ -275,9 +275,9 @@ class Worlds:
             previous = self._worlds.pop(name, None)
             if world:
                 self._worlds[name] = world
-        if previous is not None:
-            previous.coverage.add_to(self._ended, for_good=True)
-            self._unused_faults.extend(previous.faults.unused())
+            if previous is not None:
+                previous.coverage.add_to(self._ended, for_good=True)
+                self._unused_faults.extend(previous.faults.unused())
 
     def count_rejection(self, rejection: RejectedRequest) -> None:
         """Count a request that the server rejected before the app."""
@@ -289,16 +289,15 @@ class Worlds:
         """What all requests to all worlds covered, those before a reset included."""
         run = Coverage(self._contract)
         with self._lock:
-            worlds = list(self._worlds.values())
-        for coverage in (self._ended, *(world.coverage for world in worlds)):
-            coverage.add_to(run)
+            for coverage in (self._ended, *(world.coverage for world in self._worlds.values())):
+                coverage.add_to(run)
         return run
 
     def unused_faults(self) -> list[Fault]:
         """The faults of all worlds that no request has met."""
         with self._lock:
-            worlds = list(self._worlds.values())
-        return [*self._unused_faults, *(each for world in worlds for each in world.faults.unused())]
+            current = [each for world in self._worlds.values() for each in world.faults.unused()]
+            return [*self._unused_faults, *current]
 
     @contextmanager
     def _place_for(self, name: str) -> Iterator[None]:

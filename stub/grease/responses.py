@@ -1,6 +1,6 @@
 """Varies a response of `/v1`: its headers, its status and its body."""
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from flask import Request, Response
 
@@ -50,5 +50,5 @@ def vary(
 
 def path_key(ids: Ids, request: Request) -> str:
     """The path of a request, decoded, with the keys of resources in place of their ids."""
-    target, _, _ = request.environ["REQUEST_URI"].partition("?")
-    return "/".join(ids.key(unquote(each)) for each in urlsplit(target).path.split("/"))
+    # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
+    return "/".join(ids.key(unquote(each)) for each in request.path.split("/"))

@@ -104,6 +104,20 @@ def race_to_be_counted_by_the_run() -> None:
     assert document["unpromised"][0]["count"] == 4
 
 
+def race_to_judge_a_world_that_ends() -> None:
+    """Its requests and its unused faults are told once, before a reset and after it."""
+    app = create_app()
+    client = control_client_of(app)
+    client.get("/v1/projects")
+    client.post("/_stub/faults", json={"status": 503})
+    judge = stub_of(app).judge
+    _, *verdicts = race([partial(client.post, "/_stub/reset"), *6 * [judge]], "worlds")
+    for verdict in verdicts:
+        document = verdict.document(0)
+        assert document["operations"]["listProjects"]["200"] == 1
+        assert len(document["unused_faults"]) == 1
+
+
 def race_for_a_number() -> None:
     app = create_app()
     paths = [f"/v1/projects?p{number}" for number in range(8)]
@@ -190,6 +204,7 @@ RACES = [
     ("clock", race_to_the_end_of_time),
     ("clock", race_to_advance),
     ("worlds", race_into_a_new_world),
+    ("worlds", race_to_judge_a_world_that_ends),
     ("coverage", race_for_a_view),
     ("ids", race_for_the_number_of_an_id),
 ]
