@@ -18,15 +18,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.conftest import ROOT, eventually, needs
+from tests.conftest import ROOT, needs
 from tests.contract import assert_problem
-from tests.program import ready_url, run
-from tests.wire import Connection, call, free_port, get, port_of
+from tests.program import ready_url
+from tests.wire import call, free_port, port_of
 
 # One worker builds the image.
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("image")]
@@ -73,10 +72,6 @@ class Image(NamedTuple):
         command = self.command(words, env, "")
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    def run(self, *args: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        """`docker run IMAGE ARGS`, to its end."""
-        return self.execute(*self.config["Entrypoint"], *args, **env)
-
     def health(self, env: Mapping[str, str]) -> int:
         """The status of the health check, in a container with these variables."""
         kind, *words = self.config["Healthcheck"]["Test"]
@@ -84,27 +79,22 @@ class Image(NamedTuple):
         return self.execute(*words, **env).returncode
 
     @contextmanager
-    def starting(self, *args: str, user: str = "", **more: str) -> Iterator["Container"]:
-        """`docker run IMAGE ARGS` with a token, on a free port."""
-        env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port()), **more}
-        command = self.command([*self.config["Entrypoint"], *args], env, user)
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+    def serving(self, user: str) -> Iterator["Container"]:
+        """`docker run` with a token, on a free port, once it listens."""
+        env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port())}
+        command = self.command(self.config["Entrypoint"], env, user)
+        with subprocess.Popen(
+            command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
             container = Container(process, f"http://127.0.0.1:{env['STUB_PORT']}", env)
             try:
+                assert port_of(ready_url(process)) == port_of(container.url)
                 yield container
             finally:
                 # setpriv drops the signal that --kill-child asks for.
                 for first in container.first_processes() if process.poll() is None else ():
                     os.kill(first, signal.SIGKILL)
                 process.kill()
-
-    @contextmanager
-    def serving(self, *args: str, **more: str) -> Iterator["Container"]:
-        """The same, once it listens."""
-        with self.starting(*args, **more) as container:
-            assert port_of(ready_url(container.process)) == port_of(container.url)
-            yield container
 
 
 class Container(NamedTuple):
@@ -125,14 +115,6 @@ class Container(NamedTuple):
         own = self.process.pid
         children = Path(f"/proc/{own}/task/{own}/children").read_text("utf-8")
         return [int(each) for each in children.split()]
-
-    def has_handler(self) -> bool:
-        """Whether the first process handles the signal, which Linux ignores else."""
-        for first in self.first_processes():
-            status = Path(f"/proc/{first}/status").read_text("utf-8")
-            caught = int(re.findall(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)[0], 16)
-            return bool(caught >> signal.SIGTERM - 1 & 1)
-        return False
 
 
 Buildah = Callable[..., str]
@@ -169,7 +151,7 @@ def tree_of(buildah: Buildah, image: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def base(buildah: Buildah) -> Path:
+def base(buildah: Buildah) -> None:
     """The files of the base, which has the name of the official one, and like it no bytecode."""
     container = buildah("from", "scratch")
     tree = buildah("mount", container)
@@ -178,184 +160,85 @@ def base(buildah: Buildah) -> Path:
         shutil.rmtree(folder)
     (name,) = {*NAMES}
     buildah("commit", "--rm", container, name)
-    return tree_of(buildah, name)
 
 
 @pytest.fixture(scope="session")
-def secret_options(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The options that give pip in the image the configuration that it has on this machine."""
-    listed = printed([sys.executable, "-m", "pip", "config", "list"]).splitlines()
-    # An option may be in several sections and variables; the later one is stronger.
-    settings = [line.partition("=") for line in listed]
-    options = {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in settings}
-    certificates = options.get("cert", CERTIFICATES)
+def image(buildah: Buildah, base: None, tmp_path_factory: pytest.TempPathFactory) -> Image:
+    """Built with what pip has on this machine: its configuration, certificates and constraints."""
+    secret = tmp_path_factory.mktemp("secret")
+    environ = {"PIP_CONSTRAINT": str(secret / "constraints.txt"), **os.environ}
+    (secret / "constraints.txt").write_text(f"# {CANARY}\nno-such-package == 1\n", "utf-8")
+    options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
+    options += secret_options(pip_options(environ), secret)
+    buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
+    description = buildah("inspect", "--type", "image", "stub")
+    config = json.loads(description)["Docker"]["config"]
+    return Image(tree_of(buildah, "stub"), config, description)
+
+
+def pip_options(environ: Mapping[str, str]) -> dict[str, str]:
+    """What pip is configured with, by files and variables; the last one listed is stronger."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    lines = [line.partition("=") for line in printed(command, env=environ).splitlines()]
+    return {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in lines}
+
+
+def secret_options(options: Mapping[str, str], folder: Path) -> list[str]:
+    """The options that give a build this configuration of pip, with the files that it names."""
+    options = dict(options)
+    sources = {"ca": options.get("cert", CERTIFICATES)}
     options["cert"] = CERTIFICATES
+    if "constraint" in options:
+        texts = [Path(each).read_text("utf-8") for each in options["constraint"].split()]
+        (folder / "constraint").write_text("\n".join(texts), "utf-8")
+        sources["constraint"] = str(folder / "constraint")
+        options["constraint"] = "/run/secrets/constraint"
     lines = [f"{name} = {value}".replace("\n", "\n ") for name, value in options.items()]
-    path = tmp_path_factory.mktemp("secret") / "pip.conf"
-    path.write_text("\n".join(["[global]", f"# {CANARY}", *lines, ""]), "utf-8")
-    return [f"--secret=id=pip,src={path}", f"--secret=id=ca,src={certificates}"]
+    (folder / "pip.conf").write_text("\n".join(["[global]", f"# {CANARY}", *lines, ""]), "utf-8")
+    sources["pip"] = str(folder / "pip.conf")
+    return [f"--secret=id={name},src={source}" for name, source in sources.items()]
 
 
-@pytest.fixture(scope="session")
-def build(buildah: Buildah, base: Path, secret_options: list[str]) -> Callable[..., Image]:
-    """Builds an image from a folder."""
-
-    def build_image(folder: Path, name: str, **more: Any) -> Image:
-        options = ["--pull-never", "--format", "docker", "--isolation", "chroot", *secret_options]
-        buildah("build", *options, "-t", name, ".", cwd=folder, **more)
-        description = buildah("inspect", "--type", "image", name)
-        config = json.loads(description)["Docker"]["config"]
-        return Image(tree_of(buildah, name), config, description)
-
-    return build_image
-
-
-@pytest.fixture(scope="session")
-def image(build: Callable[..., Image]) -> Image:
-    return build(ROOT, "stub")
-
-
-def files_of(tree: Path) -> dict[str, tuple[int, int, int, bytes]]:
-    """Each file with its mode, its owner and its content; bytecode without content."""
-    files = {}
-    for path in tree.rglob("*"):
-        status, content = path.lstat(), b""
-        if path.is_symlink():
-            content = os.fsencode(path.readlink())
-        elif path.is_file() and path.suffix != ".pyc":
-            content = path.read_bytes()
-        name = str(path.relative_to(tree))
-        files[name] = (status.st_mode, status.st_uid, status.st_gid, content)
-    return files
-
-
-def size_of(tree: Path) -> int:
-    """The bytes on the disk."""
-    return sum(path.lstat().st_blocks * 512 for path in tree.rglob("*"))
-
-
-def test_it_says_how_to_run_it(image: Image) -> None:
-    config = image.config
-    user, group = map(int, config["User"].split(":"))
-    assert min(user, group) > 0
-    assert list(config["ExposedPorts"]) == ["8080/tcp"]
-    assert config["StopSignal"] == "SIGTERM"
-    assert config["Healthcheck"]["Timeout"] > 5e9  # nanoseconds; the command has 5 seconds
-    prefix = "org.opencontainers.image."
-    assert config["Labels"].keys() > {f"{prefix}title", f"{prefix}description"}
-    assert f"{config['Labels'][f'{prefix}version']}\n" == run("--version").stdout
-
-
-def test_the_python_of_the_tests_has_the_version_in_the_name(image: Image) -> None:
-    (name,) = {*NAMES}
-    version = name.removeprefix("python:").removesuffix("-slim")
-    assert image.execute("python3", "--version").stdout.startswith(f"Python {version}.")
-
-
-def test_it_has_the_program_with_its_documents_and_nothing_else(image: Image, base: Path) -> None:
-    added = files_of(image.tree).keys() - files_of(base).keys()
-    added = {name for name in added if "__pycache__" not in name}
-    assert {name.partition("/")[0] for name in added} == {"program", "work"}
-    program = image.tree / "program"
-    packages = {"blinker", "click", "flask", "itsdangerous", "jinja2", "markupsafe", "waitress"}
-    ours = {path.name for path in ROOT.glob("*.py")} | {"openapi.json", "README.md", "docs"}
-    ours |= {"web", "server", "stub", "cli", "redis_store", "__pycache__", "llms.txt"}
-    names = {path.name for path in program.iterdir() if path.suffix != ".dist-info"}
-    assert names == {*packages, "werkzeug", *ours}
-    documents = {path.name for path in ROOT.glob("docs/*.md")} | {"fixtures"}
-    assert {path.name for path in (program / "docs").iterdir()} == documents
-    assert size_of(image.tree) - size_of(base) < 20_000_000
-
-
-def test_nothing_of_the_configuration_of_pip_stays_in_it(image: Image) -> None:
+def test_nothing_secret_is_in_it(image: Image) -> None:
     assert CANARY not in image.description
-    holding = [name for name, file in files_of(image.tree).items() if CANARY.encode() in file[-1]]
-    assert holding == []
+    files = [path for path in image.tree.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_two_builds_have_the_same_files(
-    image: Image, build: Callable[..., Image], tmp_path: Path
-) -> None:
-    """Whatever the modes and the times of a clone."""
-    left_out = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "bench", "tests", "dist")
-    copy = Path(shutil.copytree(ROOT, tmp_path / "copy", ignore=left_out))
-    shutil.copy(ROOT / ".dockerignore", copy)
-    for path in copy.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-        os.utime(path, (10**9, 10**9))
-    other = build(copy, "other", umask=0o077)
-    assert files_of(other.tree) == files_of(image.tree)
-
-
-def test_the_first_line_says_what_is_missing_and_what_to_type(image: Image) -> None:
-    done = image.run()
+def test_it_needs_a_token(image: Image) -> None:
+    done = image.execute(*image.config["Entrypoint"])
     assert (done.returncode, done.stdout) == (2, "")
-    line = done.stderr.splitlines()[0]
-    assert line.startswith("error: STUB_TOKEN")
-    ((name, value),) = re.findall(r"-e (\w+)=([\w-]+)", line)
-    with image.serving(**{name: value}) as container:
-        assert call(container.url, "/v1/projects", token=value).status_code == 200
-
-
-def test_these_containers_are_read_only_and_without_capabilities(image: Image) -> None:
-    done = image.execute("sh", "-c", "grep Cap /proc/self/status; touch /tmp/x")
-    assert {line.split()[1] for line in done.stdout.splitlines()} == {"0" * 16}
-    assert "Read-only file system" in done.stderr
+    assert done.stderr.startswith("error: STUB_TOKEN")
 
 
 @pytest.mark.parametrize("user", ["", UNKNOWN_USER])
 def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
-    with image.serving(user=user) as container:
-        with Connection(port_of(container.url)) as client:
-            client.send(get("/v1/projects", "Host: localhost"))
-            assert_problem(client.reply(), 401, "token_missing")
+    with image.serving(user) as container:
         assert_problem(call(container.url, "/v1/projects"), 401, "token_invalid")
         assert call(container.url, "/v1/projects", token=TOKEN).status_code == 200
         assert image.health(container.env) == 0
-        assert image.health({**container.env, "STUB_PORT": str(free_port())}) == 1
         assert container.stop() == 0
         assert image.health(container.env) == 1
 
 
-def test_the_variables_are_the_options(image: Image) -> None:
-    with image.serving(STUB_EMPTY="1", STUB_NO_STUB="1") as container:
-        assert call(container.url, "/v1/projects", token=TOKEN).json == {"projects": []}
-        assert image.health(container.env) == 0
-
-
-def test_it_can_be_stopped_before_it_listens(image: Image) -> None:
-    """It reads a seed that has no end: as the user of this process, whose pipe it is."""
-    with image.starting("--seed", "/dev/stdin", user="0") as container:
-        eventually(container.has_handler)
-        assert container.stop() == 0
-
-
-def test_a_request_that_takes_long_is_not_waited_for_until_docker_kills(image: Image) -> None:
-    with image.serving("--delay", "30") as container, Connection(port_of(container.url)) as client:
-        client.send(get("/v1/projects", f"Authorization: Bearer {TOKEN}", "Host: localhost"))
-        assert call(container.url, "/_stub/health").status_code == 200  # read after that request
-        start = monotonic()
-        assert container.stop() == 0
-        assert monotonic() - start > 5
-
-
-def test_a_command_runs_beside_the_server(image: Image) -> None:
-    code = (
-        "import os\n"
-        "from urllib.request import Request, urlopen\n"
-        "request = Request(os.environ['STUB_URL'] + '/v1/projects')\n"
-        "request.add_header('Authorization', 'Bearer ' + os.environ['STUB_TOKEN'])\n"
-        "print(urlopen(request).status)\n"
-        "raise SystemExit(7)"
-    )
-    for variables in ({"STUB_TOKEN": TOKEN}, {"STUB_HOST": "127.0.0.1"}):
-        done = image.run("--", "python3", "-c", code, **variables)
-        assert (done.returncode, done.stdout) == (7, "200\n"), done.stderr
-
-
-def test_no_module_is_compiled_at_a_start(image: Image) -> None:
-    command = 'python3 /program/app.py health --port "${STUB_URL##*:}"'
-    done = image.run("--", "sh", "-c", command, STUB_TOKEN=TOKEN, PYTHONVERBOSE="1")
-    assert (done.returncode, done.stdout) == (0, "ready\n")
-    assert "/program/cli/__pycache__/main." in done.stderr
-    assert re.findall(r"^# code object from '?(/.*\.py)'?$", done.stderr, re.MULTILINE) == []
+@pytest.mark.parametrize("source", ["variables", "home"])
+def test_the_configuration_of_pip_is_found_wherever_it_is(source: str, tmp_path: Path) -> None:
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text("flask < 4\n", "utf-8")
+    settings = {"constraint": str(constraints), "index-url": "https://index.example/simple"}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": ""}
+    if source == "home":
+        del environ["PIP_CONFIG_FILE"]
+        (tmp_path / ".config" / "pip").mkdir(parents=True)
+        lines = ["[global]", *(f"{name} = {value}" for name, value in settings.items())]
+        (tmp_path / ".config" / "pip" / "pip.conf").write_text("\n".join(lines), "utf-8")
+    else:
+        environ |= {"PIP_CONSTRAINT": str(constraints), "PIP_INDEX_URL": settings["index-url"]}
+    found = pip_options(environ)
+    assert found.items() >= settings.items()
+    options = secret_options(found, tmp_path)
+    assert f"--secret=id=constraint,src={tmp_path}/constraint" in options
+    assert (tmp_path / "constraint").read_text("utf-8").strip() == "flask < 4"
+    written = (tmp_path / "pip.conf").read_text("utf-8")
+    assert "\nconstraint = /run/secrets/constraint\n" in written
+    assert "\nindex-url = https://index.example/simple\n" in written

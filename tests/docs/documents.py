@@ -43,3 +43,12 @@ def leave_out_the_stub(folder: Path) -> None:
     (command,) = (text for _, text in blocks_of("docs/contract.md") if "x-stub-only" in text)
     shutil.copy(ROOT / "openapi.json", folder)
     subprocess.run(["sh", "-c", command], cwd=folder, check=True)
+
+
+def freed_worlds(started: "subprocess.Popen[str]") -> int:
+    """End a program; return the number of its worlds, each of which was reset at last."""
+    started.terminate()
+    pattern = r"^([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"
+    latest = dict(re.findall(pattern, started.communicate()[1], re.MULTILINE))
+    assert set(latest.values()) == {"POST /_stub/reset 204"}
+    return len(latest)

@@ -11,8 +11,7 @@ import pytest
 
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
-from tests.docs.documents import files_of
-from tests.docs.test_fixtures import freed_worlds
+from tests.docs.documents import files_of, freed_worlds
 from tests.program import environment, program
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -74,7 +73,7 @@ def junit(folder: Path) -> Team:
     return Team(words, shown, 4)
 
 
-MAKERS = [node, vitest, go, pytest.param(junit, marks=pytest.mark.slow)]
+MAKERS = [node, vitest, go, junit]
 
 
 def run(team: Team, folder: Path, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -111,9 +110,3 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     assert away in run(team, tmp_path, STUB_URL=away, STUB_TOKEN="s3cret").stdout
     # Without a stub the reason is the first that one reads.
     assert "python3 stub.pyz --" in run(team, tmp_path).stdout
-
-
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.*")), ids=lambda path: path.name)
-def test_a_fixture_is_short(path: Path) -> None:
-    lines = len(path.read_text("utf-8").splitlines())
-    assert lines < (300 if path.suffix == ".py" else 60)

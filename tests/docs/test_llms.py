@@ -46,10 +46,6 @@ MISTAKES = {
 PLAIN = 'call("/v1/projects")'
 
 
-def test_it_is_short() -> None:
-    assert len(TEXT.splitlines()) < 120
-
-
 def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
     response = anonymous.get("/llms.txt")
     assert (response.status_code, response.data.decode()) == (200, TEXT)

@@ -8,7 +8,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.conftest import ROOT
-from tests.contract import STUB, V1, assert_problem
+from tests.contract import STUB, V1
 from tests.docs.documents import COMMANDS, PYTHON, TEXTS, blocks_of
 
 README, CHOICES = TEXTS["README.md"], TEXTS["docs/choices.md"]
@@ -45,20 +45,6 @@ def test_every_link_leads_to_a_file_and_a_heading_that_exist(name: str) -> None:
         assert not anchor or anchor in anchors_of(path.read_text("utf-8")), link
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
-
-
-def test_the_readme_tells_how_to_meet_a_slow_backend_and_an_outage(stub: FlaskClient) -> None:
-    section = README.partition("\n## Write a client\n")[2].partition("\n## ")[0]
-    (status,) = re.findall(r"`Prefer: code=(\d+)`", section)
-    forced = stub.get("/v1/projects", headers={"Prefer": f"code={status}"})
-    assert_problem(forced, int(status), "store_unavailable")
-    (seconds,) = re.findall(r"`--delay ([\d.]+)`", section)
-    assert 0 < float(seconds) < 5
-    assert "(docs/testing.md#errors-on-demand)" in section
-
-
 def test_the_endpoint_table_has_the_statuses_of_the_contract() -> None:
     rows = re.findall(r"^\| `([A-Z]+) (/v1/\S+)` \|.*\| ([\d, ]+) \|$", README, re.MULTILINE)
     assert {(method, path) for method, path, _ in rows} == {
@@ -88,17 +74,3 @@ def test_the_list_of_open_routes_is_complete(app: Flask, anonymous: FlaskClient)
     assert set(re.findall(r"`(/.*?)`", listed)) == is_open
     declared = {path for _, path, each in STUB.operations() if each.get("security") == []}
     assert declared == is_open - {"/openapi.json"}
-
-
-def test_the_way_of_a_request_names_functions_that_exist() -> None:
-    text = (ROOT / "docs" / "development.md").read_text("utf-8")
-    table = text.partition("## The way of a request")[2].partition("\n\n- ")[0]
-    rows = [line.split("|") for line in table.splitlines() if "`" in line and line.startswith("|")]
-    assert len(rows) > 15
-    for _, _, functions, files, _ in rows:
-        sources = "".join(
-            (ROOT / name).read_text("utf-8") for name in re.findall(r"`([\w/]+\.py)`", files)
-        )
-        for name in re.findall(r"`([\w.]+)`", functions):
-            for part in name.split("."):
-                assert re.search(rf"(?:def|class) {part}\b", sources), name
