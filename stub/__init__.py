@@ -23,7 +23,7 @@ from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
 from .seed import Seed, room_for
 from .steps import Steps
-from .verdict import KINDS, Finding, parse_kinds
+from .verdict import KINDS, Finding, matches, parse_kinds
 from .worlds import RejectedRequest, WorldFactory, Worlds
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "cors_headers",
     "explain_preflight",
     "install",
+    "matches",
     "origin_of",
     "parse_axes",
     "parse_kinds",

@@ -31,8 +31,9 @@ class Contract:
     """The operations of an OpenAPI document, found by request."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        self._components = document["components"]
-        self.schemas: dict[str, dict[str, Any]] = self._components["schemas"]
+        self._document = document
+        components = document["components"]
+        self.schemas: dict[str, dict[str, Any]] = components["schemas"]
         self._by_route: dict[tuple[str, str], Operation] = {}
         self.operations: list[Operation] = []
         for path, item in document["paths"].items():
@@ -45,14 +46,14 @@ class Contract:
                 get = self._by_route["GET", shape(path)]
                 self._by_route.setdefault(("HEAD", shape(path)), get)
         self.elsewhere: dict[int, dict[str, Any]] = {  # status to response, of no operation
-            status: self._components["responses"][name]
+            status: components["responses"][name]
             for status, name in ELSEWHERE.items()
-            if name in self._components["responses"]
+            if name in components["responses"]
         }
         status = self.schemas["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
         self.running: list[str] = status["x-running"]
-        self.challenge: str = self._components["headers"]["WWW-Authenticate"]["example"]
+        self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
     def operation(self, request: Request) -> Operation | None:
         """The operation that a request is for, if any; HEAD counts as GET."""
@@ -88,11 +89,16 @@ class Contract:
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
         """The part itself, or what its `$ref` names."""
-        if "$ref" not in part:
-            return part
-        kind, name = part["$ref"].removeprefix("#/components/").split("/")
-        found: dict[str, Any] = self._components[kind][name]
+        found: dict[str, Any] = self.find(part["$ref"])[1] if "$ref" in part else part
         return found
+
+    def find(self, pointer: str) -> tuple[str, Any]:
+        """The JSON pointer after each `$ref` was followed, and what is there."""
+        node: Any = self._document
+        for name in pointer.split("/")[1:]:
+            name = name.replace("~1", "/").replace("~0", "~")
+            node = node[int(name)] if isinstance(node, list) else node[name]
+        return self.find(node["$ref"]) if "$ref" in node else (pointer, node)
 
     def name(self, part: dict[str, Any], place: str) -> str:
         """The name of what a `$ref` names; of another part, its place."""

@@ -16,8 +16,8 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--abuse",
     is_flag=True,
-    help="With --write: send bodies that the contract rejects, each twice. A tolerant service "
-    "creates projects from them.",
+    help="With --write: send bodies that the contract rejects. A tolerant service creates projects "
+    "from them.",
 )
 @click.option(
     "--wait",
@@ -34,22 +34,15 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="Seconds between two requests.",
 )
 @click.option("--ca", type=FILE, help="File of a certificate authority to trust, too, as PEM.")
-@click.option("--known", type=FILE, help="JSON file of known differences, which are no findings.")
-@click.option("--write-known", type=FILE, help="File for the differences of this run, as --known.")
-@click.option(
-    "--max-age",
-    type=click.IntRange(0),
-    metavar="DAYS",
-    help="With --known: a difference that was not seen for so long is a finding.",
-)
+@click.option("--known", type=FILE, help="File of known findings, one a line, as for --allow.")
 @click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="KINDS",
-    default=["broken,ledger"],
+    default=["broken,leaks"],
     show_default=True,
-    help="Exit with 1 if one of these is found: broken, differs, ledger, stale; repeatable.",
+    help="Exit with 1 if one of these is found: broken, differs, leaks; repeatable.",
 )
 @click.pass_obj
 def verify(start: Start, /, **values: Any) -> int:

@@ -2,22 +2,23 @@
 
 from typing import NamedTuple
 
-from .service import JSON
+from .client import BASIC, JSON, NONE, TOKEN, WRONG
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
-TOKEN = ""  # the credential of the run
-BASIC = "Basic c3R1YjpzdHVi"  # nobody's
 
 PROJECTS = "#/paths/~1v1~1projects"
 DEPLOYMENT = "#/paths/~1v1~1deployments~1{id}"
+DEPLOYMENT_ID = f"{DEPLOYMENT}/get/parameters/0"
 BEARER = "#/components/securitySchemes/bearer"
 RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 INPUT = SCHEMAS + "ProjectInput"
+NAME = f"{INPUT}/properties/name"
+NAMED = '{{"name": "{name}"}}'
 
 
 class Probe(NamedTuple):
-    """A request, which is sent twice, and the response that the contract has for it.
+    """A request, and the response that the contract has for it.
 
     `expects` names a response of the contract; without one the request belongs to no part, and it
     is a note if it is rejected where the plain GET is not. `rules` are parts that hold if the
@@ -32,7 +33,7 @@ class Probe(NamedTuple):
     target: str
     expects: str = ""
     rules: tuple[str, ...] = ()
-    authorization: str | None = TOKEN
+    authorization: str = TOKEN
     body: str = ""
     content_type: str = JSON
 
@@ -50,8 +51,27 @@ LIST = Probe(
     "GET",
     "/v1/projects",
     f"{PROJECTS}/get/responses/200",
-    (f"{PROJECTS}/get", BEARER, PROJECTS),
+    (f"{PROJECTS}/get", PROJECTS),
 )
+CREATE = Probe(
+    "create",
+    WRITE,
+    "POST",
+    "/v1/projects",
+    f"{PROJECTS}/post/responses/201",
+    (f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
+    body='{{"name": "{name}", "stub_verify": "{word}"}}',
+)
+GET_DEPLOYMENT = Probe(
+    "deployment",
+    READ,
+    "GET",
+    "/v1/deployments/{id}",
+    f"{DEPLOYMENT}/get/responses/200",
+    (f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
+)
+LISTED = LIST._replace(name="created is listed", level=WRITE)
+FOLLOWED = GET_DEPLOYMENT._replace(name="created deployment", level=WRITE)
 UNKNOWN_DEPLOYMENT = Probe(
     "unknown deployment",
     READ,
@@ -60,83 +80,53 @@ UNKNOWN_DEPLOYMENT = Probe(
     f"{RESPONSES}DeploymentNotFound",
 )
 UNKNOWN_PATH = Probe("unknown path", READ, "GET", "/v1/stub-verify-{word}", f"{RESPONSES}NotFound")
-NO_TOKEN = Probe(
-    "list, no token",
-    READ,
-    "GET",
-    "/v1/projects",
-    f"{RESPONSES}Unauthorized",
-    (BEARER,),
-    authorization=None,
-)
-OTHER_LISTS = (
-    Probe("list, HEAD", READ, "HEAD", "/v1/projects"),
-    Probe("list, unknown query", READ, "GET", "/v1/projects?stub-verify={word}"),
-    NO_TOKEN,
-    NO_TOKEN._replace(name="list, Basic", authorization=BASIC),
-    Probe("list, OPTIONS", READ, "OPTIONS", "/v1/projects", f"{RESPONSES}MethodNotAllowed"),
-)
-CREATE = Probe(
-    "create",
-    WRITE,
-    "POST",
-    "/v1/projects",
-    f"{PROJECTS}/post/responses/201",
-    (
-        f"{PROJECTS}/post",
-        PROJECTS,
-        f"{PROJECTS}/post/requestBody",
-        INPUT,
-        f"{INPUT}/properties/name",
-    ),
-    body='{{"name": "{name}", "stub_verify": "{word}"}}',
-)
-LISTED = LIST._replace(name="created is listed", level=WRITE)
-GET_DEPLOYMENT = Probe(
-    "deployment",
-    READ,
-    "GET",
-    "/v1/deployments/{id}",
-    f"{DEPLOYMENT}/get/responses/200",
-    (
-        f"{DEPLOYMENT}/get",
-        DEPLOYMENT,
-        BEARER,
-        f"{DEPLOYMENT}/get/parameters/0",
-        f"{DEPLOYMENT}/get/parameters/0/schema",
-    ),
-)
-FOLLOWED = GET_DEPLOYMENT._replace(name="created deployment", level=WRITE)
-OTHER_DEPLOYMENTS = (
-    Probe("deployment, HEAD", READ, "HEAD", "/v1/deployments/{id}"),
-    Probe("deployment, unknown query", READ, "GET", "/v1/deployments/{id}?stub-verify={word}"),
-    NO_TOKEN._replace(name="deployment, no token", target="/v1/deployments/{id}"),
-    Probe(
-        "deployment, OPTIONS",
-        READ,
-        "OPTIONS",
-        "/v1/deployments/{id}",
-        f"{RESPONSES}MethodNotAllowed",
-    ),
+
+
+def without(probe: Probe, authorization: str, name: str, body: str = "") -> Probe:
+    """An operation with another credential than the token."""
+    return probe._replace(
+        name=f"{probe.name}, {name}",
+        expects=f"{RESPONSES}Unauthorized",
+        rules=(BEARER,),
+        authorization=authorization,
+        body=body,
+    )
+
+
+def others(probe: Probe) -> tuple[Probe, ...]:
+    """What else is asked at the path of a GET."""
+    plain = Probe(f"{probe.name}, HEAD", READ, "HEAD", probe.target)
+    query = f"{probe.target}?stub-verify={{word}}"
+    return (
+        plain,
+        plain._replace(name=f"{probe.name}, unknown query", method="GET", target=query),
+        without(probe, NONE, "no token"),
+        without(probe, WRONG, "wrong token"),
+        plain._replace(
+            name=f"{probe.name}, OPTIONS",
+            method="OPTIONS",
+            expects=f"{RESPONSES}MethodNotAllowed",
+        ),
+    )
+
+
+OTHER_LISTS = (*others(LIST), without(LIST, BASIC, "Basic"))
+OTHER_DEPLOYMENTS = others(GET_DEPLOYMENT)
+# The contract rejects the body: a service that looks at it first creates nothing.
+OTHER_CREATIONS = (
+    without(CREATE, NONE, "no token", body="{{}}"),
+    without(CREATE, WRONG, "wrong token", body="{{}}"),
 )
 
 
 def rejected(name: str, response: str, *rules: str, body: str, content_type: str = JSON) -> Probe:
     """A body that the contract rejects with this response."""
-    return Probe(
-        name,
-        ABUSE,
-        "POST",
-        "/v1/projects",
-        RESPONSES + response,
-        rules,
-        body=body,
-        content_type=content_type,
+    expects = RESPONSES + response
+    return CREATE._replace(
+        name=name, level=ABUSE, expects=expects, rules=rules, body=body, content_type=content_type
     )
 
 
-NAME = f"{INPUT}/properties/name"
-NAMED = '{{"name": "{name}"}}'
 ABUSES = (
     rejected("no JSON", "MalformedBody", body='{{"name": '),
     rejected("an array", "InvalidBody", INPUT, body="[]"),
@@ -161,6 +151,7 @@ ALL = (
     *OTHER_LISTS,
     CREATE,
     LISTED,
+    *OTHER_CREATIONS,
     GET_DEPLOYMENT,
     FOLLOWED,
     *OTHER_DEPLOYMENTS,

@@ -1,21 +1,16 @@
 """The parts of openapi.json by short names, and what a difference must be found as."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 from tests.verify.service import Change, Service, Write
 
 LIST_PATH = "#/paths/~1v1~1projects"
-LIST = f"{LIST_PATH}/get"
-LIST_200 = f"{LIST}/responses/200"
-POST = f"{LIST_PATH}/post"
+LIST, POST = f"{LIST_PATH}/get", f"{LIST_PATH}/post"
+LIST_200, POST_201 = f"{LIST}/responses/200", f"{POST}/responses/201"
 BODY = f"{POST}/requestBody"
-POST_201 = f"{POST}/responses/201"
 DEP_PATH = "#/paths/~1v1~1deployments~1{id}"
 DEP = f"{DEP_PATH}/get"
-DEP_ID = f"{DEP}/parameters/0"
-DEP_200 = f"{DEP}/responses/200"
+DEP_ID, DEP_200 = f"{DEP}/parameters/0", f"{DEP}/responses/200"
 BEARER = "#/components/securitySchemes/bearer"
 
 
@@ -32,40 +27,22 @@ def schema(name: str, member: str = "") -> str:
 
 
 CACHE, WWW, ALLOW = map(header, ("Cache-Control", "WWW-Authenticate", "Allow"))
-UNAUTHORIZED, DEP_404, UNKNOWN, METHOD, MALFORMED, TAKEN, LARGE, MEDIA, INVALID = map(
-    response,
-    (
-        "Unauthorized",
-        "DeploymentNotFound",
-        "NotFound",
-        "MethodNotAllowed",
-        "MalformedBody",
-        "NameTaken",
-        "BodyTooLarge",
-        "UnsupportedMediaType",
-        "InvalidBody",
-    ),
-)
-RESPONSES = (UNAUTHORIZED, DEP_404, UNKNOWN, METHOD, MALFORMED, TAKEN, LARGE, MEDIA, INVALID)
+UNAUTHORIZED, DEP_404, UNKNOWN = map(response, ("Unauthorized", "DeploymentNotFound", "NotFound"))
+METHOD, MALFORMED, TAKEN = map(response, ("MethodNotAllowed", "MalformedBody", "NameTaken"))
+LARGE, INVALID, MEDIA = map(response, ("BodyTooLarge", "InvalidBody", "UnsupportedMediaType"))
 PROJECTS, ITEMS = schema("ProjectList"), schema("ProjectList", "projects")
-LISTS = (LIST, LIST_200, PROJECTS, ITEMS)
-PROJECT = schema("Project")
-ID, NAME, CREATED, LATEST = (
-    schema("Project", each) for each in ("id", "name", "created_at", "latest_deployment_id")
-)
+PROJECT, ID, NAME = schema("Project"), schema("Project", "id"), schema("Project", "name")
+CREATED, LATEST = schema("Project", "created_at"), schema("Project", "latest_deployment_id")
 MEMBERS = (ID, NAME, CREATED, LATEST)
 INPUT, INPUT_NAME = schema("ProjectInput"), schema("ProjectInput", "name")
 NAMES, NOT = f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not"
-DEPLOYMENT = schema("Deployment")
-DID, OWNER, STATUS, DCREATED = (
-    schema("Deployment", each) for each in ("id", "project_id", "status", "created_at")
-)
-OWNER_TEXT, OWNER_NULL = f"{OWNER}/anyOf/0", f"{OWNER}/anyOf/1"
+DEPLOYMENT, OWNER = schema("Deployment"), schema("Deployment", "project_id")
+DID, STATUS = schema("Deployment", "id"), schema("Deployment", "status")
+DCREATED = schema("Deployment", "created_at")
 PROBLEM = schema("Problem")
-TYPE, TITLE, PSTATUS, DETAIL, CODE, ERRORS = (
-    schema("Problem", each) for each in ("type", "title", "status", "detail", "code", "errors")
-)
-FIELD = schema("FieldError")
+IN_A_PROBLEM = ("type", "title", "status", "detail", "code")
+TYPE, TITLE, PSTATUS, DETAIL, CODE = (schema("Problem", each) for each in IN_A_PROBLEM)
+ERRORS, FIELD = schema("Problem", "errors"), schema("FieldError")
 POINTER, FIELD_DETAIL = schema("FieldError", "pointer"), schema("FieldError", "detail")
 
 Finding = tuple[str, str]
@@ -78,8 +55,12 @@ class Difference(NamedTuple):
     name: str
     level: str  # read, write or abuse
     findings: frozenset[Finding]
-    service: Callable[[], Service]
-    wait: str  # seconds for what is created to appear: few where it never does
+    changes: tuple[Change, ...]
+    write: Write | None
+    rules: dict[str, Any]
+
+    def service(self) -> Service:
+        return Service(*self.changes, write=self.write, **self.rules)
 
 
 def broken(*parts: str) -> frozenset[Finding]:
@@ -90,25 +71,29 @@ def differs(*parts: str) -> frozenset[Finding]:
     return frozenset((part, "differs") for part in parts)
 
 
-def unstable(*parts: str) -> frozenset[Finding]:
-    return frozenset((part, "unstable") for part in parts)
-
-
 def unchecked(*parts: str) -> frozenset[Finding]:
     return frozenset((part, "could not check") for part in parts)
 
 
 NOTHING: frozenset[Finding] = frozenset()
+NO_LIST = unchecked(LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
+NO_CREATION = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 
 
-def difference(
+def read(
     name: str,
-    level: str,
     findings: frozenset[Finding],
     *changes: Change,
+    level: str = "read",
     write: Write | None = None,
-    wait: str = "30",
     **rules: Any,
 ) -> Difference:
-    service = partial(Service, *changes, write=write, **rules)
-    return Difference(name, level, findings, service, wait)
+    return Difference(name, level, findings, changes, write, rules)
+
+
+def written(name: str, findings: frozenset[Finding], *changes: Change, **more: Any) -> Difference:
+    return read(name, findings, *changes, level="write", **more)
+
+
+def abused(name: str, findings: frozenset[Finding], *changes: Change, **more: Any) -> Difference:
+    return read(name, findings, *changes, level="abuse", **more)

@@ -83,7 +83,8 @@ class Rules:
     token: str = TOKEN
     needs_token: bool = True
     takes_basic: bool = False
-    open_deployments: bool = False
+    takes_any: bool = False  # token
+    opens: str = ""  # a method, or a part of the path, that needs no token
     unique: bool = True
     takes_ids: bool = False
     needs_name: bool = True
@@ -164,9 +165,10 @@ class Service:
         authorization = request.header("Authorization")
         path = request.path.removeprefix(rules.base)
         root = f"{rules.version}/"
-        is_open = rules.open_deployments and path.startswith(f"{root}deployments/")
+        is_open = rules.opens in (request.method, path.removeprefix(root).partition("/")[0])
         basic = rules.takes_basic and (authorization or "").startswith("Basic ")
-        if not (is_open or basic) and (rules.needs_token or authorization):
+        anyone = rules.takes_any and (authorization or "").startswith("Bearer ")
+        if not (is_open or basic or anyone) and (rules.needs_token or authorization):
             if authorization is None:
                 headers: dict[str, str | None] = {"WWW-Authenticate": CHALLENGE}
                 return problem("anonymous", 401, "token_missing", headers)

@@ -10,7 +10,7 @@ from tests.conftest import needs
 from tests.verify.service import TOKEN, Service, listening
 from tests.verify.verified import Verified, verify
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
