@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 WORKDIR /build
 COPY . .
-# What is in the one file, but for its own start, as plain modules with their bytecode: the user of
+# What is in the one file, but for its start, as plain modules with their bytecode: the user of
 # the image could write none. The secrets are optional: the configuration of pip, the file of
 # constraints that it names, and the certificates of a network that needs them.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
@@ -10,7 +10,8 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/etc/ssl/certs/ca-certificates.crt \
     python3 tools/build_pyz.py stub.pyz \
     && python3 -m zipfile -e stub.pyz /program \
-    && rm -rf /program/__main__.py /program/bytecode \
+    && rm /program/__main__.py /program/deployment_stub/__*.py \
+    && mv /program/deployment_stub/* /program && rmdir /program/deployment_stub \
     && python3 -m compileall -q --invalidation-mode unchecked-hash /program
 
 FROM python:3.13-slim

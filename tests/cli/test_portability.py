@@ -12,10 +12,11 @@ import pytest
 from tests.conftest import ROOT
 from tests.program import not_started, process, ready_url
 from tests.wire import call
-from tools.build_pyz import program_files
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
+PROGRAM = ["*.py", "openapi.json", "README.md", "llms.txt", "docs/*.md", "docs/fixtures/*.*"]
+PROGRAM += [f"{each}/**/*.*" for each in ("cli", "redis_store", "server", "stub", "web")]
 # What other systems lack, and how a child process loses it.
 TAKEN = {
     "resource": "sys.modules['resource'] = None",
@@ -122,7 +123,8 @@ def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path
 def checkout(tmp_path: Path) -> Path:
     """The program with CRLF at the end of each line, in a folder with an odd name."""
     folder = tmp_path / "a checkout\\of 'mine'"
-    for path in program_files():
+    files = (each for pattern in PROGRAM for each in ROOT.glob(pattern))
+    for path in (each.relative_to(ROOT) for each in files if each.suffix != ".pyc"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / path).read_bytes().replace(b"\n", b"\r\n")
         (folder / path).write_bytes(text)
