@@ -1,15 +1,14 @@
 """Varies the body of a response along the contract's schema of it.
 
-The text of a body is cut along the schema, and joined again. So what does not vary keeps its
-spelling: only `json-text` changes the whitespace, and the escapes of strings.
+A body is read with its numbers as text, varied, and written once. So whitespace and escapes may
+change, but no value that a client sent does.
 """
 
 import json
-import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import chain, repeat
+from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -19,7 +18,7 @@ from records import quoted
 
 from ..ids import Ids
 from .axes import BODY_AXES, ID_AXES, TIME_AXES, Grease, Pair
-from .draws import Draws, digest
+from .draws import draw_word, draws
 from .parts import Parts
 
 # Offsets from UTC in minutes. Every parser takes those of `times`. The grammar allows those of
@@ -30,30 +29,35 @@ ODD_OFFSETS = {"z": 0, "+23:59": 1439, "-23:59": -1439, "+14:01": 841, "-18:30":
 MINUTES = OFFSETS | ODD_OFFSETS | {"Z": 0}
 FRACTIONS = (4, 5, 6, 7, 8, 9)  # digits; the service itself has three
 
-EXTRA_VALUES: tuple[str, ...] = ("null", "true", "-9", "1000000000000", "0.5", '"extra"')  # JSON
-EXTRA_VALUES += ("[]", "[1]", "{}", '{"extra": 1}')
 
-# All but numbers, true, false and null.
-TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]|[ \t\n\r]+')
-READER = json.JSONDecoder(parse_int=str, parse_float=str)  # Python limits the digits of a number
+class Literal(str):
+    """JSON text that is written as it is: a number, or a string without escapes."""
 
-
-class Piece(NamedTuple):
-    """A value and its text. A member has a name, and `label` is the text before its value."""
-
-    value: Any
-    text: str
-    name: str = ""
-    label: str = ""
+    __slots__ = ()
 
 
-class Split(NamedTuple):
-    """The text of an array or an object: its pieces, and what is around them."""
+READER = json.JSONDecoder(parse_int=Literal, parse_float=Literal)
+EXTRA_VALUES = READER.decode(
+    '[null, true, -9, 1000000000000, 0.5, "extra", [], [1], {}, {"extra": 1}]'
+)
 
-    opening: str
-    gaps: list[str]  # before each piece; empty before the first
-    pieces: list[Piece]
-    closing: str
+
+class TextForm(NamedTuple):
+    """A spelling of JSON: the whitespace around each token, and what quotes a string."""
+
+    space: str = ""
+    comma: str = ", "
+    colon: str = ": "
+    quote: Callable[[Any], str] = quoted
+
+    def write(self, value: Any) -> str:
+        space, comma, colon, quote = self
+        if isinstance(value, dict):
+            members = [f"{quote(name)}{colon}{self.write(each)}" for name, each in value.items()]
+            return f"{{{space}{comma.join(members)}{space}}}"
+        if isinstance(value, list):
+            return f"[{space}{comma.join(map(self.write, value))}{space}]"
+        return value if isinstance(value, Literal) else quote(value)
 
 
 class Varied:
@@ -64,15 +68,13 @@ class Varied:
 
     def __init__(self, grease: Grease, ids: Ids, parts: Parts, request: tuple[str, str]) -> None:
         self.grease = grease
-        self.seed = str(grease.seed)
         self.ids = ids
         self.contract = parts.contract
         self.request = request
-        self.spell: Callable[[str], str] = str  # a fragment of the text
         self.applied: set[Pair] = set()
 
     def varies(self, axis: str, declared: Collection[str], part: str) -> bool:
-        """Whether the axis varies a part, which declares these axes and which it may vary."""
+        """Whether the axis varies a part, which declares these axes."""
         return axis in declared and self.grease.varies(axis, part)
 
     def apply(self, axis: str, declared: Collection[str], part: str) -> bool:
@@ -82,183 +84,126 @@ class Varied:
             return True
         return False
 
-    def draws(self, axis: str, *key: str) -> Draws:
+    def draws(self, axis: str, *key: str) -> Random:
         """The draws of an axis for a resource, or for the request."""
-        return Draws(self.seed, axis, *(key or self.request))
+        return draws(self.grease.seed, axis, *(key or self.request))
 
     def body(
         self, response: Response, schema: dict[str, Any], declared: Collection[str], part: str
     ) -> None:
-        """Vary the body. It is read only if a part of it may vary or be a greased id."""
-        axes = BODY_AXES.intersection(self.grease.axes) & self.axes_within(schema).union(declared)
-        if not axes and not self.ids.are_varied:
+        """Vary the body; one of which nothing varies but ids, which are made so, stays."""
+        if BODY_AXES.isdisjoint(self.grease.axes) and not self.ids.are_varied:
             return
-        space = ""
+        value = READER.decode(response.get_data(as_text=True))
+        varied = self.value(value, schema, self.request, part)
+        form = TextForm()
         if self.apply("json-text", declared, part):
-            space, self.spell = self.other_spelling()
-        # The wire form is varied, as it is a client's view.
-        text = response.get_data(as_text=True).strip()
-        varied = self.value(Piece(READER.decode(text), text), schema, self.request, part)
-        response.set_data(f"{space}{varied}\n")
+            form = self.draw_text_form()
+        if any(axis not in ID_AXES for axis, _ in self.applied):
+            response.set_data(f"{form.space}{form.write(varied)}\n")
 
-    def axes_within(self, schema: dict[str, Any]) -> set[str]:
-        """The axes that a schema and its parts declare."""
-        schema = self.contract.resolve(schema)
-        parts = [*schema.get("properties", {}).values(), *filter(None, [schema.get("items")])]
-        return set(schema.get("x-grease", ())).union(*map(self.axes_within, parts))
-
-    def value(self, piece: Piece, schema: dict[str, Any], key: tuple[str, ...], part: str) -> str:
-        """The text of a value that the contract describes, of the resource or the request `key`.
+    def value(self, value: Any, schema: dict[str, Any], key: tuple[str, ...], part: str) -> Any:
+        """A value that the contract describes, of the resource or the request `key`, varied.
 
         `part` is its place, for a schema without a name.
         """
         part, schema = self.contract.name(schema, part), self.contract.resolve(schema)
         declared = schema.get("x-grease", ())
-        value, text = piece.value, piece.text
         if isinstance(value, dict):
-            return self.object(piece, schema["properties"], declared, key, part)
+            return self.object(value, schema["properties"], declared, key, part)
         if isinstance(value, list):
-            array = split(text)
-            items = array.pieces
-            if len(value) > 1 and self.varies("list-order", declared, part):
-                items = self.reorder("list-order", part, items, self.rank)
-            return self.join(
-                array, [self.value(each, schema["items"], key, part) for each in items]
-            )
-        if not TIME_AXES.isdisjoint(declared):
+            items = [self.value(each, schema["items"], key, part) for each in value]
+            if len(items) > 1 and self.varies("list-order", declared, part):
+                keys = [self.ids.key(each["id"]) for each in items]
+                return self.reorder("list-order", part, items, keys, self.request)
+            return items
+        if value and not ID_AXES.isdisjoint(declared):
+            pairs = self.ids.pairs_of(value)
+            self.applied.update(pair for pair in pairs if pair[0] in declared)
+        elif not TIME_AXES.isdisjoint(declared):
             # Go's time.Time reads no escapes.
-            return quoted(self.time(value, declared, key, part))
-        if self.apply("error-text", declared, part):
-            draws = self.draws("error-text", *key, value)
-            text = quoted(f"{draws.word()} {draws.word()}".capitalize())
-        return self.spell(text)
+            return Literal(quoted(self.time(value, declared, key, part)))
+        elif self.apply("error-text", declared, part):
+            source = self.draws("error-text", *key, value)
+            return f"{draw_word(source)} {draw_word(source)}".capitalize()
+        return value
 
     def object(
         self,
-        piece: Piece,
-        known: dict[str, Any],
+        value: dict[str, Any],
+        known: Mapping[str, Any],
         declared: Collection[str],
         key: tuple[str, ...],
         part: str,
-    ) -> str:
-        value = piece.value
+    ) -> dict[str, Any]:
         if "id" in known:
             key = (self.ids.key(value["id"]),)
-        if self.ids.are_varied:
-            for name, schema in known.items():
-                axes = ID_AXES.intersection(schema.get("x-grease", ()))
-                if axes and value.get(name):
-                    self.note_id(value[name], axes)
+        varied = {
+            name: self.value(each, known[name], key, f"{part}.{name}") if name in known else each
+            for name, each in value.items()
+        }
         is_running = value.get("status") in self.contract.running
-        whole = split(piece.text)
-        members = {}  # name to text
-        for each in whole.pieces:
-            if each.name in known:
-                text = self.value(each, known[each.name], key, f"{part}.{each.name}")
-            else:
-                text = self.spell(each.text)
-            if each.name == "status" and is_running and self.apply("status-values", declared, part):
-                text = self.spell(quoted(self.draws("status-values", *key).word()))
-            members[each.name] = self.spell(each.label) + text
+        if is_running and self.apply("status-values", declared, part):
+            varied["status"] = draw_word(self.draws("status-values", *key))
         if self.varies("members", declared, part):
-            draws = self.draws("members", *key, *known)
-            for _ in range(draws.below(3) + 1):
-                name, extra = draws.word(), draws.choice(EXTRA_VALUES)
-                if name not in known:
-                    members.setdefault(name, self.spell(f'"{name}": {extra}'))
-            if len(members) > len(value):
+            extra = draw_extra(self.draws("members", *key, *known))
+            varied |= {name: extra[name] for name in extra if name not in {*known, *value}}
+            if len(varied) > len(value):
                 self.applied.add(("members", part))
-        names = [*members]
-        if len(names) > 1 and self.varies("member-order", declared, part):
-            salt = crc32(digest(self.seed, "member-order", *key))
-            names = self.reorder(
-                "member-order", part, names, lambda name: crc32(name.encode(), salt)
-            )
-        return self.join(whole, [members[name] for name in names])
-
-    def join(self, whole: Split, texts: Iterable[str]) -> str:
-        """The text with these pieces; one without a gap of its own follows a comma."""
-        gaps = chain(whole.gaps or [""], repeat(", "))
-        joined = "".join([self.spell(gap) + text for gap, text in zip(gaps, texts, strict=False)])
-        return f"{self.spell(whole.opening)}{joined}{self.spell(whole.closing)}"
-
-    def note_id(self, value: str, declared: Collection[str]) -> None:
-        """Note the axes that varied an id."""
-        self.applied.update(pair for pair in self.ids.pairs_of(value) if pair[0] in declared)
+        if len(varied) > 1 and self.varies("member-order", declared, part):
+            members = self.reorder("member-order", part, [*varied.items()], [*varied], key)
+            return dict(members)
+        return varied
 
     def time(self, moment: str, declared: Collection[str], key: tuple[str, ...], part: str) -> str:
         """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
         digits, offset, separator = 3, "Z", "T"
-        if self.varies("times", declared, part):
-            draws = self.draws("times", *key)
+        if self.apply("times", declared, part):
+            source = self.draws("times", *key)
             whole = (0,) if moment.endswith(".000Z") else ()
-            digits, offset = draws.choice(FRACTIONS + whole), draws.choice([*OFFSETS])
-            self.applied.add(("times", part))
+            digits, offset = source.choice(FRACTIONS + whole), source.choice([*OFFSETS])
         if self.apply("times-odd", declared, part):
             offset, separator = self.draws("times-odd", *key).choice([*ODD_OFFSETS]), "t"
         return respell(moment, digits, offset, separator)
 
     def reorder(
-        self, axis: str, part: str, items: list[Any], rank: Callable[[Any], Any]
+        self, axis: str, part: str, items: list[Any], names: Sequence[str], key: tuple[str, ...]
     ) -> list[Any]:
-        """The items by rank, the first of them last: clients depend on the first most often."""
-        ordered = [*sorted(items[1:], key=rank), *items[:1]]
-        if ordered != items:
+        """The items in an order of their names, the first of them last: clients depend on the first
+        most often.
+        """
+        salt = self.draws(axis, *key).getrandbits(32)
+        places = sorted(range(1, len(items)), key=lambda at: crc32(names[at].encode(), salt))
+        if [*places, 0] != [*range(len(items))]:
             self.applied.add((axis, part))
-        return ordered
+        return [items[at] for at in (*places, 0)]
 
-    def rank(self, record: Piece) -> bytes:
-        """The place of a record in a list."""
-        return digest(self.seed, "list-order", self.ids.key(record.value["id"]))
+    def draw_text_form(self) -> TextForm:
+        """Whitespace around each token, and an escape in each string (RFC 8259 §2, §7)."""
+        source = self.draws("json-text")
+        space, salt = source.choice([" ", "\n", "\t", "  ", "\r\n "]), source.getrandbits(32)
 
-    def other_spelling(self) -> tuple[str, Callable[[str], str]]:
-        """Whitespace, and what puts it, and escapes, into a text (RFC 8259 §2, §7)."""
-        draws = self.draws("json-text")
-        space, salt = draws.choice([" ", "\n", "\t", "  ", "\r\n "]), draws.below(2**32)
-        spelled = {each: each + space for each in "[{"} | {each: space + each for each in "]}"}
-        spelled |= {each: space + each + space for each in ",:"}
-
-        def spell(match: re.Match[str]) -> str:
-            token = match.group()
-            if token[0] != '"':
-                return spelled.get(token, "")
-            text = json.loads(token)
-            plain = quoted(text)
-            if not text or len(plain) > len(text) + 2:  # it has escapes already
-                return plain
-            at = crc32(self.ids.key(text).encode(), salt) % len(text) + 1
+        @cache
+        def quote(value: Any) -> str:
+            plain = quoted(value)
+            if not value or not isinstance(value, str) or len(plain) > len(value) + 2:
+                return plain  # no string, or one that has escapes already
+            at = crc32(self.ids.key(value).encode(), salt) % len(value) + 1
             return f"{plain[:at]}\\u{ord(plain[at]):04x}{plain[at + 1 :]}"
 
-        return space, cache(lambda text: TOKEN.sub(spell, text))
+        return TextForm(space, f"{space},{space}", f"{space}:{space}", quote)
 
     def media_type(self, media_type: str) -> str:
         """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
-        draws = self.draws("media-type")
-        spelled = "".join(draws.choice([char.upper(), char]) for char in media_type)
-        return spelled + draws.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
+        source = self.draws("media-type")
+        spelled = "".join(source.choice([char.upper(), char]) for char in media_type)
+        return spelled + source.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
 
 
-def split(text: str) -> Split:
-    """The pieces of an array or an object, whose text begins and ends with its brackets."""
-    gaps, pieces = [], []
-    first = at = end = after_gap(text, 1)
-    while at < len(text) - 1:
-        gaps.append(text[end:at])
-        name, start = "", at
-        if text[0] == "{":
-            name, at = READER.raw_decode(text, at)
-            at = after_gap(text, at)
-        value, end = READER.raw_decode(text, at)
-        pieces.append(Piece(value, text[at:end], name, text[start:at]))
-        at = after_gap(text, end)
-    return Split(text[:first], gaps, pieces, text[end:])
-
-
-def after_gap(text: str, at: int) -> int:
-    """Where the whitespace and the comma or colon at a position end."""
-    while text[at] in " \t\n\r,:":
-        at += 1
-    return at
+def draw_extra(source: Random) -> dict[str, Any]:
+    """One to three members that no client knows."""
+    count = source.randint(1, 3)
+    return {draw_word(source): source.choice(EXTRA_VALUES) for _ in range(count)}
 
 
 def respell(moment: str, digits: int, offset: str, separator: str) -> str:

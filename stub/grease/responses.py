@@ -8,6 +8,7 @@ from ..contract import Operation
 from ..ids import Ids
 from .axes import Grease, in_order
 from .bodies import Varied
+from .draws import draw_word
 from .parts import Parts
 
 
@@ -36,9 +37,9 @@ def vary(
     if varied.apply("media-type", declared, part):
         response.headers["Content-Type"] = varied.media_type(media_type)
     if varied.apply("headers", declared, part):
-        draws = varied.draws("headers")
-        for _ in range(draws.below(3) + 1):
-            response.headers[f"X-{draws.word().title()}"] = draws.word()
+        source = varied.draws("headers")
+        for _ in range(source.randint(1, 3)):
+            response.headers[f"X-{draw_word(source).title()}"] = draw_word(source)
     if status != 200 and varied.apply("success-code", declared, part):
         response.status_code = 200
     parts.count(varied.applied)
