@@ -8,60 +8,62 @@ from typing import Any, NamedTuple
 from web.problems import FieldError
 from web.validation import is_integer, unknown_members
 
-TIER_1 = ("members", "member-order", "json-text", "headers", "ids", "times")
-TIER_2 = (
-    "list-order",
-    "status-values",
-    "success-code",
-    "error-text",
-    "media-type",
-    "times-odd",
-    "ids-encoded",
-)
-AXES = TIER_1 + TIER_2
-# Why nobody promised what an axis varies, and what a client does about it.
-ADVICE = {
-    "members": (
-        "any server may add members (RFC 8259)",
-        "let the client ignore what it does not know",
-    ),
-    "member-order": ("the members of an object have no order (RFC 8259 §4)", "read them by name"),
-    "json-text": (
-        "whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
-        "parse the body; do not search or compare its text",
-    ),
-    "headers": (
-        "any server or proxy may add headers (RFC 9110 §5.1)",
-        "let the client ignore what it does not know",
-    ),
-    "ids": ("the form of an id is the server's own", "take ids as opaque strings of any length"),
-    "times": (
-        "a moment has several spellings (RFC 3339 §5.6)",
-        "parse times; do not compare their text",
-    ),
-    "list-order": ("no order was promised", "find a record by its name or id, or sort"),
-    "status-values": (
-        "the set of statuses may grow",
-        "take an unknown status as one that may still change",
-    ),
-    "success-code": ("no status was promised for a success", "take any 2xx as a success"),
-    "error-text": (
-        "titles and details are for people (RFC 9457 §3.1)",
-        "decide by the status and `code`",
-    ),
-    "media-type": (
-        "case and parameters do not change a media type (RFC 9110 §8.3.1)",
-        "compare it without them",
-    ),
-    "times-odd": (
-        "the grammar has more spellings than many parsers read (RFC 3339 §5.6)",
-        "use a parser that reads them all, or decide to depend on it",
-    ),
-    "ids-encoded": (
-        "an id may have any character",
-        "percent-encode each id that becomes part of a path",
-    ),
+# The axes of each tier: why nobody promised what an axis varies, and what a client does about it.
+TIERS: dict[int, dict[str, tuple[str, str]]] = {
+    1: {
+        "members": (
+            "any server may add members (RFC 8259)",
+            "let the client ignore what it does not know",
+        ),
+        "member-order": (
+            "the members of an object have no order (RFC 8259 §4)",
+            "read them by name",
+        ),
+        "json-text": (
+            "whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
+            "parse the body; do not search or compare its text",
+        ),
+        "headers": (
+            "any server or proxy may add headers (RFC 9110 §5.1)",
+            "let the client ignore what it does not know",
+        ),
+        "ids": (
+            "the form of an id is the server's own",
+            "take ids as opaque strings of any length",
+        ),
+        "times": (
+            "a moment has several spellings (RFC 3339 §5.6)",
+            "parse times; do not compare their text",
+        ),
+    },
+    2: {
+        "list-order": ("no order was promised", "find a record by its name or id, or sort"),
+        "status-values": (
+            "the set of statuses may grow",
+            "take an unknown status as one that may still change",
+        ),
+        "success-code": ("no status was promised for a success", "take any 2xx as a success"),
+        "error-text": (
+            "titles and details are for people (RFC 9457 §3.1)",
+            "decide by the status and `code`",
+        ),
+        "media-type": (
+            "case and parameters do not change a media type (RFC 9110 §8.3.1)",
+            "compare it without them",
+        ),
+        "times-odd": (
+            "the grammar has more spellings than many parsers read (RFC 3339 §5.6)",
+            "use a parser that reads them all, or decide to depend on it",
+        ),
+        "ids-encoded": (
+            "an id may have any character",
+            "percent-encode each id that becomes part of a path",
+        ),
+    },
 }
+ADVICE = TIERS[1] | TIERS[2]
+TIER_1 = tuple(TIERS[1])
+AXES = tuple(ADVICE)
 TIME_AXES = frozenset({"times", "times-odd"})
 ID_AXES = frozenset({"ids", "ids-encoded"})
 BODY_AXES = frozenset(AXES) - ID_AXES - {"headers", "success-code", "media-type"}
@@ -128,17 +130,17 @@ def read_grease(words: Sequence[str], seed: int, parts: PartsByAxis) -> Grease:
     Raises `UnknownPart`.
     """
     axes = in_order(word.partition("@")[0] for word in words)
-    limited: dict[str, tuple[str, ...]] = {}
-    for axis in axes:
-        of_axis = {f"{axis}@{part}": part for part in parts[axis]}
-        for word in words:
-            if word.startswith(f"{axis}@") and word not in of_axis:
-                part, all_parts = word.partition("@")[2], ", ".join(parts[axis])
-                raise UnknownPart(f"{part!r} is no part of {axis}: they are {all_parts}")
-        chosen = tuple(part for word, part in of_axis.items() if word in words or axis in words)
-        limited[axis] = chosen
-    is_limited = not {*axes} <= {*words}
-    return Grease(axes, seed, limited if is_limited else None)
+    for axis, at, part in (word.partition("@") for word in words):
+        if at and part not in parts[axis]:
+            all_parts = ", ".join(parts[axis])
+            raise UnknownPart(f"{part!r} is no part of {axis}: they are {all_parts}")
+    if {*axes} <= {*words}:
+        return Grease(axes, seed)
+    limited = {
+        axis: tuple(part for part in parts[axis] if axis in words or f"{axis}@{part}" in words)
+        for axis in axes
+    }
+    return Grease(axes, seed, limited)
 
 
 def limit(
