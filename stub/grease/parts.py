@@ -6,12 +6,15 @@ one datum wherever it stands.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from threading import Lock
 from typing import Any
 
 from ..contract import Contract
 from .axes import AXES, ID_AXES, Pair
+
+Part = tuple[str, dict[str, Any], Collection[str]]
+"""The name of a part, what the contract says of it, and its axes."""
 
 
 class Parts:
@@ -43,56 +46,47 @@ class Parts:
 
 def parts_by_axis(contract: Contract) -> Mapping[str, tuple[str, ...]]:
     """The parts that declare each axis in `x-grease`, in the order of the contract."""
-    pairs = list(dict.fromkeys(declared_pairs(contract)))
-    return {axis: tuple(part for each, part in pairs if each == axis) for axis in AXES}
+    parts = list(all_parts(contract))
+    return {
+        axis: tuple(dict.fromkeys(part for part, _, axes in parts if axis in axes)) for axis in AXES
+    }
 
 
-def declared_pairs(contract: Contract) -> Iterator[Pair]:
+def origin_of(contract: Contract, part: str) -> str:
+    """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
+    described = (each for name, each, axes in all_parts(contract) if name == part and axes)
+    ((kind, text),) = next(described)["x-origin"].items()
+    return f"{kind}: {text}"
+
+
+def all_parts(contract: Contract) -> Iterator[Part]:
     for name, schema in contract.schemas.items():
-        yield from pairs_in(schema, name)
+        yield from parts_within(name, schema)
     responses = [
         (f"{operation.id} {status}", response)
         for operation in contract.operations
         for status, response in operation.responses.items()
     ]
-    elsewhere = [(str(status), response) for status, response in contract.elsewhere.items()]
-    for part, response in responses + elsewhere:
-        for axis in response.get("x-grease", ()):
-            yield axis, part
+    responses += [(str(status), response) for status, response in contract.elsewhere.items()]
+    for name, response in responses:
+        yield name, response, set(response.get("x-grease", ()))
         for content in response.get("content", {}).values():
-            yield from pairs_in(content["schema"], part)
+            yield from parts_within(name, content["schema"])
 
 
-def pairs_in(schema: dict[str, Any], part: str) -> Iterator[Pair]:
-    """The pairs of a schema and of what is within; what a `$ref` names has a name of its own."""
+def parts_within(name: str, schema: dict[str, Any]) -> Iterator[Part]:
+    """A schema and what is within; what a `$ref` names has a name of its own."""
     if "$ref" in schema:
         return
     properties = schema.get("properties", {})
-    for axis in schema.get("x-grease", ()):
-        if axis not in ID_AXES:
-            yield axis, part
-    for axis in properties.get("id", {}).get("x-grease", ()):
-        if axis in ID_AXES:
-            yield axis, f"{part.lower()}s"
-    for name, each in properties.items():
-        yield from pairs_in(each, f"{part}.{name}")
+    yield name, schema, {*schema.get("x-grease", ())} - ID_AXES
+    if "id" in properties:
+        yield (
+            f"{name.lower()}s",
+            properties["id"],
+            ID_AXES & {*properties["id"].get("x-grease", ())},
+        )
+    for member, each in properties.items():
+        yield from parts_within(f"{name}.{member}", each)
     if "items" in schema:
-        yield from pairs_in(schema["items"], part)
-
-
-def origin_of(contract: Contract, part: str) -> str:
-    """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
-    schema, _, member = part.partition(".")
-    record = part.removesuffix("s").title()  # of the ids
-    if schema in contract.schemas:
-        described = contract.schemas[schema]
-        if member:
-            described = described["properties"][member]
-    elif record in contract.schemas:
-        described = contract.schemas[record]["properties"]["id"]
-    else:
-        name, _, status = part.rpartition(" ")
-        found = {each.id: each.responses for each in contract.operations}
-        described = found[name][status] if name else contract.elsewhere[int(status)]
-    ((kind, text),) = described["x-origin"].items()
-    return f"{kind}: {text}"
+        yield from parts_within(name, schema["items"])

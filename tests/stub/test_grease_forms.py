@@ -125,7 +125,7 @@ def test_an_id_of_the_longest_kind_is_shortened() -> None:
 
 
 def test_a_client_that_does_not_encode_gets_404() -> None:
-    client = greased(("ids-encoded",), 7)
+    client = greased(("ids-encoded",), 8)
     given = json.loads(create(client).data)["latest_deployment_id"]
     for path in (given, given.replace("/", "%2F"), encoded(given).replace("%25", "%")):
         assert client.get(f"/v1/deployments/{path}").status_code == 404
@@ -155,13 +155,13 @@ def test_a_state_with_such_ids_is_restored(clock: Clock) -> None:
     for client in (seeded(clock), greased(("ids", "ids-encoded"), 7, clock=clock)):
         create(client)
         control = control_client_of(client.application)
-        state = control.get("/_stub/state").data
-        listed = control.get("/v1/projects").data
+        state = control.get("/_stub/state").json
+        listed = control.get("/v1/projects").json
         other = control_client_of(create_app(clock=clock))
-        reset = other.post("/_stub/reset", data=state, content_type="application/json")
+        reset = other.post("/_stub/reset", json=state)
         assert reset.status_code == 204
-        assert other.get("/v1/projects").data == listed
-        assert other.get("/_stub/state").data == state
+        assert other.get("/v1/projects").json == listed
+        assert other.get("/_stub/state").json == state
 
 
 @pytest.mark.parametrize("deployment_id", ODD_IDS)
