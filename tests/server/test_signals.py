@@ -4,128 +4,86 @@ import errno
 import resource
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import FAILING, environment, process, ready_url, run
+from tests.program import FAILING, process, ready_url, run
 from tests.raw import get
 from tests.wire import Connection, port_of
 
 pytestmark = pytest.mark.process
 
 STOPS = [signal.SIGTERM, signal.SIGINT]
-BIG = 4_000_000
 
-# Its app writes "running" to stdout at /gate, and waits there for the end of stdin.
+# Its app writes "running" to stdout, and waits for the end of stdin.
 PROGRAM = """
-import os, signal, sys, threading
+import os, signal, sys
 from server import ServerOptions, serve
 
-opened = threading.Event()
-threading.Thread(target=lambda: (sys.stdin.read(), opened.set()), daemon=True).start()
-
 def app(environ, start_response):
-    path = environ["PATH_INFO"]
-    if path.startswith("/gate"):
-        os.write(1, b"running\\n")
-        opened.wait()
-    body = b"x" * 4_000_000 if path == "/gate/big" else path.encode()
-    start_response("200 OK", [("Content-Length", str(len(body)))])
-    return [body]
+    os.write(1, b"running\\n")
+    sys.stdin.read()
+    start_response("200 OK", [("Content-Length", "4")])
+    return [b"late"]
 
 def listening(port, stop):
     os.write(1, b"%d\\n" % port)
     if "early" in sys.argv:
         signal.raise_signal(signal.SIGTERM)
 
-grace = float(sys.argv[1])
-serve(app, "127.0.0.1", 0, ServerOptions(threads=2, grace=grace, on_listening=listening))
+serve(app, "127.0.0.1", 0, ServerOptions(threads=1, grace=600, on_listening=listening))
 os.write(1, b"returned\\n")
 """
 
 
-class Program:
-    def __init__(self, stack: ExitStack, grace: float, *more: str) -> None:
-        self.process = stack.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(grace), *more],
-                env=environment({"PYTHONPATH": str(ROOT)}),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        )
-        stack.callback(self.process.kill)
-        self.port = int(self.line())
-
-    def line(self) -> bytes:
-        assert self.process.stdout
-        return self.process.stdout.readline()
-
-    def stop(self, number: signal.Signals) -> None:
-        """Send a signal, and wait until the drain has begun, which closes an idle connection."""
-        with Connection(self.port) as idle:
-            self.process.send_signal(number)
-            assert idle.closed()
-        with pytest.raises(ConnectionRefusedError):
-            Connection(self.port)
-
-    def let_go(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-
-    def outcome(self) -> tuple[int, bytes]:
-        """The exit status, and what it wrote to stderr."""
-        code = self.process.wait(timeout=30)
-        assert self.process.stderr
-        return code, self.process.stderr.read()
+@contextmanager
+def program(*args: str) -> Iterator["subprocess.Popen[str]"]:
+    more: dict[str, Any] = {"env": {"PYTHONPATH": str(ROOT)}, "stdin": subprocess.PIPE}
+    with process("-c", PROGRAM, *args, **more) as started:
+        yield started
 
 
-@pytest.fixture
-def start() -> Iterator[Callable[..., Program]]:
-    """Starts a program, which may take this many seconds to drain."""
-    with ExitStack() as stack:
-        yield lambda grace=600, *more: Program(stack, grace, *more)
+@contextmanager
+def stopping(program: "subprocess.Popen[str]", number: signal.Signals) -> Iterator[Connection]:
+    """A client whose request runs when a signal comes; the drain closes an idle connection."""
+    assert program.stdout
+    port = int(program.stdout.readline())
+    with Connection(port) as client, Connection(port) as idle:
+        client.send(get())
+        assert program.stdout.readline() == "running\n"
+        program.send_signal(number)
+        assert idle.closed()
+        yield client
 
 
 @pytest.mark.parametrize("number", STOPS)
-def test_every_received_request_gets_its_whole_response(
-    start: Callable[..., Program], number: signal.Signals
-) -> None:
-    program = start()
-    with ExitStack() as stack:
-        clients = [stack.enter_context(Connection(program.port)) for _ in range(8)]
-        for client in clients:
-            client.send(get("/gate/big"))
-        assert [program.line(), program.line()] == [b"running\n"] * 2
-        program.stop(number)
-        program.let_go()
-        for client in clients:
-            reply = client.reply()
-            assert (reply.status_code, len(reply.data)) == (200, BIG)
+def test_a_request_that_runs_gets_its_response(number: signal.Signals) -> None:
+    with program() as started:
+        with stopping(started, number) as client:
+            assert started.stdin
+            started.stdin.close()
+            assert client.reply().data == b"late"
             assert client.closed()
-    assert program.outcome() == (0, b"")
+        started.stdin = None
+        assert started.communicate(timeout=30) == ("returned\n", "")
+        assert started.returncode == 0
 
 
-def test_a_signal_before_the_first_turn_is_not_lost(start: Callable[..., Program]) -> None:
-    program = start(600, "early")
-    assert program.line() == b"returned\n"
-    assert program.outcome() == (0, b"")
+def test_a_signal_before_the_first_turn_is_not_lost() -> None:
+    with program("early") as started:
+        stdout, stderr = started.communicate(timeout=30)
+    assert (stdout.splitlines()[1:], stderr, started.returncode) == (["returned"], "", 0)
 
 
-def test_a_second_signal_ends_it_at_once(start: Callable[..., Program]) -> None:
-    program = start()
-    with Connection(program.port) as client:
-        client.send(get("/gate"))
-        assert program.line() == b"running\n"
-        program.stop(signal.SIGTERM)
-        program.process.send_signal(signal.SIGINT)
-        assert program.outcome() == (-signal.SIGINT, b"")
+def test_a_second_signal_ends_it_at_once() -> None:
+    with program() as started, stopping(started, signal.SIGTERM):
+        started.send_signal(signal.SIGINT)
+        assert started.wait(30) == -signal.SIGINT
 
 
 def test_the_process_may_open_more_files_and_has_its_signals_again(
