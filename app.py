@@ -34,7 +34,7 @@ from store import (
 from web.access_log import note_time
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
-from web.routing import route_raw_path
+from web.routing import OPERATIONS, route_raw_path
 from web.speedups import QuickFlask
 from web.strict_json import JSON, read_json
 from web.validation import check_project, require_valid
@@ -42,7 +42,7 @@ from web.validation import check_project, require_valid
 if TYPE_CHECKING:
     from stub import Seed, StubOptions
 
-v1 = Blueprint("v1", __name__, url_prefix="/v1")
+v1 = Blueprint("v1", __name__, url_prefix=OPERATIONS.rstrip("/"))
 """The interface's three operations (§4), and nothing else. `g.store` is the request's store."""
 
 

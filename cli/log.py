@@ -9,8 +9,9 @@ from flask import Response
 
 import server
 import stub
-from web.access_log import Line, is_control_path, line_of
+from web.access_log import Line, line_of
 from web.redaction import Redactor, printable
+from web.routing import OPERATIONS, is_control_path
 
 from .stderr import say
 
@@ -47,7 +48,7 @@ class Log:
         return response
 
     def _add(self, line: Line) -> None:
-        self.is_called = self.is_called or line.path.startswith("/v1/")
+        self.is_called = self.is_called or line.path.startswith(OPERATIONS)
         # An open page asks for the one each second, a health check for the other every 5 seconds.
         if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
             return
@@ -67,7 +68,7 @@ class Log:
         target = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
         what = self._redactor.target(target)
         path = rejected.target.partition("?")[0]
-        self.is_called = self.is_called or path.startswith("/v1/") or not path
+        self.is_called = self.is_called or path.startswith(OPERATIONS) or not path
         text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
         self._write(text, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":

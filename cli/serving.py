@@ -16,6 +16,7 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
+from web.routing import CONTROLS
 
 from .command import Command
 from .log import Log
@@ -149,7 +150,7 @@ def server_options(
         deadline=settings.deadline,
         grace=settings.grace,
         trusted_hosts=settings.trusted_hosts,
-        control_prefix=None if settings.no_stub else "/_stub/",
+        control_prefix=None if settings.no_stub else CONTROLS,
         on_listening=partial(start_command, settings, command)
         if command
         else partial(announce, settings),

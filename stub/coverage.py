@@ -5,10 +5,11 @@ from collections import Counter
 from threading import Lock
 from typing import Any, NamedTuple
 
-from web.access_log import REJECTED, request_name
+from web.access_log import REJECTED
+from web.routing import OPERATIONS
 
 from .contract import Contract
-from .entry import Entry
+from .entry import Entry, request_name
 from .grease.axes import AXES
 
 MAX_KINDS = 1000
@@ -88,7 +89,7 @@ class Coverage:
         with self._lock:
             if self._successor is None:
                 self._count(outcome, 1)
-                self.is_called |= entry.line[1].startswith("/v1/")
+                self.is_called |= entry.line[1].startswith(OPERATIONS)
                 for axis in entry.grease:
                     self._grease[axis] += 1
                 is_rejected = entry.operation and entry.status in REJECTED and not is_forced

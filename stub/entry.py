@@ -118,6 +118,11 @@ class Entry(NamedTuple):
         return "\n".join(parts).casefold()
 
 
+def request_name(world: str, number: int) -> str:
+    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
+    return f"{world} #{number}".lstrip()
+
+
 def mask(text: str, size: int, redactor: Redactor) -> str:
     """The text with tokens masked, cut to `size` bytes.
 

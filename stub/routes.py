@@ -11,9 +11,9 @@ from werkzeug.exceptions import HTTPException
 
 from records import timestamp
 from store import StoreFull, UnknownProject
-from web.access_log import is_control_path
 from web.problems import FieldError, InvalidBody, Problem, respond
 from web.redaction import Redactor
+from web.routing import CONTROLS, is_control_path
 from web.strict_json import JSON, read_json
 from web.validation import is_number, require_valid, unknown_members
 
@@ -32,7 +32,7 @@ from .worlds import TooManyWorlds, World, Worlds, WorldStore
 CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
-routes = Blueprint("stub", __name__, url_prefix="/_stub")
+routes = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
 class Stub(NamedTuple):

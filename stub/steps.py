@@ -1,19 +1,19 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, g, request
 from flask.typing import ResponseReturnValue
 
-from web.access_log import Recorded
 from web.redaction import Redactor
+from web.routing import CONTROLS, OPERATIONS
 
 from .contract import Contract
 from .cors import is_preflight
-from .entry import describe
+from .entry import describe, request_name
 from .grease.parts import Parts
 from .grease.responses import vary
 from .outcome import Outcome, carry_out, decide
@@ -21,7 +21,7 @@ from .worlds import World, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
-UNRECORDED_PREFIXES = ("/_stub/", "/.well-known/", "/apple-touch-icon")
+UNRECORDED_PREFIXES = (CONTROLS, "/.well-known/", "/apple-touch-icon")
 
 
 def bound(proxy: Any) -> Any:
@@ -89,7 +89,8 @@ class Steps:
         deployment_status = context.get("deployment_status") if received.method == "GET" else None
         counted = (entry.operation, status, deployment_status)
         number = world.record(entry, counted, is_forced=outcome.problem is not None)
-        context["recorded"] = Recorded(world.name, number, entry.fault, axes)
+        context["log_name"] = request_name(world.name, number)
+        context["log_notes"] = notes_of(entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
         return response
@@ -102,4 +103,9 @@ def is_recorded(path: str) -> bool:
 
 def is_delayed(path: str) -> bool:
     """Whether faults, `Prefer` and `--delay` are for a request to this path."""
-    return path.startswith("/v1/")
+    return path.startswith(OPERATIONS)
+
+
+def notes_of(fault: str | None, axes: Sequence[str]) -> list[str]:
+    """What the log says that was done to a request on purpose."""
+    return [*([f"fault {fault}"] if fault else []), *([f"grease {','.join(axes)}"] if axes else [])]

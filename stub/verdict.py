@@ -7,10 +7,11 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from web.access_log import REJECTED, request_name
+from web.access_log import REJECTED
 from web.redaction import Redactor
 
 from .coverage import Coverage
+from .entry import request_name
 from .faults import Fault
 from .worlds import RejectedRequest
 

@@ -1,37 +1,28 @@
 """The access log: a line for each request and its response."""
 
-import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flask import Response, g, request
 
 from .redaction import Redactor, cut, printable
+from .routing import is_control_path, raw_target
 
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
-ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
 MAX_TARGET = 2048  # bytes that are shown
 MAX_REASON = 300  # bytes that are shown
 MAX_REASONS = 20
 
 
-class Recorded(NamedTuple):
-    """Where the journal has a request, and what was done to it on purpose; left in `g`."""
-
-    world: str
-    number: int
-    fault: str | None
-    grease: tuple[str, ...]
-
-
 class Line(NamedTuple):
     """A line of the log. `problem` is the document of an error, `hint` what to start with instead.
 
-    `ms` is milliseconds. The path is decoded, the target is as it was sent. `world` is the name in
-    the request's token, empty for the main one.
+    `ms` is milliseconds. The path is decoded, the target is as it was sent. `name` is what the
+    stub calls the request, and `notes` what it did to it on purpose, or empty. `world` is the name
+    in the request's token, empty for the main one.
     """
 
     method: str
@@ -40,7 +31,8 @@ class Line(NamedTuple):
     status: int
     ms: float
     problem: Mapping[str, Any] | None
-    recorded: Recorded | None
+    name: str
+    notes: Sequence[str]
     world: str
     hint: str
 
@@ -51,7 +43,7 @@ class Line(NamedTuple):
 
     def text(self, redactor: Redactor) -> str:
         """The line: printable, and without tokens."""
-        target = cut(redactor.target(ORIGIN.sub("", self.target)), MAX_TARGET)
+        target = cut(redactor.target(self.target), MAX_TARGET)
         words = [redactor.text(self.method), target, str(self.status)]
         if self.problem:
             words.append(self.problem["code"])
@@ -61,23 +53,9 @@ class Line(NamedTuple):
                 words.append(f"({detail}{'; '.join(found[:MAX_REASONS])})")
             elif self.status in REJECTED:
                 words.append(f"({found[0]})")
-        if self.recorded:
-            world, number, fault, grease = self.recorded
-            words.insert(0, request_name(world, number))
-            words += [f"fault {fault}"] if fault else []
-            words += [f"grease {','.join(grease)}"] if grease else []
-        elif self.world:
-            words.insert(0, redactor.text(self.world))
-        return printable(" ".join([*words, f"{self.ms:.1f} ms"])) + "\n"
-
-
-def is_control_path(path: str) -> bool:
-    return f"{path}/".startswith("/_stub/")
-
-
-def request_name(world: str, number: int) -> str:
-    """Where the journal has a request: `job-5 #27`, or `#27` in the main world."""
-    return f"{world} #{number}".lstrip()
+        if name := self.name or redactor.text(self.world):
+            words.insert(0, name)
+        return printable(" ".join([*words, *self.notes, f"{self.ms:.1f} ms"])) + "\n"
 
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
@@ -98,11 +76,12 @@ def line_of(response: Response) -> Line:
     return Line(
         environ["REQUEST_METHOD"],
         environ["PATH_INFO"],
-        environ["REQUEST_URI"],
+        raw_target(environ),
         response.status_code,
         (time.perf_counter() - context["started"]) * 1000,
         context.get("problem"),
-        context.get("recorded"),
+        context.get("log_name", ""),
+        context.get("log_notes", ()),
         context.get("world_name") or context.get("intended_world_name", ""),
         context.get("hint", ""),
     )

@@ -1,12 +1,18 @@
 """Routing by the path as it was sent, which Werkzeug decodes before it looks for a rule."""
 
-from functools import lru_cache
+import re
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from flask import Flask, Request
 from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, MapAdapter, Rule
+
+ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
+OPERATIONS = "/v1/"
+"""The prefix of the paths of operations."""
+CONTROLS = "/_stub/"
+"""The prefix of the paths of control routes."""
 
 
 class MatchedRule(Rule):
@@ -24,25 +30,17 @@ class MatchedRule(Rule):
 class RawPath(MapAdapter):
     """The route of a path and a method. Werkzeug drops leading slashes, which are part of it."""
 
-    found: Any = None
-
     def __init__(self, rules: Map, path: str, method: str, *, is_encoded: bool) -> None:
         super().__init__(rules, "", "/", "", "http", path, method)
         self.is_encoded = is_encoded
 
     def match(self, *args: Any, **options: Any) -> Any:
-        """Caches the rule that Flask asks for, and its arguments."""
-        if args or options != {"return_rule": True}:
-            return super().match(*args, **options)
         if self.path_info.startswith("//"):
             raise NotFound
-        if self.found is None:
-            rule, values = super().match(return_rule=True)
-            if self.is_encoded:
-                values = {name: unquote(value) for name, value in values.items()}
-            self.found = rule, values
-        rule, values = self.found
-        return rule, values.copy()
+        rule, values = super().match(*args, **options)
+        if self.is_encoded:
+            values = {name: unquote(value) for name, value in values.items()}
+        return rule, values
 
 
 def route_raw_path(app: Flask) -> None:
@@ -52,27 +50,44 @@ def route_raw_path(app: Flask) -> None:
     recorded, and so does a percent sign, so that `%2F` is distinct from `%252F`.
     """
 
-    @lru_cache(maxsize=256)
-    def adapter(path: str, method: str, is_encoded: bool) -> RawPath:
-        return RawPath(app.url_map, path, method, is_encoded=is_encoded)
-
     def create_url_adapter(request: Request | None) -> RawPath | None:
         if request is None:
             return None
         environ = request.environ
-        target, _, _ = environ["REQUEST_URI"].partition("?")
+        for name in ("PATH_INFO", "QUERY_STRING"):  # which PEP 3333 lets a server leave out
+            environ.setdefault(name, "")
+        path, _, _ = raw_target(environ).partition("?")
         # A percent sign is encoded, or alone: `100%` is taken as `100%25`.
-        is_encoded = "%" in target and ("%2F" in target.upper() or "%" in request.path)
+        is_encoded = "%" in path and ("%2F" in path.upper() or "%" in request.path)
         if is_encoded:
-            request.path = "/".join(map(decode_segment, urlsplit(target).path.split("/")))
+            path = path.removeprefix(environ.get("SCRIPT_NAME", ""))
+            request.path = "/".join(map(decode_segment, path.split("/")))
             environ["PATH_INFO"] = request.path.encode().decode("latin-1")
         # request.path has lost its leading slashes.
         path = "//" if environ["PATH_INFO"].startswith("//") else request.path
-        return adapter(path, request.method, is_encoded)
+        return RawPath(app.url_map, path, request.method, is_encoded=is_encoded)
 
     app.url_rule_class = MatchedRule
     app.create_url_adapter = create_url_adapter  # type: ignore[method-assign]
 
 
+def raw_target(environ: dict[str, Any]) -> str:
+    """The path and the query of a request as they were sent, without the origin of a whole URL.
+
+    Servers name it `REQUEST_URI` (this one, mod_wsgi, uWSGI) or `RAW_URI` (gunicorn). PEP 3333
+    has the decoded path alone: from it, `%2F` is a slash.
+    """
+    target = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+    if target is None:
+        decoded = environ.get("SCRIPT_NAME", "") + environ["PATH_INFO"]
+        path = quote(decoded, safe="/:@!$&'()*+,;=", encoding="latin-1")
+        target = f"{path}?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else path
+    return target if target[:1] == "/" else ORIGIN.sub("", target)
+
+
 def decode_segment(segment: str) -> str:
     return unquote(segment).replace("%", "%25").replace("/", "%2F")
+
+
+def is_control_path(path: str) -> bool:
+    return f"{path}/".startswith(CONTROLS)

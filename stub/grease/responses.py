@@ -4,6 +4,8 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
+from web.routing import OPERATIONS
+
 from ..contract import Operation
 from ..ids import Ids
 from .axes import Grease, in_order
@@ -21,7 +23,7 @@ def vary(
     request: Request,
 ) -> tuple[str, ...]:
     """Vary a response of `/v1`, count its parts, and return the axes along which it varies."""
-    if not request.environ["PATH_INFO"].startswith("/v1/"):
+    if not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
     status = response.status_code
     declaration = parts.contract.response(operation, status)

@@ -1,0 +1,88 @@
+"""Routing by the path as it was sent, under this server and others."""
+
+from threading import Thread
+from typing import Any
+from urllib.request import Request, urlopen
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+from wsgiref.util import setup_testing_defaults
+
+import pytest
+from flask import Flask, Response, url_for
+
+from app import create_app
+from tests.conftest import BEARER, SAMPLE_SEED
+from tests.replay import make_app
+from web.access_log import line_of
+from web.redaction import Redactor
+from web.routing import raw_target
+
+
+def environ_of(**keys: str) -> dict[str, Any]:
+    environ: dict[str, Any] = {"PATH_INFO": "", "QUERY_STRING": ""}
+    return environ | keys
+
+
+@pytest.mark.parametrize(
+    ("environ", "target"),
+    [
+        (environ_of(REQUEST_URI="/a%2Fb?c", PATH_INFO="/x"), "/a%2Fb?c"),
+        (environ_of(RAW_URI="//a%2fb", PATH_INFO="/x"), "//a%2fb"),
+        (environ_of(REQUEST_URI="HTTP://h:1/a?http://h/b"), "/a?http://h/b"),
+        (environ_of(REQUEST_URI="*"), "*"),
+        (environ_of(PATH_INFO="/a/b: %", QUERY_STRING="c=/%2F"), "/a/b:%20%25?c=/%2F"),
+        (environ_of(PATH_INFO="/\xc3\xa9", SCRIPT_NAME="/s"), "/s/%C3%A9"),
+    ],
+)
+def test_the_target_is_what_the_server_has_of_it(environ: dict[str, Any], target: str) -> None:
+    assert raw_target(environ) == target
+
+
+KEYS: dict[str, dict[str, str]] = {
+    "only PATH_INFO": {},
+    "RAW_URI": {"RAW_URI": "/v1/deployments/a%2Fb?c"},
+    "REQUEST_URI": {"REQUEST_URI": "/v1/deployments/a%2Fb?c"},
+    "REQUEST_URI of a mounted app": {
+        "REQUEST_URI": "/mnt/v1/deployments/a%2Fb?c", "SCRIPT_NAME": "/mnt",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+def test_an_encoded_slash_is_in_an_id_where_the_server_tells(keys: dict[str, str]) -> None:
+    environ = {"PATH_INFO": "/v1/deployments/a/b", "QUERY_STRING": "c"}
+    environ |= {"HTTP_AUTHORIZATION": BEARER["Authorization"], **keys}
+    setup_testing_defaults(environ)
+    body = b"".join(create_app()(environ, lambda status, headers: lambda data: None))
+    assert (b"deployment_not_found" in body) == bool(keys)
+
+
+def test_the_app_runs_on_the_server_of_the_standard_library() -> None:
+    lines: list[str] = []
+
+    def log(response: Response) -> Response:
+        lines.append(line_of(response).text(Redactor([])).rpartition(" 2")[0])
+        return response
+
+    class Quiet(WSGIRequestHandler):
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    app: Flask = create_app(seed=SAMPLE_SEED, log=log)
+    with make_server("127.0.0.1", 0, app, handler_class=Quiet) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        for path, body in (
+            ("/v1/projects?a=%2F", b'{"name": "a"}'),
+            ("/v1/deployments/dpl%5Ffailed", None),
+        ):
+            thread = Thread(target=server.handle_request)
+            thread.start()
+            headers = {**BEARER, "Content-Type": "application/json"}
+            with urlopen(Request(url + path, body, headers)) as response:
+                assert response.status == (201 if body else 200)
+            thread.join()
+    assert lines == ["#1 POST /v1/projects?a=%2F", "#2 GET /v1/deployments/dpl_failed"]
+
+
+def test_a_url_cannot_be_built() -> None:
+    with make_app().test_request_context(), pytest.raises(NotImplementedError, match="url_for"):
+        url_for("v1.list_projects")
