@@ -1,13 +1,9 @@
 """Sizes, seconds and bounds that no test fills or waits for: they are as they were chosen."""
 
-import gc
 from datetime import timedelta
 from importlib import import_module
 
 import pytest
-
-from app import create_app
-from tests.conftest import client_of
 
 CONSTANTS: dict[str, dict[str, float | timedelta]] = {
     "cli.command": {"COMMAND_GRACE": 5.0, "REPEAT_WINDOW": 0.2},
@@ -64,12 +60,3 @@ def test_a_cache_has_a_bound(name: str) -> None:
     module, _, function = name.rpartition(".")
     cached = getattr(import_module(module), function)
     assert cached.cache_parameters()["maxsize"] == CACHES[name]
-
-
-def test_the_routes_of_many_paths_are_not_all_kept() -> None:
-    client = client_of(create_app())
-    for number in range(300):
-        client.get(f"/v1/deployments/{number}")
-    routed = [each for each in gc.get_objects() if type(each).__name__ == "RawPath"]
-    kept = sum(each.map is client.application.url_map for each in routed)
-    assert 256 <= kept < 300

@@ -8,6 +8,7 @@ from wsgiref.util import setup_testing_defaults
 
 import pytest
 from flask import Flask, Response, url_for
+from werkzeug.test import run_wsgi_app
 
 from app import create_app
 from tests.conftest import BEARER, SAMPLE_SEED
@@ -52,8 +53,8 @@ def test_an_encoded_slash_is_in_an_id_where_the_server_tells(keys: dict[str, str
     environ = {"PATH_INFO": "/v1/deployments/a/b", "QUERY_STRING": "c"}
     environ |= {"HTTP_AUTHORIZATION": BEARER["Authorization"], **keys}
     setup_testing_defaults(environ)
-    body = b"".join(create_app()(environ, lambda status, headers: lambda data: None))
-    assert (b"deployment_not_found" in body) == bool(keys)
+    body, _, _ = run_wsgi_app(create_app(), environ, buffered=True)
+    assert (b"deployment_not_found" in b"".join(body)) == bool(keys)
 
 
 def test_the_app_runs_on_the_server_of_the_standard_library() -> None:
