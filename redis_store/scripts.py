@@ -23,8 +23,8 @@ local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
 local now, limit, setting = string.match(ARGV[1], '^(%S+) (%S+) (.*)$')
 local clock, epoch, changed = unpack(call('HMGET', state, 'clock', 'epoch', 'changed'))
-if not epoch then return {'absent'} end
 if setting ~= '*' and setting ~= (clock or '') then return {'clock', clock or ''} end
+if not epoch then return {'absent'} end
 if changed and now < changed and changed < limit then now = changed end
 """
 
@@ -63,23 +63,22 @@ ALL = r"""
 return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', deployments)}
 """
 
-# KEYS: the four. ARGV: the clock setting, epoch and number of projects that the world must have
-# (`*` for any, which resets the clock; an empty epoch where it is absent), the new epoch, the time;
-# the number of values for the projects, the index and the deployments; these values
+# KEYS: the four. ARGV: the epoch and number of projects that the world must have (`*` for any,
+# which resets the clock; an empty epoch where it is absent), the new epoch, the time; the number of
+# values for the projects, the index and the deployments; these values
 WRITE = r"""
 local call = redis.call
 local clock, epoch = unpack(call('HMGET', KEYS[1], 'clock', 'epoch'))
-if ARGV[2] == '*' then
+if ARGV[1] == '*' then
   clock = ''
-elseif (clock or '') ~= ARGV[1] and ARGV[1] ~= '*' or (epoch or '') ~= ARGV[2]
-    or call('LLEN', KEYS[2]) ~= tonumber(ARGV[3]) then
+elseif (epoch or '') ~= ARGV[1] or call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
   return 0
 end
-call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[4], 'changed', ARGV[5])
+call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[3], 'changed', ARGV[4])
 call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
-local first = 9
+local first = 8
 for each, command in ipairs({'RPUSH', 'HSET', 'HSET'}) do
-  local last = first + ARGV[5 + each] - 1
+  local last = first + ARGV[4 + each] - 1
   for at = first, last, 1000 do
     call(command, KEYS[1 + each], unpack(ARGV, at, math.min(at + 999, last)))
   end

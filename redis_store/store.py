@@ -138,7 +138,6 @@ class RedisStore:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
         with self._change_lock:
             for _ in range(MAX_REPEATS):
-                setting = self._setting()
                 now, epoch, records = self._read_all()
                 store = MemoryStore(
                     lambda now=now: now,  # type: ignore[misc]
@@ -148,7 +147,7 @@ class RedisStore:
                     records=records,
                 )
                 made = change(store)
-                if self._write(store.records(), now, setting, epoch, len(records.projects)):
+                if self._write(store.records(), now, epoch, len(records.projects)):
                     return made
         log.error("many records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
@@ -181,7 +180,7 @@ class RedisStore:
                 run = client.register_script(scripts.PRELUDE + script)
                 reply: list[Any] = run(self._keys, [first, *arguments])
             if reply[0] == b"absent":
-                self._write(self._initial, now, setting, b"", 0)
+                self._write(self._initial, now, b"", 0)
             elif reply[0] == b"clock":
                 self.now.remember(setting, reply[1])  # type: ignore[attr-defined]
             else:
@@ -192,14 +191,7 @@ class RedisStore:
         """The setting of the clock, `*` where it is not shared."""
         return self.now.text if isinstance(self.now, RedisClock) else "*"
 
-    def _write(
-        self,
-        records: Records,
-        now: datetime,
-        setting: str = "*",
-        epoch: bytes = b"*",
-        count: int = 0,
-    ) -> bool:
+    def _write(self, records: Records, now: datetime, epoch: bytes = b"*", count: int = 0) -> bool:
         """Replace all records, in one step, if the world is as it was; whether it was."""
         projects = [project_row(each) for each in records.projects]
         index = [
@@ -212,7 +204,7 @@ class RedisStore:
             for each in records.deployments
             for text in (each.id, deployment_row(each.with_start(now)))
         ]
-        values: list[Any] = [setting, epoch, count, token_hex(8), time_text(now)]
+        values: list[Any] = [epoch, count, token_hex(8), time_text(now)]
         values += [len(projects), len(index), len(deployments), *projects, *index, *deployments]
         with self._server.available(self._keys) as client:
             return bool(client.register_script(scripts.WRITE)(self._keys, values))

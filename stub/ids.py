@@ -20,12 +20,9 @@ def key_of(number: int) -> str:
 
 
 class MadeId(NamedTuple):
-    """An id that was made: its number, its part of the contract, and the axes that varied it, each
-    with the part.
-    """
+    """An id that was made: its number, and the axes that varied it, each with its part."""
 
     number: int
-    part: str
     pairs: tuple[Pair, ...]
 
 
@@ -67,7 +64,7 @@ class Ids:
                 made = vary_id(axes, grease.seed, key_of(self._count), made)
                 self.are_varied = True
             pairs = tuple([(axis, part) for axis in axes])
-            self._made.setdefault(made, MadeId(self._count, part, pairs))
+            self._made.setdefault(made, MadeId(self._count, pairs))
             if len(self._made) > MAX_MADE:
                 self._made.popitem(last=False)
             return made

@@ -4,7 +4,6 @@ import itertools
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -22,8 +21,6 @@ from records import (
     truncate_to_milliseconds,
 )
 from store import (
-    MAX_PROJECTS,
-    PACE,
     MemoryStore,
     NameTaken,
     StoreFull,
@@ -32,7 +29,6 @@ from store import (
 )
 from stub.worlds import WorldStore
 from tests.conftest import START, counting_ids
-from tests.docs.documents import files_of
 
 MakeStore = Callable[..., WorldStore]
 
@@ -201,40 +197,14 @@ class SlowId(str):
         return super().__hash__()
 
 
-WORLD_STORES = [
-    MemoryStore,
-    PlainStore,
-    pytest.param("RedisStore", marks=pytest.mark.process),
-]
-"""The implementations of `WorldStore`."""
-
-STORES = [*WORLD_STORES, "SqliteStore"]
-"""The implementations of `Store`."""
+STORES = [MemoryStore, pytest.param("RedisStore", marks=pytest.mark.process)]
+"""The implementations of `Store` and of `WorldStore`; the plain one is their model."""
 
 
 def implementation(request: pytest.FixtureRequest) -> MakeStore:
     """Makes stores of the implementation that is the parameter; each store is new."""
-    numbers = itertools.count()
     if request.param == "RedisStore":
-        redis = request.getfixturevalue("redis_stores")
+        redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
         return lambda **options: redis(**options, world=f"w{next(numbers)}")
-    if request.param == "SqliteStore":
-        folder = request.getfixturevalue("tmp_path")
-        defaults = {"pace": PACE, "max_projects": MAX_PROJECTS, "records": NO_RECORDS, "world": ""}
-
-        def make_sqlite_store(**options: Any) -> Any:
-            store = sqlite_store()(folder / str(next(numbers)), **(defaults | options))
-            request.addfinalizer(store.connection.close)
-            return store
-
-        return make_sqlite_store
     make: MakeStore = request.param
     return make
-
-
-@cache
-def sqlite_store() -> Any:
-    """The class that docs/development.md shows."""
-    module: dict[str, Any] = {"__name__": "sqlite_store"}
-    exec(files_of("docs/development.md")["sqlite_store.py"], module)
-    return module["SqliteStore"]

@@ -7,12 +7,8 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from store import MemoryStore
-from tests.conftest import SAMPLE_SEED, Clock, client_of, names, unchanged
+from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
-
-
-def test_without_a_seed_the_list_is_empty() -> None:
-    assert client_of(create_app()).get("/v1/projects").json == {"projects": []}
 
 
 def test_projects_are_listed_oldest_first(client: FlaskClient) -> None:
@@ -95,15 +91,6 @@ def test_default_ids_are_unique_and_have_a_prefix() -> None:
         assert project["latest_deployment_id"].startswith("dpl_")
         assert project["created_at"].endswith("Z")
     assert len(ids) == 100
-
-
-def test_an_id_in_use_is_not_used_again() -> None:
-    ids = {"prj": iter(["same", "same", "other"]), "dpl": iter(["d1", "d1", "d2"])}
-    client = client_of(create_app(new_id=lambda prefix: next(ids[prefix])))
-    first = client.post("/v1/projects", json={"name": "a"}).json
-    second = client.post("/v1/projects", json={"name": "b"}).json
-    assert (first["id"], first["latest_deployment_id"]) == ("same", "d1")
-    assert (second["id"], second["latest_deployment_id"]) == ("other", "d2")
 
 
 @pytest.mark.parametrize(
@@ -204,12 +191,6 @@ def test_a_full_store_is_507_after_every_other_check() -> None:
         assert_problem(client.post("/v1/projects", json={"name": "c"}), 507, "store_full")
         assert_problem(client.post("/v1/projects", json={"name": "a"}), 409, "name_taken")
         assert_invalid(client.post("/v1/projects", json={}), "/name")
-
-
-def test_the_projects_of_the_seed_count_towards_the_maximum() -> None:
-    client = client_of(create_app(max_projects=4, seed=SAMPLE_SEED))
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
-    assert_problem(client.post("/v1/projects", json={"name": "b"}), 507, "store_full")
 
 
 def test_two_apps_share_nothing() -> None:

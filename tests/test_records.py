@@ -1,10 +1,8 @@
-"""Statuses by age, and lists that continue others."""
-
-import gc
+"""Statuses by age, and the cached list."""
 
 import pytest
 
-from records import Deployment, ProjectList, Stage
+from records import Deployment, Stage
 from store import MemoryStore
 from tests.conftest import START, Clock
 
@@ -36,32 +34,3 @@ def test_an_unchanged_list_is_cached() -> None:
     store = MemoryStore()
     assert store.list_projects() is store.list_projects()
     assert store.list_projects().representation is store.list_projects().representation
-
-
-def test_two_lists_may_continue_the_same_one() -> None:
-    """A list that is asked for while another is written does not write all projects again."""
-    store, written = MemoryStore(), []
-
-    class Sent(str):
-        """The text of a project, which is stripped when the project is written."""
-
-        def strip(self, chars: str | None = None) -> str:
-            written.append(str(self))
-            if self == '{"name": "c"}' and written.count(self) == 1:
-                store.create_project("d", Sent('{"name": "d"}'))
-                assert store.list_projects().representation.count(b'"name"') == 4
-            return super().strip(chars)
-
-    for count, name in enumerate("abc", 1):
-        store.create_project(name, Sent(f'{{"name": "{name}"}}'))
-        assert store.list_projects().representation.count(b'"name"') == count
-    assert written.count('{"name": "a"}') == 1
-
-
-def test_lists_that_nobody_has_are_freed() -> None:
-    store = MemoryStore()
-    for number in range(20):
-        store.create_project(str(number), f'{{"name": "{number}"}}')
-        assert store.list_projects().representation
-    lists = [each for each in gc.get_objects() if type(each) is ProjectList]
-    assert sum(len(each) > 0 and each[0] == store.list_projects()[0] for each in lists) == 1

@@ -7,7 +7,7 @@ from itertools import chain, count
 
 import pytest
 
-from records import Deployment, Records, Stage, timeline_of
+from records import Deployment, Records, Stage
 from store import NameTaken, Store, StoreFull
 from tests.conftest import START, Clock, counting_ids
 from tests.stores import STORES, MakeStore, implementation, records_of
@@ -23,26 +23,6 @@ def store(make_store: MakeStore) -> Store:
     return make_store()
 
 
-def test_a_new_store_is_empty(store: Store) -> None:
-    assert store.list_projects() == ()
-    assert store.get_deployment("dpl_1") is None
-
-
-def test_created_projects_are_listed_in_order_with_their_deployments(
-    store: Store, clock: Clock
-) -> None:
-    first = store.create_project("a", '{"name": "a"}')
-    clock.advance(1)
-    second = store.create_project("b", '{"name": "b"}')
-    assert store.list_projects() == (first, second)
-    for project in (first, second):
-        deployment = store.get_deployment(project.latest_deployment_id)
-        assert deployment is not None
-        assert deployment.project_id == project.id
-        assert deployment.created_at == project.created_at
-        assert deployment.timeline == timeline_of(2.0)
-
-
 def test_a_list_is_a_snapshot(store: Store) -> None:
     before = store.list_projects()
     store.create_project("a", '{"name": "a"}')
@@ -56,16 +36,6 @@ def test_records_cannot_be_changed(make_store: MakeStore) -> None:
     for record in (*store.list_projects(), deployment, deployment.timeline[0]):
         with pytest.raises(AttributeError):
             setattr(record, record._fields[0], "other")
-
-
-def test_a_list_is_written_in_full_after_each_project(store: Store) -> None:
-    for number in range(3):
-        store.create_project(f"p{number}", json.dumps({"name": f"p{number}"}))
-        projects = store.list_projects()
-        if number != 1:  # this list is never written
-            written = json.loads(projects.representation)["projects"]
-            assert [each["name"] for each in written] == ["p0", "p1", "p2"][: number + 1]
-            assert [each["id"] for each in written] == [project.id for project in projects]
 
 
 def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:

@@ -13,7 +13,7 @@ from stub.worlds import WorldStore
 from tests import generated  # noqa: F401  sets Hypothesis up
 from tests.conftest import Clock
 from tests.stores import (
-    WORLD_STORES,
+    STORES,
     MakeStore,
     PlainStore,
     ids_counted_by_prefix,
@@ -108,7 +108,7 @@ class AgainstTheModel(RuleBasedStateMachine):
             assert deployment == self.model.get_deployment(deployment.id)
 
 
-@pytest.fixture(params=[each for each in WORLD_STORES if each is not PlainStore])
+@pytest.fixture(params=STORES)
 def make(request: pytest.FixtureRequest) -> MakeStore:
     return implementation(request)
 

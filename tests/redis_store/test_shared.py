@@ -15,6 +15,7 @@ from records import Deployment, Records, Stage
 from redis_store import connect
 from store import utc_now
 from stub import StubOptions
+from stub.clock import WorldClock
 from stub.worlds import WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -108,6 +109,23 @@ def test_the_clock_that_one_program_turned_is_that_of_the_other(
     assert one.post("/v1/projects", json={"name": "b"}).json["created_at"][14:19] == "00:05"
     one.post("/_stub/reset")
     assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
+
+
+def test_an_older_setting_of_a_clock_does_not_undo_a_newer_one(
+    shared_redis: RedisServer,
+) -> None:
+    shared_redis.clear()
+    clock = connect(shared_redis.url, threads=1).share_clock(WorldClock(Clock()), "w")
+    assert clock.change(5, freeze=None)
+    clock.remember("", b"")  # which was read before
+    assert clock.advanced == 5
+
+
+def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -> None:
+    assert two[0].post("/_stub/clock", json={"advance": 60}).status_code == 200
+    assert names(two[1]) == SAMPLE_NAMES
+    made = two[1].post("/v1/projects", json={"name": "a"}).json
+    assert made["created_at"] == "2026-11-21T10:01:00.000Z"
 
 
 class HeldClock(Clock):

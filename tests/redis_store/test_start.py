@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from redis import RedisError
 
 from tests.program import not_started, run
 from tests.redis_server import RedisServer
@@ -80,6 +81,18 @@ def test_a_certificate_that_cannot_be_used_is_named(option: str, tmp_path: Path)
         assert shown.count("\n") == 1
         assert f"{option}: {path} cannot be used: " in shown
         assert "secret" not in shown
+
+
+def test_a_connection_that_cannot_be_made_is_an_invalid_url(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise RedisError("secret")
+
+    monkeypatch.setattr("redis.BlockingConnectionPool.from_url", fail)
+    shown = not_started("--store", "redis://127.0.0.1")
+    assert "the URL is invalid" in shown
+    assert "secret" not in shown
 
 
 def test_a_database_that_the_server_lacks_is_told(shared_redis: RedisServer) -> None:
