@@ -5,8 +5,6 @@ import secrets
 import ssl
 import threading
 import time
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage, IncompleteRead
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -149,10 +147,10 @@ class Client:
         return self.timeouts == MAX_TIMEOUTS
 
     def other_scheme(self) -> str:
-        """The other scheme, if that is what the port speaks; it is asked without the token."""
-        other = "http" if self._base.scheme == "https" else "https"
-        found = self._send(Exchange("HEAD", f"{other}://{self._base.netloc}", "/", ""))
-        return other if found.status or "certificate" in found.failure else ""
+        """The URL of the other scheme, if the port speaks that; it is asked without the token."""
+        other = self._base._replace(scheme="http" if self._base.scheme == "https" else "https")
+        found = self._send(Exchange("HEAD", f"{other.scheme}://{other.netloc}", "/", ""))
+        return other.geturl() if found.status or "certificate" in found.failure else ""
 
     def _send(self, exchange: Exchange) -> Exchange:
         """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""
@@ -233,16 +231,6 @@ def make_context(ca: Path | None) -> ssl.SSLContext:
 
 def retry_after(exchange: Exchange) -> float | None:
     """The seconds of `Retry-After` (RFC 9110 §10.2.3), None if there are none or too many."""
-    text: Any = exchange.headers.get("Retry-After", "")
-    try:
-        seconds = float(text) if text.isdecimal() else seconds_until(text)
-    except (ValueError, TypeError):
-        return None
+    text = exchange.header("Retry-After") or ""
+    seconds = float(text) if re.fullmatch("[0-9]+", text) else MAX_RETRY_AFTER + 1
     return seconds if seconds <= MAX_RETRY_AFTER else None
-
-
-def seconds_until(date: str) -> float:
-    moment = parsedate_to_datetime(date)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -112,22 +112,11 @@ def document_of(parts: list[Part], observed: Observations) -> dict[str, Any]:
 
 def findings_of(parts: list[Part], observed: Observations) -> list[stub.Finding]:
     """All that a team may want to fail on."""
-    return [
-        *(
-            stub.Finding("leaks", f"{each}: {LEAK}", 1, ADVICE["leaks"])
-            for each in dict.fromkeys(observed.leaks)
-        ),
-        *(
-            stub.Finding(
-                each.verdict,
-                f"{each.part}: {each.expected} here, {each.observed} there",
-                1,
-                ADVICE[each.verdict],
-            )
-            for each in parts
-            if each.verdict in DIFFERENCES
-        ),
-    ]
+    found = [("leaks", f"{probe}: {LEAK}") for probe in observed.leaks]
+    for each in parts:
+        what = f"{each.part}: {each.expected} here, {each.observed} there"
+        found += [(each.verdict, what)] if each.verdict in DIFFERENCES else []
+    return [stub.Finding(kind, what, 1, ADVICE[kind]) for kind, what in found]
 
 
 def known_in(text: str) -> list[str]:

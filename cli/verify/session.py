@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from web.redaction import Redactor
 
-from .client import UNREACHABLE, Client, Exchange, Unusable
+from . import probes
+from .client import TOKEN, UNREACHABLE, Client, Exchange, Unusable
 from .forms import NO_JSON, Claim, Forms, claim, json_of
 from .judge import (
     ERRORS,
@@ -26,30 +27,12 @@ from .judge import (
     latest_of,
     object_of,
 )
-from .probes import (
-    ABUSE,
-    ABUSES,
-    ALL,
-    CREATE,
-    DEPLOYMENT,
-    FOLLOWED,
-    GET_DEPLOYMENT,
-    LIST,
-    LISTED,
-    NAMED,
-    OTHER_CREATIONS,
-    OTHER_DEPLOYMENTS,
-    OTHER_LISTS,
-    PROJECTS,
-    READ,
-    UNKNOWN_DEPLOYMENT,
-    UNKNOWN_PATH,
-    Probe,
-)
+from .probes import ABUSE, READ, Probe
 
 STILL = 10.0  # seconds without a change after which a deployment is followed no longer
 MAX_POLL_PAUSE = 2.0  # seconds
 HTML = "text/html"
+NO_PROJECT = "no project was created"
 LEAK = "the response contains the token"
 
 
@@ -89,7 +72,7 @@ class Observations:
             for probe, exchange in self.exchanges
             if probe.path == path
             and probe.expects
-            and exchange.authorization
+            and probe.authorization == TOKEN
             and not exchange.failure
         ]
 
@@ -118,14 +101,14 @@ class Session:
     def ask_all(self) -> None:
         """Ask. Raises `Unusable` if the first responses show that nothing can be checked."""
         level = self.observed.level
-        first = self._ask(LIST)
+        first = self._ask(probes.LIST)
         self._check_first(first)
-        unknown = self._ask(UNKNOWN_DEPLOYMENT)
+        unknown = self._ask(probes.UNKNOWN_DEPLOYMENT)
         if all(each.status in (401, 403) for each in (first, unknown)):
             raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
-        self._judge.unknown_path = self._ask(UNKNOWN_PATH)
+        self._judge.unknown_path = self._ask(probes.UNKNOWN_PATH)
         self._check_service(first, unknown, self._judge.unknown_path)
-        for probe in OTHER_LISTS:
+        for probe in probes.OTHER_LISTS:
             self._ask(probe)
         if not self.observed.seen:
             raise Unusable("nothing could be checked: the lines above say why.")
@@ -133,21 +116,20 @@ class Session:
         projects = [*self._judge.projects_of(first), created]
         self._set_owners(projects)
         latest = next(filter(None, map(latest_of, projects)), "")
-        self._follow(GET_DEPLOYMENT, latest, 0, "no listed project has a deployment")
-        for probe in OTHER_DEPLOYMENTS:
+        self._follow(probes.GET_DEPLOYMENT, latest, 0, "no listed project has a deployment")
+        for probe in probes.OTHER_DEPLOYMENTS:
             self._ask(probe, "no listed project has a deployment", id=latest)
-        for probe in ABUSES if level == ABUSE else ():
-            name = created.get("name", "")
+        for probe in probes.ABUSES if level == ABUSE else ():
             if takes_posts:
-                self._ask(probe, "no project was created", created=name)
+                self._ask(probe, NO_PROJECT, created=created.get("name", ""))
             else:
-                self._skip(probe, "no project was created")
+                self._skip(probe, NO_PROJECT)
         self._judge_paths()
 
     def _check_first(self, first: Exchange) -> None:
         """Raise `Unusable` if the first response is not one of such a service."""
         if (first.failure or first.status == 400) and (other := self._client.other_scheme()):
-            raise Unusable(f"the service speaks {other} at this port: give {other}://ADDRESS.")
+            raise Unusable(f"the port speaks another scheme: give {other}.")
         if first.failure.startswith(UNREACHABLE):
             raise Unusable(f"{first.failure}.")
         if first.location is not None and not self._judge.is_moved(first):
@@ -219,16 +201,16 @@ class Session:
         word = secrets.token_hex(4)
         words = {"word": word, "name": f"stub-verify-{word}"}
         self._client.may_wait = True
-        exchanges = [self._send(CREATE, **words)]
+        exchanges = [self._send(probes.CREATE, **words)]
         if not exchanges[0].failure and exchanges[0].status in (400, 422):
             # A service may reject members that it does not know.
-            plain = self._send(CREATE._replace(body=NAMED), **words)
+            plain = self._send(probes.CREATE._replace(body=probes.NAMED), **words)
             exchanges += [plain] if plain.is_success else []
         exchange, record, more = exchanges[-1], {}, []
         if exchange.is_success:
             record = self._judge.unwrap(PROJECT, object_of(exchange))
             more = [*self._judge.compare_created(record, exchange, **words)]
-        self._conclude(CREATE, exchanges, more)
+        self._conclude(probes.CREATE, exchanges, more)
         created: dict[str, Any] = {}
         if exchange.is_success:
             listed = self._find_created(record, words["name"])
@@ -238,13 +220,15 @@ class Session:
                 first = self.observed.created[0]
                 self.observed.created[0] = first._replace(id=created.get("id"))
             self._set_owners([created])
-            self._follow(FOLLOWED, latest, self._wait, "the created project names no deployment")
+            self._follow(
+                probes.FOLLOWED, latest, self._wait, "the created project names no deployment"
+            )
         else:
             reason = f"the creation was rejected with {exchange.status}"
-            self.observed.silent.setdefault(CREATE.name, (NOT_SEEN, reason))
-            for probe in (LISTED, FOLLOWED):
-                self._skip(probe, "no project was created")
-        for probe in OTHER_CREATIONS:
+            self.observed.silent.setdefault(probes.CREATE.name, (NOT_SEEN, reason))
+            for probe in (probes.LISTED, probes.FOLLOWED):
+                self._skip(probe, NO_PROJECT)
+        for probe in probes.OTHER_CREATIONS:
             self._ask(probe)
         return created, exchange.is_success or exchange.status in (400, 409, 422)
 
@@ -259,7 +243,7 @@ class Session:
                     listed.update(each)
             return bool(listed)
 
-        last = self._poll(LISTED, is_listed, self._wait)[-1]
+        last = self._poll(probes.LISTED, is_listed, self._wait)[-1]
         array, more = array_of(last), []
         if array is not None and (not array or self._judge.projects_of(last)):
             more.append(
@@ -269,7 +253,7 @@ class Session:
             more.append(
                 claim(PROJECT, False, "members of the client as they were sent", "not in the list")
             )
-        self._conclude(LISTED, [last], more)
+        self._conclude(probes.LISTED, [last], more)
         return listed
 
     def _follow(self, probe: Probe, latest: str, wait: float, reason: str) -> None:
@@ -362,31 +346,25 @@ class Session:
 
     def _judge_paths(self) -> None:
         """A path exists if it has any response but 404 and a redirect."""
-        for path in (PROJECTS, DEPLOYMENT):
+        seen = self.observed.seen
+        broken = {each.claim.part for each in seen if not each.claim.agrees}
+        for path in (probes.PROJECTS, probes.DEPLOYMENT):
             exchanges = self.observed.find(path)
-            found = [
-                each
-                for each in exchanges
-                if each.status not in (401, 403, 404) and each.location is None
-            ]
-            is_broken = any(
-                each.claim.part == f"{path}/get" and not each.claim.agrees
-                for each in self.observed.seen
-            )
-            if found or (exchanges and is_broken):
-                shown = (found or exchanges)[0]
+            others = [each for each in exchanges if each.status not in (401, 403, 404)]
+            found = [each for each in others if each.location is None]
+            if found or (exchanges and f"{path}/get" in broken):
                 what = claim(path, bool(found), "exists", "404")
-                self.observed.seen.append(Seen(what, LIST.name, shown))
+                seen.append(Seen(what, probes.LIST.name, (found or exchanges)[0]))
 
 
 def parts_of(forms: Forms) -> dict[str, set[str]]:
     """The parts that each probe can witness, by its name."""
     parts = {
         each.name: {*each.rules, *(forms.within(each.expects) if each.expects else ())}
-        for each in ALL
+        for each in probes.ALL
     }
     errors = {*forms.within(ERRORS)}
-    of_errors = {each.name for each in ALL if each.expects == INVALID_BODY}
+    of_errors = {each.name for each in probes.ALL if each.expects == INVALID_BODY}
     return {name: found if name in of_errors else found - errors for name, found in parts.items()}
 
 

@@ -1,13 +1,15 @@
 """Certificates are checked; `--ca` names those of an own authority."""
 
+import socket
 import ssl
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import needs
-from tests.verify.service import TOKEN, Service, listening
+from tests.verify.service import Service, listening
 from tests.verify.verified import Verified, verify
 
 pytestmark = pytest.mark.process
@@ -72,15 +74,35 @@ def test_a_certificate_is_rejected(folder: Path, name: str, authority: str) -> N
     assert_rejected(*verified(folder, name, *options))
 
 
-def test_tls_where_none_is_spoken_and_none_where_it_is(folder: Path) -> None:
-    with listening(Service()) as url:
-        done = verify(url.replace("http:", "https:"))
-    assert done.status == 2
+def test_the_other_scheme_is_told(folder: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "good.crt", folder / "good.key")
-    service = Service()
-    with listening(service, context) as url:
-        done = verify(url.replace("https:", "http:"))
-    assert done.status == 2
-    assert service.requests == []
-    assert TOKEN not in done.stdout + done.stderr
+    for tls, scheme, other in ((None, "https:", "http:"), (context, "http:", "https:")):
+        service = Service(base="/api")
+        with listening(service, tls) as url:
+            done = verify(url.replace(other, scheme))
+        assert done.status == 2
+        assert done.stderr == f"error: the port speaks another scheme: give {url}.\n"
+        assert [each for each in service.requests if each.header("Authorization")] == []
+
+
+def test_the_other_scheme_is_told_where_the_port_stays_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a server does that waits for the end of a line."""
+    monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+
+        def respond() -> None:
+            silent, _ = server.accept()
+            plain, _ = server.accept()
+            with silent, plain:
+                plain.recv(4096)
+                plain.sendall(b"HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=respond)
+        thread.start()
+        done = verify(url.replace("http:", "https:"))
+        thread.join()
+    assert done.stderr == f"error: the port speaks another scheme: give {url}.\n"
