@@ -1,18 +1,17 @@
 """The health check: `app.py health` asks the running program whether it is ready."""
 
-from contextlib import closing
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
 
 import click
 
-from .options import OPTIONS
-from .settings import Settings, complete
+from .options import OPTIONS, Settings
 
 TIMEOUT = 5.0  # seconds, to find the address and to read the response
-NAMES = ("port", "no_stub", "host")
 
 
 @click.pass_context
@@ -28,7 +27,7 @@ def check_health(context: click.Context, /, **values: Any) -> None:
         for name, value in values.items()
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    settings = complete({**context.parent.params, **own})
+    settings = Settings(**{**context.parent.params, **own})
     if settings.port == 0:
         raise click.ClickException("port 0 is any free one: give the one that the program printed.")
     results: SimpleQueue[str] = SimpleQueue()
@@ -46,7 +45,7 @@ def check_health(context: click.Context, /, **values: Any) -> None:
 
 health_command = click.Command(
     "health",
-    params=[each for options in OPTIONS.values() for each in options if each.name in NAMES],
+    params=[OPTIONS[name] for name in ("port", "no_stub", "host")],
     callback=check_health,
     help=check_health.__doc__,
     short_help="Ask the running program whether it is ready.",
@@ -58,11 +57,12 @@ def ask(settings: Settings) -> str:
     path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
         url = settings.reachable_url(settings.port)
-        with closing(HTTPConnection(url.removeprefix("http://"))) as connection:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            text = response.read()[:300].decode(errors="replace")
+        build_opener(ProxyHandler({})).open(url + path).read()
+    except HTTPError as error:
+        text = error.read()[:300].decode(errors="replace")
+        return f"GET {path} responds with {error.code}: {text}"
     except (OSError, HTTPException) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = getattr(error, "reason", error)
+        reason = getattr(reason, "strerror", None) or reason
         return f"{reason}. Does the program run with this --host and --port?"
-    return "" if response.status == 200 else f"GET {path} responds with {response.status}: {text}"
+    return ""

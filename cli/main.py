@@ -19,15 +19,15 @@ from .command import Command
 from .documents import show_document
 from .health import health_command
 from .log import Log
-from .options import OPTIONS, Program, Start, variable
+from .options import OPTIONS, Program, Settings, Start, given_options, variable
 from .probe import Probe
 from .report import remove_old_report, report
 from .serving import NotStarted, make_app, make_probe, open_log, read_files, server_options
-from .settings import Settings, complete
 from .stderr import background_stderr, say
 from .verify import verify
 
 VERSION = "1.0.0"
+NEEDS_STUB = ("states", "cors_origin", "grease", "fail_on", "report", "ids_seed", "freeze", "delay")
 
 
 @click.pass_obj
@@ -43,15 +43,15 @@ def run_program(start: Start, /, **values: Any) -> int | None:
         if start.words is not None:
             raise NotStarted(f"{subcommand} takes no command: leave out what follows --.")
         return None
-    settings = complete(values)
+    given = given_options(click.get_current_context())
     command = command_of(start)
-    source = click.get_current_context().get_parameter_source("port")
-    if command and source is click.core.ParameterSource.DEFAULT:
-        settings = settings._replace(port=0)
-    check_combinations(settings, has_command=command is not None)
+    if command and "port" not in given:
+        values["port"] = 0
+    settings = Settings(**values)
+    check_combinations(settings, given, has_command=command is not None)
     check_files(settings)
-    if settings.report_file:
-        prepare_report(settings.report_file)
+    if settings.report:
+        prepare_report(settings.report)
     warn_of_unknown_variables(start.environ)
     log = open_log(settings, has_command=command is not None)
     files = read_files(settings)  # once, as a test of the command may change them
@@ -99,7 +99,7 @@ def serve_and_report(
 
 program = Program(
     "app.py",
-    params=[option for options in OPTIONS.values() for option in options],
+    params=[*OPTIONS.values()],
     callback=run_program,
     help=run_program.__doc__,
     options_metavar="[OPTIONS]",
@@ -124,11 +124,11 @@ def check_probe(settings: Settings, *, has_command: bool) -> None:
         raise NotStarted("--probe needs a POSIX system, to end what a run leaves behind.")
 
 
-def check_combinations(settings: Settings, *, has_command: bool) -> None:
+def check_combinations(settings: Settings, given: set[str], *, has_command: bool) -> None:
     """Raise `NotStarted` for options that do not go together."""
     host = settings.host
     try:
-        if DEFAULT_TOKEN in settings.tokens and not server.address_of(host).is_loopback:
+        if DEFAULT_TOKEN in settings.token and not server.address_of(host).is_loopback:
             raise NotStarted(
                 "STUB_TOKEN, a token of your own, is missing: type "
                 "`-e STUB_TOKEN=a-token-of-your-own` after `docker run`, give a --token, or "
@@ -138,43 +138,26 @@ def check_combinations(settings: Settings, *, has_command: bool) -> None:
     except server.ListenError as error:
         raise NotStarted(f"{error}: give another --host.") from None
     try:
-        BearerAuth(settings.tokens, worlds=not settings.no_stub)
+        BearerAuth(settings.token, worlds=not settings.no_stub)
     except ValueError as error:
         raise NotStarted(f"--token: {error}.") from None
-    if settings.empty and settings.seed_file:
+    if settings.empty and settings.seed:
         raise NotStarted("--empty and --seed exclude each other: give one.")
     if settings.probe:
         check_probe(settings, has_command=has_command)
-    if settings.no_stub and (
-        settings.states_file
-        or settings.cors_origins
-        or settings.grease
-        or settings.fail_on
-        or settings.report_file
-        or settings.ids_seed is not None
-        or settings.freeze
-        or any(settings.delay)
-    ):
-        raise NotStarted(
-            "--no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
-            "--ids-seed, --freeze and --delay: drop it or them."
-        )
+    if settings.no_stub and not given.isdisjoint(NEEDS_STUB):
+        *names, last = (OPTIONS[name].opts[0] for name in NEEDS_STUB)
+        raise NotStarted(f"--no-stub leaves out {', '.join(names)} and {last}: drop it or them.")
 
 
 def check_files(settings: Settings) -> None:
     """Raise `NotStarted` if a file that is written is another one of the options."""
-    files = {
-        "--seed": settings.seed_file,
-        "--states": settings.states_file,
-        "--report": settings.report_file,
-        "--log": settings.log_file,
-    }
     names: dict[str, str] = {}
-    for name, path in files.items():
-        if path:
+    for name in ("seed", "states", "report", "log"):
+        if path := getattr(settings, name):
             other = names.setdefault(os.path.realpath(path), name)
-            if other != name and name in ("--report", "--log"):
-                raise NotStarted(f"{other} and {name} are the same file: {path}.")
+            if other != name and name in ("report", "log"):
+                raise NotStarted(f"--{other} and --{name} are the same file: {path}.")
 
 
 def prepare_report(path: Path) -> None:
@@ -186,7 +169,7 @@ def prepare_report(path: Path) -> None:
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
-    known = [variable(option.opts[0]) for options in OPTIONS.values() for option in options]
+    known = [variable(option) for option in OPTIONS.values()]
     for name in sorted(environ):
         # The program sets two of these for its command; the fixture of pytest reads the third.
         others = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
@@ -201,7 +184,7 @@ def source_of(error: click.ClickException) -> str:
         return ""
     source = error.ctx.get_parameter_source(str(error.param.name))
     is_variable = source is click.core.ParameterSource.ENVIRONMENT
-    return f" It is from {variable(error.param.opts[0])}." if is_variable else ""
+    return f" It is from {variable(error.param)}." if is_variable else ""
 
 
 def main(

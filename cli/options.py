@@ -1,10 +1,13 @@
-"""The options of the program, grouped by who uses them: `--help` is their reference."""
+"""The settings of the program: each option stands once, and `--help` is their reference."""
 
 import math
+import random
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +35,11 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        return ctx.obj.environ.get(self.envvar) or None
+        return ctx.obj.environ.get(variable(self)) or None
+
+
+def variable(option: click.Parameter) -> str:
+    return f"STUB_{option.name}".upper()
 
 
 class Integer(click.IntRange):
@@ -55,15 +62,8 @@ class SpacedText(click.types.StringParamType):
     envvar_list_splitter = "\n"
 
 
-def variable(option: str) -> str:
-    """The environment variable of an option."""
-    return "STUB_" + option.lstrip("-").replace("-", "_").upper()
-
-
-def option(
-    *names: str, parse: Callable[[Any], Any] | None = None, text: str, **more: Any
-) -> click.Option:
-    """An option and its variable. `parse` makes its value, or raises `ValueError`."""
+def option(text: str, *, parse: Callable[[Any], Any] | None = None, **more: Any) -> Any:
+    """A field of `Settings`, which an option sets. `parse` makes its value, or `ValueError`."""
 
     def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
         try:
@@ -72,25 +72,25 @@ def option(
             raise click.BadParameter(f"{error}.", context, option) from None
 
     more.setdefault("show_default", "default" in more)
-    return Option(list(names), envvar=variable(names[0]), callback=callback, help=text, **more)
+    return field(metadata={"help": text, "callback": callback, **more})
 
 
-def flag(name: str, text: str) -> click.Option:
-    return option(name, is_flag=True, text=text)
+def flag(text: str) -> Any:
+    return option(text, is_flag=True)
 
 
-def several(*names: str, check: Callable[[Any], object], text: str) -> click.Option:
+def several(text: str, check: Callable[[Any], object]) -> Any:
     """A repeatable option; in its variable, values are separated by spaces."""
 
     def parse(values: Any) -> Any:
         check(values)
         return values
 
-    return option(*names, parse=parse, multiple=True, text=text)
+    return option(text, parse=parse, multiple=True)
 
 
-def file(*names: str, text: str) -> click.Option:
-    return option(*names, type=click.Path(path_type=Path), parse=check_file, text=text)
+def file(text: str) -> Any:
+    return option(text, type=click.Path(path_type=Path), parse=check_file)
 
 
 def check_file(path: Path | None) -> Path | None:
@@ -131,155 +131,144 @@ def check_store(url: str | None) -> str | None:
     return url
 
 
-OPTIONS: dict[str, list[click.Parameter]] = {
-    "Every day": [
-        option(
-            "--port",
-            type=Integer(0, 65535),
-            default=8080,
-            text="Port to listen on; 0 picks a free one.",
-        ),
-        option(
-            "--pace",
-            type=Number(0),
-            default=PACE,
-            text="Seconds that a new deployment is queued, and then building.",
-        ),
-        flag("--empty", "Start without the sample."),
-        file("--seed", "seed_file", text="JSON file to start from, not the sample."),
-        several(
-            "--cors-origin",
-            "cors_origins",
-            check=stub.check_origins,
-            text="Origin whose pages may call, or *; repeatable.",
-        ),
-        option(
-            "--delay",
-            metavar="SECONDS",
-            default="0",
-            parse=parse_delay,
-            text="Seconds by which each response is late, or LEAST-MOST for random ones.",
-        ),
-        flag("--quiet", "Print no line per request, unless the run ends with a finding."),
-        file("--log", "log_file", text="File for a line per request, made anew at the start."),
-    ],
-    "In a client team's tests": [
-        flag("--strict", "Reject query parameters and members that are not in the contract."),
-        option(
-            "--grease",
-            is_flag=False,
-            flag_value="tier1",
-            metavar="[AXES]",
-            parse=lambda text: () if text is None else stub.parse_axes(text),
-            text="Vary what nobody promised: tier1 (the default), all, or AXES with "
-            "commas; axis@part limits an axis to a part of the contract.",
-        ),
-        option(
-            "--probe",
-            is_flag=False,
-            flag_value="tier1",
-            metavar="[AXES]",
-            parse=parse_probe,
-            text="Run the COMMAND once for each axis, and say on which parts it depends.",
-        ),
-        option(
-            "--grease-seed",
-            type=Integer(0, stub.MAX_SEED),
-            text="Seed of the variations; random if left out.",
-        ),
-        option(
-            "--ids-seed",
-            type=Integer(0, stub.MAX_SEED),
-            text="Seed of the ids, which are then the same in every run; random if left out.",
-        ),
-        option(
-            "--freeze",
-            metavar="TIME",
-            parse=parse_freeze,
-            text="RFC 3339 time at which the clock of each world stands still.",
-        ),
-        file(
-            "--states",
-            "states_file",
-            text="JSON file of Pact provider states: a seed document for each name.",
-        ),
-        option(
-            "--fail-on",
-            multiple=True,
-            metavar="KINDS",
-            parse=stub.parse_kinds,
-            text=f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}; repeatable.",
-        ),
-        option(
-            "--allow",
-            "allowed",
-            type=SpacedText(),
-            multiple=True,
-            text="Text or shell pattern of a finding that --fail-on ignores; repeatable, "
-            "in STUB_ALLOW one to a line.",
-        ),
-        file("--report", "report_file", text="File for the coverage and the findings, as JSON."),
-        flag("--no-stub", "Leave out worlds, Prefer, and everything under /_stub."),
-    ],
-    "How to serve": [
-        option("--host", default="127.0.0.1", text="Address to listen on."),
-        several(
-            "--token",
-            "tokens",
-            check=lambda tokens: BearerAuth(tokens or (DEFAULT_TOKEN,)),
-            text=f"Valid token, in place of {DEFAULT_TOKEN}; repeatable.",
-        ),
-        several(
-            "--trusted-host",
-            "trusted_hosts",
-            check=server.check_hosts,
-            text="Host to serve on loopback besides its own names; repeatable.",
-        ),
-        option(
-            "--store",
-            metavar="URL",
-            parse=check_store,
-            text="Redis server that keeps the records, such as redis://127.0.0.1:6379/0.",
-        ),
-        option(
-            "--max-projects",
-            type=Integer(1),
-            default=MAX_PROJECTS,
-            text="Maximum number of projects.",
-        ),
-        option(
-            "--threads",
-            type=Integer(1, 1000),
-            default=16,
-            text="Number of requests that run at once.",
-        ),
-        option(
-            "--deadline",
-            type=Number(0, min_open=True),
-            default=30.0,
-            text="Seconds in which a request must arrive.",
-        ),
-        option(
-            "--grace",
-            type=Number(0),
-            default=10.0,
-            text="Seconds to finish the current requests at the end.",
-        ),
-    ],
+def parse_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    tokens = tokens or (DEFAULT_TOKEN,)
+    BearerAuth(tokens)
+    return tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the program was asked for. An option and its variable have the name of the field.
+
+    Times are in seconds. `delay` are the least and the most. `port` 0 picks a free one.
+    """
+
+    # Every day
+    port: int = option(
+        "Port to listen on; 0 picks a free one.", type=Integer(0, 65535), default=8080
+    )
+    pace: float = option(
+        "Seconds that a new deployment is queued, and then building.", type=Number(0), default=PACE
+    )
+    empty: bool = flag("Start without the sample.")
+    seed: Path | None = file("JSON file to start from, not the sample.")
+    cors_origin: tuple[str, ...] = several(
+        "Origin whose pages may call, or *; repeatable.", stub.check_origins
+    )
+    delay: tuple[float, float] = option(
+        "Seconds by which each response is late, or LEAST-MOST for random ones.",
+        metavar="SECONDS",
+        default="0",
+        parse=parse_delay,
+    )
+    quiet: bool = flag("Print no line per request, unless the run ends with a finding.")
+    log: Path | None = file("File for a line per request, made anew at the start.")
+    # In a client team's tests
+    strict: bool = flag("Reject query parameters and members that are not in the contract.")
+    grease: tuple[str, ...] = option(
+        "Vary what nobody promised: tier1 (the default), all, or AXES with "
+        "commas; axis@part limits an axis to a part of the contract.",
+        is_flag=False,
+        flag_value="tier1",
+        metavar="[AXES]",
+        parse=lambda text: () if text is None else stub.parse_axes(text),
+    )
+    probe: tuple[str, ...] = option(
+        "Run the COMMAND once for each axis, and say on which parts it depends.",
+        is_flag=False,
+        flag_value="tier1",
+        metavar="[AXES]",
+        parse=parse_probe,
+    )
+    grease_seed: int = option(
+        "Seed of the variations; random if left out.",
+        type=Integer(0, stub.MAX_SEED),
+        parse=lambda seed: random.randrange(2**32) if seed is None else seed,
+    )
+    ids_seed: int | None = option(
+        "Seed of the ids, which are then the same in every run; random if left out.",
+        type=Integer(0, stub.MAX_SEED),
+    )
+    freeze: datetime | None = option(
+        "RFC 3339 time at which the clock of each world stands still.",
+        metavar="TIME",
+        parse=parse_freeze,
+    )
+    states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
+    fail_on: tuple[str, ...] = option(
+        f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}; repeatable.",
+        multiple=True,
+        metavar="KINDS",
+        parse=stub.parse_kinds,
+    )
+    allow: tuple[str, ...] = option(
+        "Text or shell pattern of a finding that --fail-on ignores; repeatable, "
+        "in STUB_ALLOW one to a line.",
+        type=SpacedText(),
+        multiple=True,
+    )
+    report: Path | None = file("File for the coverage and the findings, as JSON.")
+    no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")
+    # How to serve
+    host: str = option("Address to listen on.", default="127.0.0.1")
+    token: tuple[str, ...] = option(
+        f"Valid token, in place of {DEFAULT_TOKEN}; repeatable.", multiple=True, parse=parse_tokens
+    )
+    trusted_host: tuple[str, ...] = several(
+        "Host to serve on loopback besides its own names; repeatable.", server.check_hosts
+    )
+    store: str | None = option(
+        "Redis server that keeps the records, such as redis://127.0.0.1:6379/0.",
+        metavar="URL",
+        parse=check_store,
+    )
+    max_projects: int = option("Maximum number of projects.", type=Integer(1), default=MAX_PROJECTS)
+    threads: int = option("Number of requests that run at once.", type=Integer(1, 1000), default=16)
+    deadline: float = option(
+        "Seconds in which a request must arrive.", type=Number(0, min_open=True), default=30.0
+    )
+    grace: float = option(
+        "Seconds to finish the current requests at the end.", type=Number(0), default=10.0
+    )
+
+    @cached_property
+    def delay_seed(self) -> int:
+        """Random without --ids-seed."""
+        return random.randrange(2**32) if self.ids_seed is None else self.ids_seed
+
+    def reachable_url(self, port: int) -> str:
+        """The URL for a client on this machine."""
+        address = str(server.address_of(self.host))
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, self.host)
+        return f"http://{server.in_brackets(host)}:{port}"
+
+
+TITLES = {"port": "Every day", "strict": "In a client team's tests", "host": "How to serve"}
+OPTIONS = {
+    each.name: Option([f"--{each.name.replace('_', '-')}"], **each.metadata)
+    for each in fields(Settings)
 }
 
 
+def given_options(context: click.Context) -> set[str]:
+    """The names of the options that are not left out."""
+    default = click.core.ParameterSource.DEFAULT
+    return {name for name in OPTIONS if context.get_parameter_source(name) is not default}
+
+
 class Program(click.Group):
-    """Lists its options under the titles of `OPTIONS`."""
+    """Lists its options under the titles of `TITLES`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        grouped = [option for options in OPTIONS.values() for option in options]
-        others = [option for option in self.get_params(context) if option not in grouped]
-        for title, options in {**OPTIONS, "About": others}.items():
+        sections: dict[str, list[tuple[str, str]]] = {}
+        title = ""
+        for each in self.get_params(context):
+            title = TITLES.get(str(each.name), title if each.name in OPTIONS else "About")
+            sections.setdefault(title, []).append(each.get_help_record(context) or ("", ""))
+        for title, records in sections.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [option.get_help_record(context) or ("", "") for option in options]
-                )
+                formatter.write_dl(records)
         self.format_commands(context, formatter)
 
     def resolve_command(

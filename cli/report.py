@@ -10,8 +10,8 @@ from flask import Flask
 from stub import Stub
 
 from .log import Log
+from .options import Settings
 from .probe import Probe
-from .settings import Settings
 from .stderr import say
 
 
@@ -25,7 +25,7 @@ def report(
     status = probe.status if probe else command_status or 0
     depends = probe.findings() if probe else []
     whole: Stub | None = app.extensions.get("stub")
-    verdict = whole.judge(settings.fail_on, settings.allowed, depends) if whole else None
+    verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
     if command_status or (verdict and verdict.of_requests):
         say(log.latest())
     is_started = command_status not in (None, 126, 127)
@@ -40,14 +40,14 @@ def report(
         say(f"warning: --allow {pattern!r} matches no finding\n")
     if verdict.findings:
         status = status or 1
-    if settings.report_file:
+    if settings.report:
         document = verdict.document(status)
         if probe:
             document["probe"] = probe.document()
         try:
-            write_whole(settings.report_file, json.dumps(document, indent=2) + "\n")
+            write_whole(settings.report, json.dumps(document, indent=2) + "\n")
         except OSError as error:
-            say(f"error: {settings.report_file}: {error.strerror}\n")
+            say(f"error: {settings.report}: {error.strerror}\n")
             status = status or 1
     return status
 

@@ -20,8 +20,8 @@ from web.routing import CONTROLS
 
 from .command import Command
 from .log import Log
+from .options import Settings
 from .probe import Probe
-from .settings import Settings
 from .startup import typed
 from .stderr import say
 
@@ -41,20 +41,23 @@ def make_app(
     log: Log,
     files: Files,
     *,
-    announces_grease: bool = True,
+    probed: tuple[str, ...] | None = None,
 ) -> Flask:
-    """The app for these settings. Raises `NotStarted` for an unknown part."""
+    """The app for these settings, with the axes of a run of --probe in place of --grease.
+
+    Raises `NotStarted` for an unknown part.
+    """
     seed, states = files
     stub_options = stub.StubOptions(
         states=states,
-        cors_origins=settings.cors_origins,
-        grease=settings.grease,
+        cors_origins=settings.cors_origin,
+        grease=settings.grease if probed is None else probed,
         grease_seed=settings.grease_seed,
         ids_seed=settings.ids_seed,
         freeze=settings.freeze,
         delay=settings.delay,
         delay_seed=settings.delay_seed,
-        announces_grease=announces_grease,
+        announces_grease=probed is None,
     )
     new_store = {}  # without --store it is that of `create_app`
     if settings.store:
@@ -62,7 +65,7 @@ def make_app(
         new_store["new_store"] = connect_store(settings.store, threads)
     try:
         return create_app(
-            tokens=settings.tokens,
+            tokens=settings.token,
             pace=settings.pace,
             max_projects=settings.max_projects,
             seed=seed,
@@ -83,10 +86,9 @@ def make_probe(
     def app_of(grease: str) -> Flask:
         log.is_muted = bool(grease)
         axes = stub.parse_axes(grease) if grease else ()
-        changed = settings._replace(grease=axes)
-        return make_app(create_app, changed, log, files, announces_grease=False)
+        return make_app(create_app, settings, log, files, probed=axes)
 
-    return Probe(command, settings.probe, settings.grease_seed, app_of, settings.tokens)
+    return Probe(command, settings.probe, settings.grease_seed, app_of, settings.token)
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -109,12 +111,12 @@ def read_files(settings: Settings) -> Files:
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
     try:
-        if settings.seed_file:  # which may be an export of the sample
+        if settings.seed:  # which may be an export of the sample
             room = room_for(settings.max_projects, seed)
-            seed = read_seed(settings.seed_file, max_projects=room)
-        if settings.states_file:
+            seed = read_seed(settings.seed, max_projects=room)
+        if settings.states:
             room = room_for(settings.max_projects, seed)
-            states = read_states(settings.states_file, max_projects=room)
+            states = read_states(settings.states, max_projects=room)
     except ValueError as error:
         raise NotStarted(str(error)) from None
     return seed, states
@@ -124,13 +126,13 @@ def open_log(settings: Settings, *, has_command: bool) -> Log:
     """The log. Raises `NotStarted` if the file of --log cannot be written."""
     try:
         return Log(
-            settings.tokens,
+            settings.token,
             quiet=settings.quiet,
-            file=settings.log_file,
+            file=settings.log,
             shows_latest=has_command or bool(settings.fail_on),
         )
     except OSError as error:
-        raise NotStarted(f"--log: {settings.log_file}: {error.strerror}.") from None
+        raise NotStarted(f"--log: {settings.log}: {error.strerror}.") from None
 
 
 def server_options(
@@ -149,13 +151,13 @@ def server_options(
         threads=settings.threads,
         deadline=settings.deadline,
         grace=settings.grace,
-        trusted_hosts=settings.trusted_hosts,
+        trusted_hosts=settings.trusted_host,
         control_prefix=None if settings.no_stub else CONTROLS,
         on_listening=partial(start_command, settings, command)
         if command
         else partial(announce, settings),
         on_rejected=note_rejected,
-        headers_for=partial(stub.cors_headers, settings.cors_origins),
+        headers_for=partial(stub.cors_headers, settings.cors_origin),
     )
 
 
@@ -165,9 +167,9 @@ def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
         print(f"listening on http://{server.in_brackets(settings.host)}:{port}", flush=True)
     url = settings.reachable_url(port)
     hint, token = "try, where STUB_TOKEN is set", "$STUB_TOKEN"  # it may be from --token
-    if settings.tokens == (DEFAULT_TOKEN,):
+    if settings.token == (DEFAULT_TOKEN,):
         hint, token = "try", DEFAULT_TOKEN
-    elif len(settings.tokens) > 1:
+    elif len(settings.token) > 1:
         token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'{hint}: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
     if not settings.no_stub:
@@ -185,7 +187,7 @@ def start_command(
     say(f"listening on {url}\n")
     print_own_address(settings, port)
     print_seeds(settings)
-    error = command.start({"STUB_URL": url, "STUB_TOKEN": settings.tokens[0]}, then=stop)
+    error = command.start({"STUB_URL": url, "STUB_TOKEN": settings.token[0]}, then=stop)
     if error:
         say(f"error: {error}\n")
 
