@@ -142,7 +142,7 @@ def create_app(
             steps.enter_world,
             steps.decide_outcome,
         ]
-        after = [steps.finish, *([cors.add_headers] if options.cors_origins else [])]
+        after = [*([cors.add_headers] if options.cors_origins else []), steps.finish]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
         records = seed.records(clock(), new_id, pace) if seed else NO_RECORDS

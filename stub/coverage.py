@@ -1,6 +1,5 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
-import time
 from collections import Counter
 from threading import Lock
 from typing import Any, NamedTuple
@@ -18,48 +17,20 @@ OTHERS = "others"
 SHOWN = ("method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
-class First(NamedTuple):
-    """The request that showed something first: when, its world, its number there, and its entry.
-
-    `at` is of `time.perf_counter()`, which all worlds share.
+class Seen(NamedTuple):
+    """How often something was seen, and the first such request: its world, its number there, and
+    its entry.
     """
 
-    at: float
+    times: int
     world: str
     number: int
     entry: Entry
 
-    def document(self) -> dict[str, Any]:
+    def request(self) -> dict[str, Any]:
         """The request as the report shows it: secrets are masked, long parts are cut."""
-        return {"world": self.world, "number": self.number, **self.entry.members(SHOWN)}
-
-
-Seen = tuple[int, First]
-"""How often something was seen, and where first."""
-
-
-class Tally:
-    """What was seen, up to `MAX_KINDS` different things."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str, Seen] = {}
-
-    def add(self, what: str, count: int, first: First) -> None:
-        if what not in self.seen and len(self.seen) >= MAX_KINDS:
-            what = OTHERS
-        before, known = self.seen.get(what, (0, first))
-        self.seen[what] = before + count, first if first.at < known.at else known
-
-    def add_all(self, other: "Tally") -> None:
-        for what, seen in other.seen.items():
-            self.add(what, *seen)
-
-    def document(self, *, worlds: bool) -> list[dict[str, Any]]:
-        return [
-            {"what": what, "count": count, "example": first.number}
-            | ({"world": first.world} if worlds else {})
-            for what, (count, first) in self.seen.items()
-        ]
+        shown = {name: getattr(self.entry, name) for name in SHOWN}
+        return {"world": self.world, "number": self.number, **shown}
 
 
 Counted = tuple[str | None, int, str | None]
@@ -77,54 +48,37 @@ class Coverage:
         self.is_called = False  # whether a request was for /v1
         self._outcomes: Counter[Counted] = Counter()
         self._grease = Counter(dict.fromkeys(AXES, 0))
-        self._unpromised = Tally()
-        self._violations = Tally()
-        self._rejected = Tally()  # operation and status, where nobody requested the response
-        self._successor: Coverage | None = None
+        # What was seen, by the kind of finding; `rejected` has operations with a status.
+        self._seen: dict[str, dict[str, Seen]] = {
+            kind: {} for kind in ("violations", "unpromised", "rejected")
+        }
 
     def count(
         self, world: str, number: int, entry: Entry, outcome: Counted, *, is_forced: bool
     ) -> None:
         """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
+        is_rejected = entry.operation and entry.status in REJECTED and not is_forced
+        found = (
+            ("violations", entry.violations),
+            ("unpromised", entry.unpromised),
+            ("rejected", (f"{entry.operation} {entry.status}",) if is_rejected else ()),
+        )
+        operation, status, deployment_status = outcome
         with self._lock:
-            if self._successor is None:
-                self._count(outcome, 1)
-                self.is_called |= entry.line[1].startswith(OPERATIONS)
-                for axis in entry.grease:
-                    self._grease[axis] += 1
-                is_rejected = entry.operation and entry.status in REJECTED and not is_forced
-                if not (entry.unpromised or entry.violations or is_rejected):
-                    return
-                first = First(time.perf_counter(), world, number, entry)
-                for what in entry.unpromised:
-                    self._unpromised.add(what, 1, first)
-                for what in entry.violations:
-                    self._violations.add(what, 1, first)
-                if is_rejected:
-                    self._rejected.add(f"{entry.operation} {entry.status}", 1, first)
-                return
-        # A reset has replaced the world meanwhile.
-        self._successor.count(world, number, entry, outcome, is_forced=is_forced)
-
-    def _count(self, outcome: Counted, count: int) -> None:
-        if outcome not in self._outcomes and len(self._outcomes) >= MAX_KINDS:
-            operation, status, deployment_status = outcome
-            if deployment_status not in (None, *self._contract.statuses):
+            is_surplus = outcome not in self._outcomes and len(self._outcomes) >= MAX_KINDS
+            if is_surplus and deployment_status not in (None, *self._contract.statuses):
                 outcome = operation, status, OTHERS
-        self._outcomes[outcome] += count
-
-    def add_to(self, run: "Coverage", *, for_good: bool = False) -> None:
-        """Add all counts to those of a run; with `for_good`, later ones go there, too."""
-        with self._lock, run._lock:
-            for outcome, count in self._outcomes.items():
-                run._count(outcome, count)
-            run._grease.update(self._grease)
-            run._unpromised.add_all(self._unpromised)
-            run._violations.add_all(self._violations)
-            run._rejected.add_all(self._rejected)
-            run.is_called |= self.is_called
-            if for_good:
-                self._successor = run
+            self._outcomes[outcome] += 1
+            self.is_called |= entry.path.startswith(OPERATIONS)
+            for axis in entry.grease:
+                self._grease[axis] += 1
+            for kind, sentences in found:
+                seen = self._seen[kind]
+                for what in sentences:
+                    if what not in seen and len(seen) >= MAX_KINDS:
+                        what = OTHERS
+                    first = seen.get(what) or Seen(0, world, number, entry)
+                    seen[what] = first._replace(times=first.times + 1)
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -154,19 +108,14 @@ class Coverage:
                 "deployment_statuses": dict(statuses),
                 "met": sum(map(bool, declared)),
                 "of": len(declared),
-                "unpromised": self._unpromised.document(worlds=worlds),
-                "violations": self._violations.document(worlds=worlds),
+                **{kind: rows(self._seen[kind], worlds) for kind in ("unpromised", "violations")},
                 "grease": dict(self._grease),
             }
 
-    def seen(self) -> dict[str, dict[str, Seen]]:
-        """What each kind of finding has seen that a request showed."""
+    def seen(self) -> list[tuple[str, str, Seen]]:
+        """The kind and the text of each finding that a request showed."""
         with self._lock:
-            return {
-                "violations": dict(self._violations.seen),
-                "unpromised": dict(self._unpromised.seen),
-                "rejected": dict(self._rejected.seen),
-            }
+            return [(kind, *each) for kind, found in self._seen.items() for each in found.items()]
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
@@ -182,10 +131,18 @@ class Coverage:
                 f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
             )
         for kind in ("unpromised", "violations"):
-            rows = document[kind]
-            for row in rows[:MAX_PRINTED]:
+            found = document[kind]
+            for row in found[:MAX_PRINTED]:
                 first = request_name(row["world"], row["example"])
                 lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
-            if len(rows) > MAX_PRINTED:
-                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")
+            if len(found) > MAX_PRINTED:
+                lines.append(f"{kind}: {len(found) - MAX_PRINTED} more")
         return "\n".join(lines) + "\n"
+
+
+def rows(found: dict[str, Seen], worlds: bool) -> list[dict[str, Any]]:
+    return [
+        {"what": what, "count": seen.times, "example": seen.number}
+        | ({"world": seen.world} if worlds else {})
+        for what, seen in found.items()
+    ]

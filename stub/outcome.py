@@ -100,8 +100,6 @@ def carry_out(
 ) -> None:
     """Delay a response, and cut it short; `close` ends the connection after it."""
     fault = outcome.fault
-    if fault and fault.retry_after is not None:
-        response.headers["Retry-After"] = str(fault.retry_after)
     if outcome.delay:
         sleep(outcome.delay)
     if fault and fault.cut is not None:

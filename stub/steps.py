@@ -56,7 +56,7 @@ class Steps:
         A request that was rejected before this step gets its delay in `finish`.
         """
         received = bound(request)
-        if is_delayed(received.environ["PATH_INFO"]):
+        if received.environ["PATH_INFO"].startswith(OPERATIONS):
             context = bound(g)
             faults = context.world.faults
             outcome = decide(received, faults, self.contract, self.draw_delay())
@@ -73,7 +73,7 @@ class Steps:
             return response
         outcome: Outcome | None = context.get("outcome")
         if outcome is None:  # rejected before it was decided, or not for /v1
-            delay = self.draw_delay() if is_delayed(path) else 0.0
+            delay = self.draw_delay() if path.startswith(OPERATIONS) else 0.0
             outcome = Outcome(self.contract.operation(received), delay=delay)
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
@@ -84,6 +84,8 @@ class Steps:
         is_read = grease.axes or world.ids.are_varied
         if is_read and not outcome.has_own_body:
             axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
+        if outcome.fault and outcome.fault.retry_after is not None:
+            response.headers["Retry-After"] = str(outcome.fault.retry_after)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
         entry = describe(received, response, context, outcome, axes, world.clock, ms, self.redactor)
         deployment_status = context.get("deployment_status") if received.method == "GET" else None
@@ -99,11 +101,6 @@ class Steps:
 def is_recorded(path: str) -> bool:
     """Whether a request to this path is for the interface, or tries to be."""
     return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
-
-
-def is_delayed(path: str) -> bool:
-    """Whether faults, `Prefer` and `--delay` are for a request to this path."""
-    return path.startswith(OPERATIONS)
 
 
 def notes_of(fault: str | None, axes: Sequence[str]) -> list[str]:

@@ -86,8 +86,8 @@ class Verdict:
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
         found = [
-            Finding(kind, what, count, KINDS[kind], first() if first else None)
-            for kind, what, count, first in self._seen(coverage, redactor)
+            Finding(kind, what, count, KINDS[kind], request() if request else None)
+            for kind, what, count, request in self._seen(coverage, redactor)
             if kind in fail_on
         ]
         found += more
@@ -129,9 +129,8 @@ class Verdict:
     ) -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]] | None]]:
         """All that may be found: kind, what, how often, and what shows the first such request."""
         operations = self._document["operations"]
-        for kind, seen in coverage.seen().items():
-            for what, (count, first) in seen.items():
-                yield kind, what, count, first.document
+        for kind, what, seen in coverage.seen():
+            yield kind, what, seen.times, seen.request
         for count, rejection in self._rejections:
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"

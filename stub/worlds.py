@@ -89,6 +89,7 @@ class World:
     clock: WorldClock
     store: WorldStore
     coverage: Coverage
+    run: Coverage  # of all worlds, those that a reset has ended included
     grease: Switch
     ids: Ids
     journal: Journal = field(default_factory=Journal)
@@ -99,7 +100,8 @@ class World:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
-            self.coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
+            for coverage in (self.coverage, self.run):
+                coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
             return number
 
     def recorded(
@@ -174,7 +176,11 @@ class WorldFactory:
             store.reset(seed.records(self._now(), ids, self.pace))
         coverage = Coverage(self.contract)
         masked = self.redactor.text(name)  # which may be a token
-        return World(masked, clock, store, coverage, grease, ids)
+        return World(masked, clock, store, coverage, self.coverage_of_the_run, grease, ids)
+
+    @cached_property
+    def coverage_of_the_run(self) -> Coverage:
+        return Coverage(self.contract)
 
     @cached_property
     def contract(self) -> Contract:
@@ -211,14 +217,13 @@ class Worlds:
     `make` makes a world of a name and a seed, or of the seed that the program was started with.
     """
 
-    def __init__(self, make: Callable[[str, Seed | None], World], contract: Contract) -> None:
+    def __init__(self, make: Callable[[str, Seed | None], World]) -> None:
         self._make = make
-        self._contract = contract
         self._lock = Lock()
         self._worlds = {"": make("", None)}
         self._resets: list[str] = []  # names that a reset writes records for
-        self._ended = Coverage(contract)  # of the worlds that a reset has ended
-        self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)  # of these
+        # Of the worlds that a reset has ended.
+        self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         # By code: how many, and the first.
         self.rejections: dict[str, tuple[int, RejectedRequest]] = {}
 
@@ -276,7 +281,6 @@ class Worlds:
             if world:
                 self._worlds[name] = world
             if previous is not None:
-                previous.coverage.add_to(self._ended, for_good=True)
                 self._unused_faults.extend(previous.faults.unused())
 
     def count_rejection(self, rejection: RejectedRequest) -> None:
@@ -287,11 +291,7 @@ class Worlds:
 
     def coverage_of_the_run(self) -> Coverage:
         """What all requests to all worlds covered, those before a reset included."""
-        run = Coverage(self._contract)
-        with self._lock:
-            for coverage in (self._ended, *(world.coverage for world in self._worlds.values())):
-                coverage.add_to(run)
-        return run
+        return self.open("").run
 
     def unused_faults(self) -> list[Fault]:
         """The faults of all worlds that no request has met."""

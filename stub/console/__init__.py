@@ -149,12 +149,11 @@ def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, A
 def row_of(number: int, entry: Entry) -> dict[str, Any]:
     """An entry of the journal without its headers, and of its body the name alone."""
     name = object_in(entry.body).get("name")
-    target = f"{entry.path}?{entry.query}" if entry.query else entry.path
     return {
         "number": number,
         "time": timestamp(entry.time),
         "method": shortened(entry.method, MAX_METHOD),
-        "target": shortened(target, SHOWN_TARGET),
+        "target": shortened(entry.target, SHOWN_TARGET),
         "status": entry.status,
         "code": entry.code,
         "name": shortened(name, MAX_NAME) if isinstance(name, str) else None,

@@ -4,6 +4,7 @@ import json
 import tracemalloc
 
 import pytest
+from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -116,6 +117,24 @@ def test_all_headers_together_are_bounded(stub: FlaskClient) -> None:
     kept = entries(stub)[0]["headers"]
     assert "" not in kept
     assert sum(len(name) + len(value) for name, value in kept.items()) <= 8192
+
+
+def test_the_bound_of_the_headers_is_in_bytes(stub: FlaskClient) -> None:
+    stub.get("/v1/projects", headers={f"X-{number}": 900 * "é" for number in range(9)})
+    kept = entries(stub)[0]["headers"]
+    size = sum(len(text.encode()) for each in kept.items() for text in each)
+    assert 8180 < size <= 8192
+
+
+def test_header_fields_of_one_name_are_joined(app: Flask, stub: FlaskClient) -> None:
+    @app.after_request
+    def add_links(response: Response) -> Response:
+        for link in ("</a>", "</b>"):
+            response.headers.add("Link", link)
+        return response
+
+    stub.get("/v1/projects")
+    assert entries(stub)[0]["response"]["headers"]["Link"] == "</a>, </b>"
 
 
 def test_an_entry_names_100_unpromised_members_and_the_coverage_counts_all(
