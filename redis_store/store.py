@@ -44,7 +44,7 @@ from .rows import (
 )
 from .server import RedisConnection, keys_of, log, readable
 
-MAX_REPEATS = 40  # of a change that wrote nothing
+MAX_REPEATS = 40  # of a call that wrote nothing
 SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 
 Made = TypeVar("Made")
@@ -149,7 +149,7 @@ class RedisStore:
                 made = change(store)
                 if self._write(store.records(), now, epoch, len(records.projects)):
                     return made
-        log.error("many records were not changed: other requests changed the world meanwhile")
+        log.error("the records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
 
     def _read_all(self) -> tuple[datetime, bytes, Records]:

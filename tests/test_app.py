@@ -6,7 +6,6 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
-from store import MemoryStore
 from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
 
@@ -79,18 +78,6 @@ def test_the_sample_has_a_deployment_pinned_in_each_status(
     assert (deployment["id"], deployment["status"]) == (f"dpl_{status}", status)
     projects = client.get("/v1/projects").json["projects"]
     assert deployment["project_id"] in [project["id"] for project in projects]
-
-
-def test_default_ids_are_unique_and_have_a_prefix() -> None:
-    client = client_of(create_app())
-    ids = set()
-    for number in range(50):
-        project = client.post("/v1/projects", json={"name": str(number)}).json
-        ids |= {project["id"], project["latest_deployment_id"]}
-        assert project["id"].startswith("prj_")
-        assert project["latest_deployment_id"].startswith("dpl_")
-        assert project["created_at"].endswith("Z")
-    assert len(ids) == 100
 
 
 @pytest.mark.parametrize(
@@ -191,17 +178,6 @@ def test_a_full_store_is_507_after_every_other_check() -> None:
         assert_problem(client.post("/v1/projects", json={"name": "c"}), 507, "store_full")
         assert_problem(client.post("/v1/projects", json={"name": "a"}), 409, "name_taken")
         assert_invalid(client.post("/v1/projects", json={}), "/name")
-
-
-def test_two_apps_share_nothing() -> None:
-    one, two = (client_of(create_app(new_store=MemoryStore)) for _ in range(2))
-    one.post("/v1/projects", json={"name": "a"})
-    assert names(one) == ["a"]
-    assert names(two) == []
-
-
-def test_without_a_store_outside_the_program_it_is_always_ready(anonymous: FlaskClient) -> None:
-    assert anonymous.get("/_stub/ready").json == {"status": "ok"}
 
 
 def test_responses_are_json_and_end_in_a_newline(client: FlaskClient) -> None:

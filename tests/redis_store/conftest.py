@@ -1,17 +1,15 @@
 """Helpers of the tests of a store on Redis."""
 
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from stub.worlds import WorldStore
-from tests.conftest import Clock, control_client_of, in_parallel
+from tests.conftest import Clock, control_client_of
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer, app_on
 
@@ -45,29 +43,6 @@ def monitored(server: RedisServer) -> Iterator[list[str]]:
             if b'"ECHO" "the end"' in line:
                 break
             seen.append(line.decode())
-
-
-def counts_in_lists(store: WorldStore, changes: Callable[[], None]) -> set[int]:
-    """How many projects each list of the store has while another thread makes the changes."""
-    done = threading.Event()
-
-    def read() -> set[int]:
-        seen = set()
-        while not done.is_set():
-            seen.add(len(store.list_projects()))
-        return seen
-
-    def write() -> None:
-        try:
-            for _ in range(3):
-                changes()
-        finally:
-            done.set()
-
-    seen, written = in_parallel([read, write])
-    assert written is None
-    assert isinstance(seen, set)
-    return seen
 
 
 def assert_unavailable(response: Any) -> None:

@@ -9,7 +9,6 @@ from records import Deployment, Project, Records
 from store import StoreUnavailable
 from stub.worlds import WorldStore
 from tests.conftest import START
-from tests.redis_store.conftest import counts_in_lists
 from tests.stores import FAILED, records_of
 
 pytestmark = pytest.mark.process
@@ -54,15 +53,3 @@ def test_a_change_of_all_records_undoes_no_other(
     assert [name for name in listed if name in made] == made
     assert len(made) == min(times, 40)
     assert len(listed) == len(made) + len(few.projects)
-
-
-def test_many_records_are_replaced_whole_or_not_at_all(
-    redis_stores: Callable[..., WorldStore],
-) -> None:
-    writer, reader = redis_stores(), redis_stores()
-
-    def changes() -> None:
-        writer.add(records_of(*range(3000)))
-        writer.reset(Records())
-
-    assert counts_in_lists(reader, changes) <= {0, 3000}

@@ -45,17 +45,6 @@ def test_a_fault_overrides_a_preference(stub: FlaskClient) -> None:
     assert_problem(stub.get("/v1/projects", headers=prefer), 503, "injected_fault")
 
 
-def test_a_fault_of_401_or_405_has_the_headers_of_one(stub: FlaskClient) -> None:
-    stub.post("/_stub/faults", json={"status": 401})
-    stub.post("/_stub/faults", json={"status": 405})
-    response = stub.get("/v1/projects")
-    assert_problem(response, 401, "injected_fault")
-    assert "Bearer" in response.headers["WWW-Authenticate"]
-    response = stub.get("/v1/projects")
-    assert_problem(response, 405, "injected_fault")
-    assert response.headers["Allow"] == "GET, HEAD, POST"
-
-
 @pytest.mark.parametrize(
     ("prefer", "status", "code"),
     [

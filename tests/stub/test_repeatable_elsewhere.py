@@ -9,7 +9,7 @@ from stub.worlds import WorldStore
 from tests.live import serving
 from tests.program import program
 from tests.stub.greased import AXES
-from tests.stub.test_repeatable import SESSION, frozen, frozen_app, run_session
+from tests.stub.test_repeatable import SESSION, frozen, frozen_app
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -37,18 +37,6 @@ def test_another_process_responds_with_the_same_bytes() -> None:
     hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     with program(*OPTIONS, env={"PYTHONHASHSEED": hash_seed}) as (_, url):
         assert [session_in(url, world) for world in worlds] == here
-
-
-def test_over_redis_they_get_the_bytes_of_the_memory(
-    redis_stores: Callable[..., WorldStore],
-) -> None:
-    """The order of the deployments in the exported state apart, which nothing depends on."""
-    runs = [run_session(client) for client in (frozen(), frozen(redis_stores))]
-    state = [target for _, target, _ in SESSION].index("/_stub/state")
-    for run in runs:
-        lines = run[state].replace(b"]}", b"").replace(b",\n", b"\n").split(b"\n")
-        run[state] = b"\n".join(sorted(lines))
-    assert runs[0] == runs[1]
 
 
 def test_a_program_that_finds_its_own_ids_in_redis_takes_the_next(

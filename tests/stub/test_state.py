@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import BEARER, SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids
+from tests.conftest import BEARER, SAMPLE_SEED, Clock, control_client_of, counting_ids
 from tests.contract import assert_invalid
 
 ODD_PROJECTS = [
@@ -187,20 +186,6 @@ def test_a_stage_of_less_than_a_millisecond_comes_back(clock: Clock, seconds: fl
         assert statuses(other) == statuses(stub)
         clock.advance(0.000001)
     assert {"end", "succeeded"} == {*statuses(stub).values()}
-
-
-def test_worlds_have_states_of_their_own(app: Flask) -> None:
-    one, other = (control_client_of(app, f"dev-token.{name}") for name in "ab")
-    one.post("/v1/projects", json={"name": "mine"})
-    assert len(one.get("/_stub/state").json["projects"]) == 4
-    assert len(other.get("/_stub/state").json["projects"]) == 3
-    assert client_of(app, None).get("/_stub/state").status_code == 401
-
-
-def test_the_sample_of_two_apps_is_shared_by_none() -> None:
-    one, other = (control_client_of(create_app(seed=SAMPLE_SEED)) for _ in range(2))
-    one.post("/v1/projects", json={"name": "mine"})
-    assert len(other.get("/v1/projects").json["projects"]) == 3
 
 
 def test_the_latest_deployment_of_a_project_stays_the_latest(

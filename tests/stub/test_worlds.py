@@ -304,11 +304,6 @@ def test_the_worlds_are_listed(stub: FlaskClient, world: Callable[[str], FlaskCl
     assert (listed(stub)["worlds"][0], listed(stub)["room"]) == (main, 998)
 
 
-def test_a_list_of_worlds_has_no_room_when_there_is_none(full_app: Flask) -> None:
-    assert listed(control_client_of(full_app))["room"] == 0
-    assert len(listed(control_client_of(full_app, "dev-token.one-more"))["worlds"]) == 6
-
-
 def test_the_list_of_worlds_needs_a_token_and_has_none() -> None:
     app = create_app(tokens=["dev-token", "job-5"])
     control_client_of(app, "dev-token.job-5").get("/v1/projects")
