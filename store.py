@@ -93,8 +93,7 @@ class MemoryStore:
     `stub.worlds.WorldStore` describes the methods beyond those of `Store`.
     """
 
-    _list: ProjectList  # cache
-    _list_is_old: bool
+    _list: ProjectList | None  # cache
     _is_shared: bool  # whether the dictionaries are those of `Records`
 
     def __init__(
@@ -117,10 +116,8 @@ class MemoryStore:
 
     def list_projects(self) -> ProjectList:
         with self._lock:
-            if self._list_is_old:
-                projects = sorted(self._projects.values(), key=OLDEST_FIRST)
-                self._list = ProjectList(projects)
-                self._list_is_old = False
+            if self._list is None:
+                self._list = ProjectList(sorted(self._projects.values(), key=OLDEST_FIRST))
             return self._list
 
     def create_project(self, name: str, sent: str) -> Project:
@@ -157,17 +154,16 @@ class MemoryStore:
             self._deployments = records.deployments_by_id
             self._names = records.names
             self._list = records.list
-            self._list_is_old = False
             self._is_shared = True
 
     def _prepare_change(self) -> None:
-        """Copy the records if they are shared, and mark the list as old."""
+        """Copy the records if they are shared, and drop the list."""
         if self._is_shared:
             self._projects = dict(self._projects)
             self._deployments = dict(self._deployments)
             self._names = set(self._names)
             self._is_shared = False
-        self._list_is_old = True
+        self._list = None
 
     def _queue(self, project_id: str, now: datetime) -> str:
         """Queue a deployment of a project, and return its id."""
