@@ -185,6 +185,10 @@ DEPLOYMENTS = [
     read("deployment 203", differs(DEP_200), of_case("deployment", 203)),
     read("deployment 405", broken(DEP), of_case("deployment", 405)),
     read("deployment 404", differs(LATEST), of_case("deployment", 404)),
+    # A 404 tells nothing of the token where the token gets one, too.
+    read("deployment 404 to all", differs(LATEST), of_case("deployment", 404), on(
+        *("anonymous", "unauthorized"), status=404, has=lambda each: "/deployments/" in each.target
+    )),
     read("no such path", broken(DEP), of_case("deployment", 404, body=put(
         code="not_found"
     ))),

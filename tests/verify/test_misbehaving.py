@@ -4,6 +4,7 @@ import gzip
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -307,8 +308,9 @@ def test_polls_end_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None
         is_slow = service.created and request.method == "GET"
         (waits() if is_slow else plain)(handler, request, response)
 
-    service = Service(write=write)
+    service, started = Service(write=write), time.monotonic()
     done = verify(service, "--wait", "30", level="write")
+    assert time.monotonic() - started < 25  # seconds, of the 30 for which it may poll
     requests = {each["name"]: each["requests"] for each in done.report["probes"]}
     assert requests["created is listed"] == 3
     assert requests["created deployment"] == requests["deployment"] == 0
