@@ -150,22 +150,17 @@ def is_id(value: object) -> bool:
 
 
 def parse_time(value: object) -> datetime | None:
+    """The time, UTC, of RFC 3339, or None. A leap second is taken as the next second."""
     match = _TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
     date, time, fraction, sign, hours, minutes = match.groups(default="0")
     offset = timedelta(hours=int(hours), minutes=int(minutes))
-    is_leap_second = time.endswith(":60")  # taken as the next second
+    leap = timedelta(seconds=time.endswith(":60"))
     try:
-        moment = datetime.fromisoformat(
-            f"{date}T{time[:-2]}{'59' if is_leap_second else time[-2:]}"
-        )
+        moment = datetime.fromisoformat(f"{date}T{time.replace(':60', ':59')}")
         zone = timezone(-offset if sign == "-" else offset)
-        moment = moment.replace(tzinfo=zone).astimezone(timezone.utc)
-        if is_leap_second:
-            moment += timedelta(seconds=1)
-            if (moment.hour, moment.minute) != (0, 0):
-                return None  # leap seconds end a day, in UTC
+        moment = moment.replace(tzinfo=zone).astimezone(timezone.utc) + leap
         return moment + timedelta(milliseconds=int(f"{fraction[:3]:0<3}"))
     except (ValueError, OverflowError):
         return None
