@@ -10,10 +10,8 @@ from werkzeug.exceptions import NotFound
 from werkzeug.routing import Map, MapAdapter, Rule
 
 ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
-OPERATIONS = "/v1/"
-"""The prefix of the paths of operations."""
-CONTROLS = "/_stub/"
-"""The prefix of the paths of control routes."""
+OPERATIONS = "/v1/"  # the prefix of their paths
+CONTROLS = "/_stub/"  # that of the control routes
 
 
 class MatchedRule(Rule):
