@@ -8,7 +8,6 @@ from tests.conftest import client_of, control_client_of, unchanged
 from tests.contract import assert_invalid, assert_problem
 from tests.stores import BrokenStore
 
-
 UNKNOWN = (
     "/v1 /v1/ /v1/projects/ /v1//projects /v1/projects/prj_website/deployments /v1/Projects "
     "/V1/projects /v2/projects /projects /v1/deployments /v1/deployments/ "
