@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import not_started, run
+from tests.program import run
 
 pytestmark = pytest.mark.process
 
@@ -25,11 +25,6 @@ def test_without_a_name_all_are_listed_with_their_titles() -> None:
     assert {line.split()[0] for line in lines} == {*FILES}
     assert "ci               Use the stub in CI" in lines
     assert "stub_fixtures.py pytest: the fixture `stub`, a world of its own for each test." in lines
-
-
-def test_an_unknown_document_is_an_error_that_names_the_known_ones() -> None:
-    error = not_started("docs", "faults")
-    assert error.startswith("error: Invalid value for '[NAME]': 'faults' is not one of 'readme', ")
 
 
 def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from app import create_app
 from tests.live import serving
-from tests.program import Outcome, not_started, process, run
-from tests.wire import call, free_port, port_of
+from tests.program import Outcome, process, run
+from tests.wire import free_port, port_of
 
 pytestmark = pytest.mark.process
 
@@ -47,14 +47,23 @@ def test_a_program_that_listens_is_ready_until_it_stops(served: str, asked: str)
     assert not is_ready(run("--host", asked, "--port", str(port), "health"))
 
 
-def test_the_port_is_that_of_the_same_option_or_variable_wherever_it_stands(port: str) -> None:
-    other = str(free_port())
-    assert is_ready(run("health", env={"STUB_PORT": port}))
-    assert is_ready(run("--port", port, "health", env={"STUB_PORT": other}))
-    assert is_ready(run("health", "--port", port, env={"STUB_PORT": other}))
-    assert is_ready(run("--port", other, "health", "--port", port))
-    assert not is_ready(run("--port", port, "health", "--port", other))
-    assert not is_ready(run("--port", other, "health", env={"STUB_PORT": port}))
+@pytest.mark.parametrize(
+    ("words", "variable", "ready"),
+    [
+        ("health", "PORT", True),
+        ("--port PORT health", "OTHER", True),
+        ("health --port PORT", "OTHER", True),
+        ("--port OTHER health --port PORT", "", True),
+        ("--port PORT health --port OTHER", "", False),
+        ("--port OTHER health", "PORT", False),
+    ],
+)
+def test_the_port_is_that_of_the_same_option_or_variable_wherever_it_stands(
+    port: str, words: str, variable: str, ready: bool
+) -> None:
+    ports = {"PORT": port, "OTHER": str(free_port())}
+    args = [ports.get(word, word) for word in words.split()]
+    assert is_ready(run(*args, env={"STUB_PORT": ports.get(variable, "")})) is ready
 
 
 def test_a_host_is_that_of_the_same_option_or_variable(port: str) -> None:
@@ -97,17 +106,6 @@ def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
         assert 'responds with 503: {"code": "store_unavailable"}\n' in done.stderr
 
 
-def test_the_log_has_a_check_only_if_it_fails() -> None:
-    """A container is checked every 5 seconds."""
-
-    def check(url: str) -> None:
-        assert call(url, "/_stub/ready").status_code == 200
-        assert call(url, "/_stub/ready", method="PUT").status_code == 405
-
-    lines = [each for each in run(during=check).stderr.splitlines() if "/_stub/" in each]
-    assert [line.split()[:3] for line in lines] == [["PUT", "/_stub/ready", "405"]]
-
-
 def test_what_is_no_http_is_not_ready() -> None:
     with answering([b"SSH-2.0-other\r\n"]) as port:
         assert not is_ready(run("--port", port, "health"))
@@ -122,7 +120,7 @@ def test_a_response_that_does_not_end_is_awaited_for_five_seconds() -> None:
         process("app.py", "health", "--port", port) as started,
     ):
         stdout, stderr = started.communicate(timeout=20)
-        assert 5 <= monotonic() - start < 10
+        assert monotonic() - start >= 5
     assert (started.returncode, stdout) == (1, "")
     assert stderr == f"error: host 127.0.0.1, port {port}: no response in 5 seconds\n"
 
@@ -154,8 +152,3 @@ def slowly() -> Iterator[bytes]:
 def test_no_proxy_is_used(port: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
     assert is_ready(run("--port", port, "health"))
-
-
-def test_it_takes_no_command_and_no_word(port: str) -> None:
-    assert "health takes no command" in not_started("--port", port, "health", "--", "true")
-    not_started("--port", port, "health", "now")

@@ -1,6 +1,7 @@
 """The program as a process of its own: what starts, ends and surrounds it."""
 
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -61,7 +62,8 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path
         with process("-S", "app.py", env={"PYTHONPATH": str(tmp_path)}) as running:
             _, stderr = running.communicate(timeout=20)
         assert running.returncode == 2
-        command = f"{sys.executable} -m pip install -r {ROOT / 'requirements.txt'}"
+        file = str(ROOT / "requirements.txt")
+        command = shlex.join([sys.executable, "-m", "pip", "install", "-r", file])
         assert stderr == f"error: {name} is not installed: run `{command}`\n"
         (tmp_path / f"{name}.py").touch()
 
@@ -99,8 +101,9 @@ def test_it_starts_through_a_link_and_in_isolated_mode(options: list[str], tmp_p
 def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
     os.mkfifo(seed)
+    env = {"PYTHONWARNINGS": "ignore"}  # the signal may come in open(), which leaves a file open
     # The file can be opened when the program reads it.
-    with process("app.py", "--seed", str(seed)) as running, seed.open("w"):
+    with process("app.py", "--seed", str(seed), env=env) as running, seed.open("w"):
         running.send_signal(signal.SIGINT)
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout, stderr.strip()) == (130, "", "")

@@ -43,8 +43,15 @@ def test_the_report_of_another_run_is_removed_at_the_start(tmp_path: Path) -> No
 
 
 def test_a_report_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "no" / "report.json", Path(os.devnull)):
-        assert not_started("--report", str(path)).startswith(f"error: --report: {path}: ")
+    link = tmp_path / "link"
+    (tmp_path / "circle").symlink_to("circle")
+    for target in (tmp_path, tmp_path / "no" / "report.json", tmp_path / "circle", os.devnull):
+        link.symlink_to(target)
+        for path in (target, link):
+            assert not_started("--report", str(path)).startswith(f"error: --report: {path}: ")
+        assert link.is_symlink()
+        link.unlink()
+    assert "It is from STUB_REPORT." in not_started(env={"STUB_REPORT": "-"})
 
 
 @pytest.mark.parametrize("exists", [True, False])
@@ -63,24 +70,6 @@ def test_a_report_is_written_to_where_a_link_leads(tmp_path: Path, exists: bool)
     assert second.is_symlink()
     assert {*folder.iterdir()} == {report, first}
     assert {*tmp_path.iterdir()} == {folder, second}
-
-
-def test_a_link_that_leads_to_no_possible_file_is_an_error_at_the_start(tmp_path: Path) -> None:
-    (tmp_path / "circle").symlink_to("circle")
-    for target in (tmp_path, tmp_path / "no" / "report.json", "circle", os.devnull):
-        link = tmp_path / "link"
-        link.symlink_to(target)
-        assert not_started("--report", str(link)).startswith(f"error: --report: {link}: ")
-        assert link.is_symlink()
-        link.unlink()
-
-
-def test_a_file_is_no_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for option in ("--report", "--seed", "--states"):
-        assert "- stands for no stream" in not_started(option, "-")
-    assert "It is from STUB_REPORT." in not_started(env={"STUB_REPORT": "-"})
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_report_that_can_no_longer_be_written_is_an_error_at_the_end(tmp_path: Path) -> None:

@@ -185,6 +185,7 @@ def url_in(terminal: BinaryIO) -> str:
     """The URL that the command writes; the program writes a line of its own, in a thread."""
     url, listening = sorted(terminal.readline().decode().strip() for _ in range(2))
     assert listening == f"listening on {url}"
+    assert_still_serves(url)  # the main thread has noted the command's process
     return url
 
 
