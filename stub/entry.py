@@ -171,7 +171,7 @@ def describe(
         ms=0 if is_frozen else ms,
         method=mask(environ["REQUEST_METHOD"], MAX_TARGET, redactor),
         path=mask(path, MAX_TARGET, redactor),
-        query=mask(redactor.query(environ["QUERY_STRING"]), MAX_TARGET, redactor),
+        query=mask(redactor.query(environ.get("QUERY_STRING", "")), MAX_TARGET, redactor),
         headers=mask_fields(fields, redactor),
         body=mask_body(body, redactor),
         status=status,
@@ -202,7 +202,7 @@ def findings(
     is_accepted = "world_name" in context  # by the bearer check
     document = context.get("document")
     is_known = not body or (document and operation and document.keys() <= operation.members)
-    if operation and is_accepted and is_known and not environ["QUERY_STRING"]:
+    if operation and is_accepted and is_known and not environ.get("QUERY_STRING", ""):
         return (), ()  # as of most requests
 
     def mask_name(name: str) -> str:

@@ -93,7 +93,7 @@ def raw_target(environ: dict[str, Any]) -> str:
     if target is None:
         decoded = environ.get("SCRIPT_NAME", "") + environ["PATH_INFO"]
         path = quote(decoded, safe="/:@!$&'()*+,;=", encoding="latin-1")
-        target = f"{path}?{environ['QUERY_STRING']}" if environ["QUERY_STRING"] else path
+        target = f"{path}?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else path
     return target if target[:1] == "/" else ORIGIN.sub("", target)
 
 
