@@ -40,6 +40,7 @@ def demo(url: str, token: str) -> tuple[int, str, str]:
 
 
 def test_it_goes_on_or_says_what_is_wrong() -> None:
+    # Seven processes, two of which wait as a client does: 3 seconds.
     with serving(create_app(pace=0), control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         for number, (fault, expected) in enumerate(FAULTS):

@@ -21,9 +21,10 @@ def test_the_probe_prints_what_is_printed(tmp_path: Path) -> None:
     blocks = blocks_of(NAME)
     (at,) = [index for index, (_, text) in enumerate(blocks) if "--probe" in text]
     command, (_, printed) = blocks[at][1], blocks[at + 1]
-    words = command.replace(".venv/bin/python app.py", "").replace("python3", sys.executable)
+    words = command.replace(".venv/bin/python app.py", "").split()
+    words = [sys.executable if word == "python3" else word for word in words]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "app.py"), *words.split()],
+        [sys.executable, str(ROOT / "app.py"), *words],
         cwd=tmp_path,
         env=environment(),
         stdin=subprocess.DEVNULL,

@@ -187,6 +187,7 @@ def test_a_delay_and_a_cut_arrive_and_nothing_is_sent_twice(site: Site, version:
 
 
 def test_a_browser_opens_the_console(site: Site) -> None:
+    # A browser with a profile of its own starts: 4 seconds.
     needs("chromium", "certutil")
     for command in commands("mkdir ", "certutil "):
         assert site.run(command).returncode == 0
