@@ -125,11 +125,8 @@ class Judge:
 
     @staticmethod
     def is_moved(exchange: Exchange) -> bool:
-        """Whether a redirect leads to another place of the same origin."""
-        location = exchange.location or ""
-        return location.startswith(f"{exchange.origin}/") and location != (
-            exchange.origin + exchange.target
-        )
+        """Whether a redirect leads to a place of the same origin."""
+        return (exchange.location or "").startswith(f"{exchange.origin}/")
 
     def _is_like_unknown_path(self, exchange: Exchange) -> bool:
         other = self.unknown_path

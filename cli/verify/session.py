@@ -182,11 +182,11 @@ class Session:
             exchange = self._client.ask(
                 "POST", target, probe.authorization, body.encode(), probe.content_type
             )
-            if exchange.status in (301, 307, 308) or 400 <= exchange.status < 500:
+            is_rejected = exchange.status in (301, 307, 308) or 400 <= exchange.status < 500
+            if is_rejected or exchange.is_success:
                 created.pop()
-            elif exchange.is_success:
+            if exchange.is_success:
                 record = self._judge.unwrap(PROJECT, object_of(exchange))
-                created.pop()
                 # A service may return an old record for a name in use.
                 if record.get("id") is None or record["id"] not in [each.id for each in created]:
                     created.append(Created(record.get("id"), record.get("name", sent), True))

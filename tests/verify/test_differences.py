@@ -1,5 +1,7 @@
 """What differs is found at its part; what a service may do at any time is not."""
 
+from typing import Any
+
 import pytest
 
 from tests.verify.changes import of_errors, of_projects, on, put, without
@@ -92,5 +94,10 @@ def test_a_status_that_goes_back_is_told(level: str) -> None:
 
 
 def test_an_item_twice_is_told_as_that() -> None:
-    twice = on("list", body=put(projects=lambda each: [*each, each[0]]))
-    assert verify(Service(twice)).parts[ITEMS]["observed"] == "a project twice"
+    def edit(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        days = enumerate(projects, 1)
+        dated = [{**each, "created_at": f"2026-01-0{day}T09:00:00Z"} for day, each in days]
+        return [*dated, dated[0]]
+
+    done = verify(Service(on("list", body=put(projects=edit))))
+    assert done.parts[ITEMS]["observed"] == "a project twice"
