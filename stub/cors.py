@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from flask import Request, Response, current_app, g, request
+from flask import Request, Response, g, request
 
 MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
@@ -56,10 +56,13 @@ def explain_preflight() -> str:
     return f" This is a {g.hint}."
 
 
-def served_methods() -> str:
-    """The methods of all routes of the app, those of the contract and the control routes."""
-    methods = {method for rule in current_app.url_map.iter_rules() for method in rule.methods or ()}
-    return ", ".join(sorted(methods))
+def methods_of_path() -> str:
+    """The methods of the path, which OPTIONS is none of; of an unknown path the requested one, so
+    that the page gets the 404.
+    """
+    requested = [request.headers["Access-Control-Request-Method"]]
+    methods = getattr(request.routing_exception, "valid_methods", None) or requested
+    return ", ".join(sorted({*methods} - {"HEAD"}))
 
 
 class Cors:
@@ -76,7 +79,7 @@ class Cors:
             return None
         headers["Cache-Control"] = "no-store"
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
-        headers["Access-Control-Allow-Methods"] = served_methods()
+        headers["Access-Control-Allow-Methods"] = methods_of_path()
         if names := request.headers.get("Access-Control-Request-Headers"):
             headers["Access-Control-Allow-Headers"] = names
         response = Response(status=204, headers=headers)
