@@ -224,6 +224,9 @@ class Settings:
         parse=check_store,
     )
     max_projects: int = option("Maximum number of projects.", type=Integer(1), default=MAX_PROJECTS)
+    journal_bytes: int = option(
+        "Memory for the journals of all worlds.", type=Integer(1), default=64 * 1024 * 1024
+    )
     threads: int = option("Number of requests that run at once.", type=Integer(1, 1000), default=16)
     deadline: float = option(
         "Seconds in which a request must arrive.", type=Number(0, min_open=True), default=30.0

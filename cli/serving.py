@@ -58,6 +58,7 @@ def make_app(
         delay=settings.delay,
         delay_seed=settings.delay_seed,
         announces_grease=probed is None,
+        journal_bytes=settings.journal_bytes,
     )
     new_store = {}  # without --store it is that of `create_app`
     if settings.store:

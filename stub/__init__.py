@@ -68,7 +68,7 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     Each request finds the store of its world in `g.store`. Raises `UnknownPart`.
     """
     options, contract, redactor = factory.options, factory.contract, factory.redactor
-    worlds = Worlds(factory)
+    worlds = Worlds(factory, options.journal_bytes)
 
     def make_records(seed: Seed, now: datetime) -> Records:
         return seed.records(now, open_world().ids, factory.pace)

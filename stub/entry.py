@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -22,6 +24,7 @@ from .outcome import Outcome
 MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
+ENTRY_SIZE = 1500  # bytes of memory without its texts
 MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
@@ -51,6 +54,15 @@ class Entry(NamedTuple):
     violations: tuple[str, ...]
     grease: tuple[str, ...]
     response: dict[str, Any]
+
+    @property
+    def size(self) -> int:
+        """The bytes of memory that the entry takes, about."""
+        texts = (self.method, self.path, self.query, self.body, self.response["body"])
+        headers = (self.headers, self.response["headers"])
+        fields = (text for each in headers for field in each.items() for text in field)
+        found = self.unpromised + self.violations
+        return ENTRY_SIZE + sum(map(getsizeof, chain(texts, found, fields)))
 
     @property
     def target(self) -> str:

@@ -27,8 +27,10 @@ class Journal:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self._entries: deque[Entry] = deque(maxlen=MAX_ENTRIES)
+        self._entries: deque[Entry] = deque()
         self._cleared = 0  # the number of the last entry that was cleared
+        self.size = 0  # bytes that the entries keep
+        self.dropped = 0  # entries, before the last clear() too
         self.last = 0
         """The highest number of an entry, dropped or cleared ones included."""
 
@@ -38,7 +40,21 @@ class Journal:
             entry = entry._replace(unpromised=entry.unpromised[:MAX_SENTENCES])
         self.last += 1
         self._entries.append(entry)
+        self.size += entry.size
+        if len(self._entries) > MAX_ENTRIES:
+            self._drop()
         return self.last
+
+    def drop(self) -> int:
+        """Drop the oldest entry, if any; return the bytes that it kept."""
+        with self.lock:
+            return self._drop() if self._entries else 0
+
+    def _drop(self) -> int:
+        size = self._entries.popleft().size
+        self.size -= size
+        self.dropped += 1
+        return size
 
     def document(
         self,
@@ -85,6 +101,7 @@ class Journal:
         """Forget the entries; the numbers go on."""
         with self.lock:
             self._entries.clear()
+            self.size = 0
             self._cleared = self.last
 
 

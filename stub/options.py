@@ -14,7 +14,8 @@ class StubOptions(NamedTuple):
     (each as `axis` or `axis@part`) and the seed of grease, the seed of the ids, the time at which
     the clocks stand still, and the least and the most seconds by which each response is delayed,
     drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
-    whether a varied response has the header `Stub-Grease`.
+    whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
+    entries of all worlds.
     """
 
     states: Mapping[str, Seed] = MappingProxyType({})
@@ -27,3 +28,4 @@ class StubOptions(NamedTuple):
     delay_seed: int = 0
     sleep: Callable[[float], None] = time.sleep
     announces_grease: bool = True
+    journal_bytes: int = 64 * 1024 * 1024

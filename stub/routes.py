@@ -63,6 +63,7 @@ class Stub(NamedTuple):
             fail_on,
             allowed,
             more,
+            self.worlds.dropped(),
         )
 
 

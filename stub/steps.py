@@ -91,6 +91,7 @@ class Steps:
         deployment_status = context.get("deployment_status") if received.method == "GET" else None
         counted = (entry.operation, status, deployment_status)
         number = world.record(entry, counted, is_forced=outcome.problem is not None)
+        self.worlds.make_room(entry.size)
         context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(entry.fault, axes)
         if outcome.fault or outcome.delay:

@@ -67,6 +67,7 @@ class Verdict:
 
     `rejections` are the server's own. `fail_on` are the kinds of findings. `allowed` are texts, or
     shell patterns, of findings to ignore. `more` are findings that the requests alone do not show.
+    `dropped` is how many entries the journals dropped.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Verdict:
         fail_on: Collection[str],
         allowed: Collection[str],
         more: Collection[Finding] = (),
+        dropped: int = 0,
     ) -> None:
         self.table = coverage.table
         self._is_called = coverage.is_called
@@ -85,6 +87,7 @@ class Verdict:
         self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
+        self._dropped = dropped
         found = [
             Finding(kind, what, count, KINDS[kind], request() if request else None)
             for kind, what, count, request in self._seen(coverage, redactor)
@@ -120,6 +123,7 @@ class Verdict:
             "unused_faults": [
                 {"what": what, "count": count} for what, count in self._unused_faults.items()
             ],
+            "dropped": self._dropped,
             "findings": [asdict(finding) for finding in self.findings],
             "exit_status": exit_status,
         }

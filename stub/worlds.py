@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
@@ -123,7 +124,7 @@ class RejectedRequest(NamedTuple):
     detail: str
 
     def document(self, redactor: Redactor) -> dict[str, Any]:
-        """As `First.document()` shows a request, which has a world and a number."""
+        """As `Seen.request()` shows a request, which has a world and a number."""
         path, _, query = self.target.partition("?")
         return {
             "world": None,
@@ -217,13 +218,17 @@ class Worlds:
     `make` makes a world of a name and a seed, or of the seed that the program was started with.
     """
 
-    def __init__(self, make: Callable[[str, Seed | None], World]) -> None:
+    def __init__(self, make: Callable[[str, Seed | None], World], journal_bytes: int) -> None:
         self._make = make
         self._lock = Lock()
+        self._journal_bytes = journal_bytes
+        self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
+        self._kept_lock = Lock()
         self._worlds = {"": make("", None)}
         self._resets: list[str] = []  # names that a reset writes records for
         # Of the worlds that a reset has ended.
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
+        self._dropped = 0
         # By code: how many, and the first.
         self.rejections: dict[str, tuple[int, RejectedRequest]] = {}
 
@@ -282,6 +287,7 @@ class Worlds:
                 self._worlds[name] = world
             if previous is not None:
                 self._unused_faults.extend(previous.faults.unused())
+                self._dropped += previous.journal.dropped
 
     def count_rejection(self, rejection: RejectedRequest) -> None:
         """Count a request that the server rejected before the app."""
@@ -292,6 +298,24 @@ class Worlds:
     def coverage_of_the_run(self) -> Coverage:
         """What all requests to all worlds covered, those before a reset included."""
         return self.open("").run
+
+    def make_room(self, size: int) -> None:
+        """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
+        the largest journals, and a sixteenth more than needed, so that this is rare.
+        """
+        with self._kept_lock:
+            self._kept += size
+            if self._kept > self._journal_bytes:
+                with self._lock:
+                    journals = [world.journal for world in self._worlds.values()]
+                self._kept = sum(journal.size for journal in journals)
+                while self._kept > self._journal_bytes * 15 // 16:
+                    self._kept -= max(journals, key=attrgetter("size")).drop()
+
+    def dropped(self) -> int:
+        """How many entries of all journals were dropped to make room."""
+        with self._lock:
+            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
 
     def unused_faults(self) -> list[Fault]:
         """The faults of all worlds that no request has met."""

@@ -118,6 +118,7 @@ def test_the_help_has_its_titles_and_the_defaults() -> None:
         "delay": "0",
         "host": "127.0.0.1",
         "max-projects": "100000",
+        "journal-bytes": "67108864",
         "threads": "16",
         "deadline": "30.0",
         "grace": "10.0",

@@ -122,4 +122,4 @@ def test_a_page_may_use_each_method_that_is_served(
     stub = client_with(method, monkeypatch)
     asked = {"Origin": "http://a", "Access-Control-Request-Method": method}
     allowed = stub.options("/v1/things/a", headers=asked).headers["Access-Control-Allow-Methods"]
-    assert allowed == ", ".join(sorted(["DELETE", "GET", "HEAD", "POST", "PUT", method]))
+    assert allowed == method

@@ -11,7 +11,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of, seed_of
 from tests.contract import STUB, V1, assert_problem
-from tests.stub.conftest import coverage, entries
+from tests.stub.conftest import coverage, entries, stub_of
 
 
 def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock: Clock) -> None:
@@ -58,6 +58,32 @@ def test_the_newest_entries_are_kept_and_the_numbers_continue(
     stub.get("/v1/projects")
     assert [entry["number"] for entry in entries(stub)] == [16]
     assert coverage(stub)["operations"]["getDeployment"]["404"] == 15
+
+
+def test_the_journals_of_all_worlds_have_one_bound() -> None:
+    """The oldest entries of the largest world go first, and as few as needed."""
+    app = create_app(stub_options=StubOptions(journal_bytes=400_000))
+    small, large, ended = (control_client_of(app, f"dev-token.{name}") for name in "abc")
+    headers = {"X-Long": 7000 * "é"}
+    for client, count in ((small, 10), (ended, 10)):
+        for _ in range(count):
+            client.get("/v1/projects", headers=headers)
+    ended.post("/_stub/reset")
+    for _ in range(100):
+        large.get("/v1/projects", headers=headers)
+    kept = [client.get("/_stub/requests").json for client in (small, large)]
+    counts = [len(each["requests"]) for each in kept]
+    assert (counts[0], kept[0]["dropped"]) == (10, 0)
+    assert counts[1] + kept[1]["dropped"] == 100
+    assert [entry["number"] for entry in kept[1]["requests"]][-1] == 100
+    size = sum(len(json.dumps(each, ensure_ascii=False).encode("utf-16")) for each in kept)
+    assert 200_000 < size < 600_000
+    assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
+    large.delete("/_stub/requests")
+    assert large.get("/_stub/requests").json == {"requests": [], "last": 100, "dropped": 0}
+    assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
+    large.post("/_stub/reset")
+    assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
 
 
 def test_entries_are_filtered_by_operation_and_status(stub: FlaskClient) -> None:
