@@ -50,11 +50,18 @@ KEYS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 def test_an_encoded_slash_is_in_an_id_where_the_server_tells(keys: dict[str, str]) -> None:
-    environ = {"PATH_INFO": "/v1/deployments/a/b", "QUERY_STRING": "c"}
-    environ |= {"HTTP_AUTHORIZATION": BEARER["Authorization"], **keys}
+    environ = {"PATH_INFO": "/v1/deployments/a/b", **keys}
+    environ |= {"HTTP_AUTHORIZATION": BEARER["Authorization"]}
     setup_testing_defaults(environ)
     body, _, _ = run_wsgi_app(create_app(), environ, buffered=True)
     assert (b"deployment_not_found" in b"".join(body)) == bool(keys)
+
+
+def test_what_is_empty_may_be_left_out() -> None:
+    environ: dict[str, Any] = {"HTTP_AUTHORIZATION": BEARER["Authorization"], "SCRIPT_NAME": "/mnt"}
+    setup_testing_defaults(environ)
+    _, status, _ = run_wsgi_app(create_app(), environ)
+    assert status == "200 OK"
 
 
 def test_the_app_runs_on_the_server_of_the_standard_library() -> None:

@@ -115,11 +115,9 @@ def _is_utf_8(text: str) -> bool:
 
 
 def _integer(text: str) -> int | float:
-    """The number; one too large is infinite, so that the interpreter's limit on digits does not
-    matter. -0 keeps its sign as a float.
-    """
+    """The number; one too large is infinite: the interpreter's limit on digits does not matter."""
     number = float(text)
-    return int(text) if math.isfinite(number) and text != "-0" else number
+    return int(text) if math.isfinite(number) else number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
