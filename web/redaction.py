@@ -26,26 +26,20 @@ class Redactor:
 
     def __init__(self, tokens: Iterable[str]) -> None:
         # Longest first, so that a token which contains another is masked as a whole.
-        self._tokens = sorted({*tokens}, key=len, reverse=True)
-        self._lower = [token.lower() for token in self._tokens]
-        self._spellings = [spellings(token) for token in self._tokens]
-
-    def _is_clean(self, text: str) -> bool:
-        """Whether it is certain that no token is in the text; quick."""
-        if "%" in text or "\\" in text or "~" in text:
-            return False
-        lower = text.lower()
-        return not any(token in lower for token in self._lower)
+        ordered = sorted({*tokens}, key=len, reverse=True)
+        self._tokens = [token.lower() for token in ordered]
+        self._spellings = [spellings(token) for token in ordered]
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
-        if self._is_clean(text):
+        lower = text.lower()
+        if not any(sign in lower for sign in ("%", "\\", "~", *self._tokens)):
             return text
         for pattern in self._spellings:
             text = pattern.sub(MASK, text)
         # Encoded more than once, or in part. Its position is unknown: mask the whole text.
         decoded = unquote(unquote(text)).lower() if "%" in text else ""
-        return MASK if any(token in decoded for token in self._lower) else text
+        return MASK if any(token in decoded for token in self._tokens) else text
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
