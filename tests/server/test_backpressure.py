@@ -166,10 +166,10 @@ def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
 def test_long_bodies_and_responses_that_wait_are_not_on_the_disk(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def app(environ: Any, start_response: Any) -> list[bytes]:
+    def app(environ: Any, start_response: Any) -> Iterable[bytes]:
         body = environ["wsgi.input"].read()
         start_response("200 OK", [("Content-Length", str(len(body)))])
-        return [body]
+        return (body[at : at + MIB] for at in range(0, len(body), MIB))
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (BIG, BIG * b"a")

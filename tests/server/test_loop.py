@@ -95,18 +95,28 @@ def test_closing_is_immediate(no_tick: None, echo: Echo) -> None:
 
 
 def test_responses_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
-    """To many clients, nor does a piece wait for the next one."""
     with ExitStack() as stack:
         port = stack.enter_context(serving(echo.app, threads=6))
-        stack.callback(echo.gate.open.set)
         clients = [stack.enter_context(Connection(port)) for _ in range(8)]
         for _ in range(4):
             for client in clients:
                 client.send(get())
             assert all(client.reply().status_code == 200 for client in clients)
-            other = stack.enter_context(Connection(port))
-            other.send(get("/until-gone/x"))
-            other.until(b"first")
+
+
+def test_a_piece_waits_for_no_tick_beside_busy_clients(no_tick: None, echo: Echo) -> None:
+    with timed(echo.app, threads=16) as server, ExitStack() as stack:
+        stack.callback(echo.gate.open.set)
+        clients = [stack.enter_context(Connection(server.port)) for _ in range(14)]
+        for _ in range(2):
+            for client in clients[:2]:
+                client.send(get())
+                assert client.reply().status_code == 200
+            server.now += 15  # half a tick
+        server.settle()
+        for client in clients[2:]:  # the loop may see one by itself, just before it waits
+            client.send(get("/until-gone/x"))
+            client.until(b"first")
 
 
 def test_a_closed_server_leaves_no_thread(echo: Echo) -> None:
