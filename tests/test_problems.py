@@ -95,3 +95,5 @@ def test_an_encoded_percent_sign_is_part_of_an_id(stub: FlaskClient) -> None:
     response = stub.put("/_stub/deployments/%252F", json={"status": "canceled"})
     assert (response.status_code, response.json["id"]) == (201, "%2F")
     assert stub.get("/v1/deployments/%2f").json["status"] == "failed"
+    path = stub.get("/_stub/requests").json["requests"][0]["path"]
+    assert path == "/v1/deployments/%252F"

@@ -46,8 +46,7 @@ class RawPath(MapAdapter):
             if self.is_encoded:
                 values = {name: unquote(value) for name, value in values.items()}
             self.found = rule, values
-        rule, values = self.found
-        return rule, values.copy()
+        return self.found
 
 
 def route_raw_path(app: Flask) -> None:
