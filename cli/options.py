@@ -20,7 +20,6 @@ from auth import DEFAULT_TOKEN, BearerAuth
 from store import MAX_PROJECTS, PACE
 
 MAX_YEAR = 9900  # which leaves room to advance the clock
-MAX_DELAY = 30  # seconds, as for a fault
 
 
 class Start(NamedTuple):
@@ -105,8 +104,8 @@ def parse_delay(text: str) -> tuple[float, float]:
         delay = float(least), float(*most or [least])
     except ValueError:
         delay = (1.0, 0.0)
-    if not 0 <= delay[0] <= delay[1] <= MAX_DELAY:
-        raise ValueError(f"give seconds from 0 to {MAX_DELAY}, or two such as 0.2-1.5")
+    if not 0 <= delay[0] <= delay[1] <= stub.MAX_DELAY:
+        raise ValueError(f"give seconds from 0 to {stub.MAX_DELAY}, or two such as 0.2-1.5")
     return delay
 
 

@@ -15,6 +15,7 @@ from . import console
 from .console import POLL_PATH
 from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
+from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .grease.parts import origin_of
 from .options import StubOptions
@@ -29,6 +30,7 @@ from .worlds import RejectedRequest, WorldFactory, Worlds
 __all__ = [
     "ADVICE",
     "KINDS",
+    "MAX_DELAY",
     "MAX_SEED",
     "OPEN_PATHS",
     "POLL_PATH",

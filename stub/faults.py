@@ -24,6 +24,7 @@ CONTENT_TYPE = re.compile(  # a media type (RFC 9110 §8.3.1) of at most 128 cha
 )
 MAX_PATH = 1024  # characters that are matched; the time for a match grows with them
 MAX_FAULTS = 1000
+MAX_DELAY = 30  # seconds
 RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
 TEXTS = ("operation", "method", "path", "body", "content_type")
 
@@ -180,8 +181,8 @@ def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterat
             yield FieldError("/content_type", "must be a media type of at most 128 characters")
         if "body" not in document:
             yield FieldError("/content_type", "needs a body")
-    if "delay" in document and not is_number(document["delay"], 0, 30):
-        yield FieldError("/delay", "must be a number of seconds from 0 to 30")
+    if "delay" in document and not is_number(document["delay"], 0, MAX_DELAY):
+        yield FieldError("/delay", f"must be a number of seconds from 0 to {MAX_DELAY}")
     for name, (least, most) in RANGES.items():
         if name not in document or (name == "times" and document[name] is None):
             continue
