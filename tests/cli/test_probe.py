@@ -1,6 +1,7 @@
 """--probe says on which part that nobody promised a command depends."""
 
 import json
+import os
 import signal
 import sys
 from functools import partial
@@ -10,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import has_ended, number_of_runs, probe, results, script
 from tests.conftest import ROOT, eventually
-from tests.program import not_started, process, run
+from tests.program import process, run
 
 pytestmark = pytest.mark.process
 
@@ -96,30 +97,24 @@ def test_the_terminal_says_what_breaks_and_why_nobody_promised_it(tmp_path: Path
     ]
 
 
-def test_a_dependency_can_be_allowed(tmp_path: Path) -> None:
-    done, report = probe(tmp_path, "--allow", "depends: ids *", "--", *CLIENT, "ids", axes="ids")
-    assert (done.status, report["findings"], results(report)) == (0, [], {"ids": "breaks"})
-
-
-def test_an_axis_that_no_response_has_is_not_met(tmp_path: Path) -> None:
-    done, report = probe(tmp_path, "--", *script("call('GET', '/v1/projects')"))
-    assert "not met: no deployment was running: see --pace\n" in done.stderr
-    not_met = {axis for axis, result in results(report).items() if result == "not met"}
-    assert not_met == {"ids", "ids-encoded", "status-values", "success-code", "error-text"}
-    assert number_of_runs(done.stderr) == 1 + 13
-
-
-def test_without_axes_it_is_tier_1(tmp_path: Path) -> None:
-    _, report = probe(tmp_path, "--", *script("call('GET', '/v1/projects')"), axes="tier1")
-    assert {each["tier"] for each in report["probe"]["axes"]} == {1}
+def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1() -> None:
     done = run("--probe", "--", *script("call('GET', '/v1/projects')"))
     assert " s; 6 axes, seed " in done.stderr
+    assert "probe: ids: passes in " in done.stderr
+    assert "not met: no record was created\n" in done.stderr
+    assert done.stderr.count(", not met: ") == 1
+    assert number_of_runs(done.stderr) == 1 + 6
 
 
-def test_each_run_begins_as_the_program_does(tmp_path: Path) -> None:
-    """With the same ids and address, and no record, fault or clock of an earlier run."""
-    seen = tmp_path / "seen"
+def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(
+    tmp_path: Path,
+) -> None:
+    """With the same ids, address and files, and no record, fault or clock of an earlier run."""
+    seen, seed = tmp_path / "seen", tmp_path / "seed.json"
+    seed.write_text("{}")
     code = (
+        f"name == 'plain' and os.remove({str(seed)!r})\n"
+        "call('GET', '/v1/projects?' + name)\n"
         "p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
         "call('POST', '/_stub/faults', '{\"status\": 503, \"times\": null}')\n"
         "call('POST', '/_stub/clock', '{\"advance\": 9, \"frozen\": true}')\n"
@@ -128,34 +123,34 @@ def test_each_run_begins_as_the_program_does(tmp_path: Path) -> None:
         f"print(json.dumps([name, p['id'], last, on, c.port, sys.stdin.read()]),"
         f" file=open({str(seen)!r}, 'a'))\n"
     )
-    done, _ = probe(tmp_path, "--ids-seed", "1", "--", *script(code), axes="headers,times")
+    options = ("--seed", str(seed), "--ids-seed", "1", "--fail-on", "unpromised")
+    done, report = probe(tmp_path, *options, "--", *script(code), axes="headers,times")
     rows = [json.loads(line) for line in seen.read_text("utf-8").splitlines()]
     assert [row[0] for row in rows] == ["plain", "headers", "times"]
     assert [row[3] for row in rows] == [[], ["headers"], ["times"]]
     assert len({(row[1], row[2], row[4]) for row in rows}) == 1
-    assert done.status == 0
+    assert report["unpromised"] == [
+        {"what": "listProjects: query parameter plain", "count": 1, "example": 1, "world": "w"}
+    ]
+    assert done.status == 1
 
 
-def test_a_break_that_is_not_repeated_is_unstable(tmp_path: Path) -> None:
-    once = str(tmp_path / "once")
+def test_what_does_not_break_or_hang_again_is_unstable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.probe.HANG_SECONDS", 1.0)
+    monkeypatch.setattr("cli.probe.HANG_FACTOR", 1)
     code = (
         "call('GET', '/v1/projects')\n"
-        f"if name == 'headers' and not os.path.exists({once!r}):\n"
-        f"  open({once!r}, 'w'); sys.exit(3)\n"
+        f"once = {str(tmp_path)!r} + '/once-' + name\n"
+        "if name != 'plain' and not os.path.exists(once):\n"
+        "  open(once, 'w'); sys.exit(3) if name == 'headers' else signal.pause()\n"
     )
     done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
     assert (done.status, report["findings"]) == (0, [])
-    assert results(report) == {"members": "passes", "headers": "unstable"}
-    unstable = "probe: headers: unstable: broke, and passed when repeated\n"
-    assert unstable in done.stderr
-    assert number_of_runs(done.stderr) == 1 + 2 + 1
-
-
-def test_what_breaks_in_no_part_alone_is_named_by_its_axis(tmp_path: Path) -> None:
-    code = "call('GET', '/v1/projects'); sys.exit(name == 'headers')"
-    done, report = probe(tmp_path, "--", *script(code), axes="headers")
-    assert done.status == 1
-    assert [finding["what"] for finding in report["findings"]] == ["headers"]
+    assert results(report) == {"members": "unstable", "headers": "unstable"}
+    assert "probe: headers: unstable: broke, and passed when repeated\n" in done.stderr
+    assert number_of_runs(done.stderr) == 1 + 2 * 2
 
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(
@@ -169,96 +164,63 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(
         "if name != 'plain':\n"
         "  p = subprocess.Popen(['sleep', '1000'])\n"
         f"  open({str(pid)!r}, 'w').write(str(p.pid))\n"
-        "  print('it hangs', flush=True)\n"
+        "  print(20_000 * 'x' + '\\nit hangs', flush=True)\n"
         "  signal.pause()\n"
     )
     done, report = probe(tmp_path, "--", *script(code), axes="headers")
     assert (done.status, results(report)) == (1, {"headers": "hangs"})
     assert [finding["what"] for finding in report["findings"]] == ["headers of listProjects 200"]
     assert "  | it hangs\n" in done.stderr
+    assert len(report["probe"]["axes"][0]["output"]) == 16 * 1024
     assert number_of_runs(done.stderr) == 5  # plain, the axis twice, its one part, the others
     eventually(partial(has_ended, int(pid.read_text())))
 
 
-def test_what_a_varied_run_leaves_is_ended(tmp_path: Path) -> None:
+def test_what_a_run_leaves_is_ended(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     code = (
         "call('GET', '/v1/projects')\n"
-        "if name != 'plain':\n"
-        "  p = subprocess.Popen(['sleep', '1000'])\n"
-        f"  print(p.pid, file=open({str(pids)!r}, 'a'))\n"
-    )
-    _, report = probe(tmp_path, "--", *script(code), axes="headers,members")
-    assert set(results(report).values()) == {"passes"}
-    for pid in pids.read_text().split():
-        eventually(partial(has_ended, int(pid)))  # a killed process ends when it is scheduled
-
-
-def test_what_the_plain_run_leaves_is_ended(tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
-    code = (
-        "call('GET', '/v1/projects')\n"
-        "if name == 'plain':\n"
-        "  p = subprocess.Popen(['sleep', '1000'])\n"
-        f"  print(p.pid, file=open({str(pids)!r}, 'a'))\n"
+        "p = subprocess.Popen(['sleep', '1000'])\n"
+        f"print(p.pid, file=open({str(pids)!r}, 'a'))\n"
     )
     done, report = probe(tmp_path, "--", *script(code), axes="headers")
     assert (results(report), "warning" in done.stderr) == ({"headers": "passes"}, False)
-    eventually(partial(has_ended, int(pids.read_text())))
+    plain, varied = pids.read_text().split()
+    for pid in (plain, varied):
+        eventually(partial(has_ended, int(pid)))  # a killed process ends when it is scheduled
 
 
 def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script("sys.exit(5)"))
     assert (done.status, report["probe"]["axes"], report["findings"]) == (5, [], [])
     assert "probe: plain: breaks (exit status 5): nothing was probed\n" in done.stderr
+    done, report = probe(tmp_path, "--", str(tmp_path / "none"))
+    assert (done.status, report["probe"]["axes"]) == (127, [])
 
 
-def test_the_findings_and_the_coverage_are_of_the_plain_run(tmp_path: Path) -> None:
-    code = "call('GET', '/v1/projects?' + name)"
-    fail_on = ("--fail-on", "unpromised")
-    done, report = probe(tmp_path, *fail_on, "--", *script(code), axes="headers,members")
-    assert report["unpromised"] == [
-        {"what": "listProjects: query parameter plain", "count": 1, "example": 1, "world": "w"}
-    ]
-    assert done.status == 1
-
-
-def test_the_output_of_a_run_is_masked_and_cut(tmp_path: Path) -> None:
-    code = (
-        "call('GET', '/v1/projects')\n"
-        "if name != 'plain':\n"
-        "  print(200_000 * 'x' + '\\nthe token is', os.environ['STUB_TOKEN']); sys.exit(1)\n"
-    )
-    done, report = probe(tmp_path, "--", *script(code), axes="headers")
-    (axis,) = report["probe"]["axes"]
-    assert axis["output"].endswith("xxx\nthe token is ***\n")
-    assert len(axis["output"]) == 16 * 1024
-    assert "dev-token" not in done.stderr
-
-
-def test_a_token_that_the_end_of_the_output_cuts_is_not_shown(tmp_path: Path) -> None:
+def test_output_is_masked_and_what_breaks_in_no_part_alone_is_named_by_its_axis(
+    tmp_path: Path,
+) -> None:
+    """The end of the output may begin in a token."""
     token = "S3cretTokenOfFortyThreeCharactersLong123456"
     code = (
         "call('GET', '/v1/projects')\n"
-        "if name != 'plain':\n"
-        "  print(5000 * (os.environ['STUB_TOKEN'] + '\\n')); sys.exit(1)\n"
+        "if name == 'headers':\n"
+        "  print(5000 * (os.environ['STUB_TOKEN'] + '\\n'), end=''); sys.exit(1)\n"
     )
     done, report = probe(tmp_path, "--token", token, "--", *script(code), axes="headers")
     (axis,) = report["probe"]["axes"]
     assert {*axis["output"].split()} == {"***"}
     assert "456" not in done.stderr
+    assert [finding["what"] for finding in report["findings"]] == ["headers"]
 
 
-def test_a_break_before_anything_is_varied_is_told(tmp_path: Path) -> None:
-    code = "sys.exit(9) if name == 'headers' else call('GET', '/v1/projects')"
+def test_what_makes_a_break_doubtful_is_told(tmp_path: Path) -> None:
+    once = str(tmp_path / "once")
+    code = f"name == 'headers' and sys.exit(9); call('GET', '/v1/projects'); os.mkdir({once!r})"
     done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
-    assert (done.status, results(report)["headers"]) == (0, "not met")
+    assert results(report) == {"members": "breaks", "headers": "not met"}
     assert "warning: headers: broke before a response was varied\n" in done.stderr
-
-
-def test_tests_that_cannot_run_twice_are_told(tmp_path: Path) -> None:
-    code = f"call('GET', '/v1/projects'); os.mkdir({str(tmp_path / 'once')!r})"
-    done, _ = probe(tmp_path, "--", *script(code), axes="headers,members")
     warning = "warning: all axes break the tests: can these run twice, and without input?\n"
     assert warning in done.stderr
 
@@ -277,18 +239,7 @@ def test_a_break_that_was_not_confirmed_is_no_finding(tmp_path: Path) -> None:
     assert (document["findings"], document["probe"]["axes"]) == ([], [])
 
 
-def test_files_are_read_once(tmp_path: Path) -> None:
-    seed = tmp_path / "seed.json"
-    seed.write_text('{"projects": [{"name": "x"}]}')
-    code = f"call('GET', '/v1/projects'); name == 'plain' and os.remove({str(seed)!r})"
-    done, report = probe(tmp_path, "--seed", str(seed), "--", *script(code), axes="headers")
-    assert (done.status, results(report)) == (0, {"headers": "passes"})
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_run_and_shows_what_is_known(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_signal_ends_the_run_and_shows_what_is_known(tmp_path: Path) -> None:
     code = (
         "call('GET', '/v1/projects')\n"
         "if name == 'headers': print('waits', flush=True); signal.pause()\n"
@@ -296,34 +247,76 @@ def test_a_signal_ends_the_run_and_shows_what_is_known(
     )
     report = tmp_path / "report"
     args = ("--probe", "members,headers", "--report", str(report), "--", *script(code))
-    status, stderr = interrupted(*args, after="probe: members@Project:", number=number)
-    assert status == 128 + number
+    status, stderr = interrupted(*args, after="probe: members@Project:", number=signal.SIGINT)
+    assert status == 130
     document = json.loads(report.read_text("utf-8"))
     assert document["probe"]["is_complete"] is False
-    assert document["exit_status"] == 128 + number
+    assert document["exit_status"] == 130
     assert "probe: incomplete: " in stderr
     assert "finding: depends: members" in stderr
 
 
-ERRORS: list[tuple[list[str], str]] = [
-    ([], "--probe runs a command several times: give one after --."),
-    (["--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--no-stub", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--store", "redis://x", "--", "true"], "leave out --grease, --no-stub and --store."),
-]
+def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    creator = (
+        "import json, os, time, urllib.request as u\n"
+        "r = u.Request(os.environ['STUB_URL'] + '/v1/projects')\n"
+        "r.add_header('Authorization', 'Bearer ' + os.environ['STUB_TOKEN'])\n"
+        "end = time.monotonic() + 20\n"
+        "while time.monotonic() < end:\n"
+        "  try: u.urlopen(r).read()\n"
+        "  except OSError: pass\n"
+        "  time.sleep(0.05)\n"
+    )
+    code = (
+        "call('GET', '/v1/projects')\n"
+        "if name == 'plain':\n"
+        f"  p = subprocess.Popen([sys.executable, '-c', {creator!r}], start_new_session=True)\n"
+        f"  open({str(pid)!r}, 'w').write(str(p.pid))\n"
+        "sys.exit(name != 'plain')\n"
+    )
+    try:
+        done, report = probe(tmp_path, "--", *script(code), axes="headers")
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert (done.status, report["findings"]) == (0, [])
+    assert results(report) == {"headers": "disturbed"}
+    assert "warning: plain, headers left a process" not in done.stderr
+    assert len([line for line in done.stderr.splitlines() if "between two runs" in line]) == 1
+    assert "warning: plain left a process running: " in done.stderr
 
 
-@pytest.mark.parametrize(("args", "reason"), ERRORS)
-def test_what_cannot_be_probed_is_an_error(args: list[str], reason: str) -> None:
-    assert reason in not_started("--probe", "all", *args)
+def test_a_dependency_that_another_one_hides_is_found(tmp_path: Path) -> None:
+    """The client rejects an unknown member of a project before it asks for a deployment."""
+    code = (
+        "p = call('GET', '/v1/projects')['projects'][0]\n"
+        "if len(p) > 4: sys.exit(1)\n"
+        "sys.exit(len(call('GET', '/v1/deployments/dpl_failed')) > 4)\n"
+    )
+    allowed = ("--allow", "depends: members of Project")
+    done, report = probe(tmp_path, *allowed, "--", *script(code), axes="members")
+    assert [each["what"] for each in report["findings"]] == ["members of Deployment"]
+    assert done.status == 1
+    parts = {each["part"]: each["result"] for each in report["probe"]["axes"][0]["parts"]}
+    assert (parts["Project"], parts["Deployment"]) == ("breaks", "breaks")
+    assert "probe: members but @Project: breaks in " in done.stderr
+    assert "probe: members but @Project, @Deployment: passes in " in done.stderr
 
 
-def test_parts_are_found_and_not_given() -> None:
-    error = not_started("--probe", "members@Project", "--", "true")
-    assert "give axes without parts, which --probe finds by itself" in error
-    assert "'x' is no axis: they are members" in not_started("--probe", "x", "--", "true")
+def test_one_cause_of_two_axes_is_one_finding(tmp_path: Path) -> None:
+    code = (
+        "t = call('GET', '/v1/deployments/dpl_failed')['created_at']\n"
+        "import re; sys.exit(not re.fullmatch(r'[-0-9]+T[0-9:]+[.][0-9]{3}Z', t))"
+    )
+    done, report = probe(tmp_path, "--", *script(code), axes="times,times-odd")
+    assert results(report) == {"times": "breaks", "times-odd": "implied"}
+    assert [each["what"] for each in report["findings"]] == ["times of Deployment.created_at"]
+    assert "probe: times-odd: as times\n" in done.stderr
 
 
-def test_a_command_that_is_not_found_is_not_probed(tmp_path: Path) -> None:
-    done, report = probe(tmp_path, "--", str(tmp_path / "none"))
-    assert (done.status, report["probe"]["axes"]) == (127, [])
+def test_no_advice_is_about_a_path_that_does_not_exist(tmp_path: Path) -> None:
+    code = "p = call('POST', '/v1/projects', '{\"name\": \"x\"}'); sys.exit('%' in p['id'])"
+    _, report = probe(tmp_path, "--", *script(code), axes="ids-encoded")
+    (finding,) = report["findings"]
+    assert finding["what"] == "ids-encoded of projects"
+    assert finding["advice"].startswith("take ids as opaque strings of any length (")

@@ -11,10 +11,10 @@ from tests.conftest import needs
 pytestmark = pytest.mark.process
 
 
-@pytest.mark.parametrize("worlds", [30, pytest.param(1000, marks=pytest.mark.slow)])
-def test_a_run_may_have_many_worlds(tmp_path: Path, worlds: int) -> None:
+@pytest.mark.slow
+def test_a_run_may_have_many_worlds(tmp_path: Path) -> None:
     code = (
-        f"for n in range({worlds}):\n"
+        "for n in range(1000):\n"
         "  h['Authorization'] = f\"Bearer {os.environ['STUB_TOKEN']}.w{n}\"\n"
         "  p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
         "  assert call('GET', '/v1/projects')['projects'][-1]['name'] == 'x', p\n"
