@@ -1,6 +1,6 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
-from collections import Counter
+from collections import Counter, deque
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -52,6 +52,8 @@ class Coverage:
         self._seen: dict[str, dict[str, Seen]] = {
             kind: {} for kind in ("violations", "unpromised", "rejected")
         }
+        self._whole: deque[tuple[str, str]] = deque()  # kind and text, with the whole first entry
+        self.size = 0  # bytes that these entries keep
 
     def count(
         self, world: str, number: int, entry: Entry, outcome: Counted, *, is_forced: bool
@@ -77,8 +79,23 @@ class Coverage:
                 for what in sentences:
                     if what not in seen and len(seen) >= MAX_KINDS:
                         what = OTHERS
+                    if what not in seen:
+                        self._whole.append((kind, what))
+                        self.size += entry.size
                     first = seen.get(what) or Seen(0, world, number, entry)
                     seen[what] = first._replace(times=first.times + 1)
+
+    def drop(self) -> int:
+        """Forget the headers and the bodies of the oldest first entry; return its bytes."""
+        with self._lock:
+            if not self._whole:
+                return 0
+            kind, what = self._whole.popleft()
+            seen = self._seen[kind][what]
+            bare = seen.entry._replace(headers={}, body="", response={})
+            self._seen[kind][what] = seen._replace(entry=bare)
+            self.size -= seen.entry.size
+            return seen.entry.size
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.

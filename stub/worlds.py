@@ -301,16 +301,19 @@ class Worlds:
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
-        the largest journals, and a sixteenth more than needed, so that this is rare.
+        the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
         """
         with self._kept_lock:
             self._kept += size
             if self._kept > self._journal_bytes:
                 with self._lock:
-                    journals = [world.journal for world in self._worlds.values()]
-                self._kept = sum(journal.size for journal in journals)
+                    worlds = [*self._worlds.values()]
+                keepers: list[Journal | Coverage] = [worlds[0].run]
+                for world in worlds:
+                    keepers += [world.journal, world.coverage]
+                self._kept = sum(each.size for each in keepers)
                 while self._kept > self._journal_bytes * 15 // 16:
-                    self._kept -= max(journals, key=attrgetter("size")).drop()
+                    self._kept -= max(keepers, key=attrgetter("size")).drop()
 
     def dropped(self) -> int:
         """How many entries of all journals were dropped to make room."""

@@ -86,6 +86,18 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
     assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
 
 
+def test_the_first_requests_of_findings_are_within_the_bound() -> None:
+    app = create_app(stub_options=StubOptions(journal_bytes=300_000))
+    stub = control_client_of(app)
+    for number in range(100):
+        stub.get(f"/v1/projects?p{number}", headers={"X-Long": 7000 * "h"})
+    found = stub_of(app).judge(["unpromised"]).findings
+    assert [finding.what[-3:] for finding in found] == [f"p{n}".rjust(3) for n in range(100)]
+    whole = [finding.first["headers"] != {} for finding in found if finding.first]
+    assert (len(whole), whole[0], whole[-1]) == (100, False, True)
+    assert whole.count(True) < 30
+
+
 def test_entries_are_filtered_by_operation_and_status(stub: FlaskClient) -> None:
     for path in ("/v1/projects", "/v1/deployments/x", "/v1/deployments/dpl_failed", "/nope"):
         stub.get(path)
