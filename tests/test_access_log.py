@@ -99,6 +99,16 @@ def test_a_control_request_that_fails_has_its_detail_and_all_reasons() -> None:
     assert "dev-token" not in third
 
 
+def test_a_control_request_has_the_world_of_its_token() -> None:
+    def send(client: FlaskClient) -> None:
+        client.get("/_stub/state", headers={"Authorization": "Bearer dev-token.dev-token"})
+        client.get("/_stub/state", headers={"Authorization": "bearer dev-token.job-5"})
+
+    first, second = logged(send)
+    assert first == "*** GET /_stub/state 200"
+    assert second.startswith("job-5 GET /_stub/state 401 token_invalid (")
+
+
 def test_a_line_is_one_line_without_tokens() -> None:
     def send(client: FlaskClient) -> None:
         client.get("/v1/dev%2Dtoken?a=dev-token&access_token=s")
