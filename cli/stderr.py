@@ -1,4 +1,7 @@
-"""stderr through a thread of its own, so that a reader that does not read blocks no request."""
+"""stderr through a thread of its own, so that a reader that does not read blocks no request.
+
+`logging.handlers.QueueListener` waits at its end for whoever does not read, and counts nothing.
+"""
 
 import io
 import os
@@ -7,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TextIO
 
 MAX_WAITING = 1000  # pieces of text
@@ -47,17 +50,12 @@ class BackgroundWriter(io.TextIOBase):
         self._thread.join(WRITE_GRACE)
 
     def _run(self) -> None:
-        texts: list[str | None] = []
-        while None not in texts:
-            texts = [self._waiting.get()]
-            with suppress(Empty):
-                while True:
-                    texts.append(self._waiting.get_nowait())
+        while (text := self._waiting.get()) is not None:
             with self._lock:
                 dropped, self._dropped = self._dropped, 0
             if dropped:
-                texts.append(f"{dropped} lines were dropped: stderr was not read\n")
-            self._send("".join(text for text in texts if text))
+                text += f"{dropped} lines were dropped: stderr was not read\n"
+            self._send(text)
 
     def _send(self, text: str) -> None:
         data = text.encode(self._encoding, "backslashreplace")

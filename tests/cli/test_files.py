@@ -57,54 +57,44 @@ def test_the_state_of_a_sample_that_is_larger_than_the_store_can_be_read(
         assert run(*options, "--states", str(states), *start, during=ask).result == state
 
 
-@pytest.mark.parametrize(
-    ("content", "reasons"),
-    [
-        (b"\xff", ["byte 1: not UTF-8"]),
-        (b'{"projects":\n [}', ["line 2, column 3: Expecting value"]),
-        (b"[]", ["the document: must be a JSON object"]),
-        (
-            b'{"projects": [{}, 1], "x\\nerror: \\u001b": 1}',
-            [
-                "/x\\nerror: \\u001b: is not a known member",
-                "/projects/0/name: is required",
-                "/projects/1: must be a JSON object",
-            ],
-        ),
-    ],
-)
-def test_an_invalid_seed_file_is_one_line_for_each_error(
-    tmp_path: Path, content: bytes, reasons: list[str]
+INVALID: list[tuple[str, bytes, list[str]]] = [
+    ("--seed", b"\xff", ["byte 1: not UTF-8"]),
+    ("--seed", b'{"projects":\n [}', ["line 2, column 3: Expecting value"]),
+    ("--seed", b"[]", ["the document: must be a JSON object"]),
+    (
+        "--seed",
+        b'{"projects": [{}, 1], "x\\nerror: \\u001b": 1}',
+        [
+            "/x\\nerror: \\u001b: is not a known member",
+            "/projects/0/name: is required",
+            "/projects/1: must be a JSON object",
+        ],
+    ),
+    ("--states", b"[]", ["the document: must be a JSON object of seed documents by name"]),
+    ("--states", b'{"a": []}', ["/a: must be a JSON object"]),
+    ("--states", b'{"a": {"projects": [{}]}}', ["/a/projects/0/name: is required"]),
+    (
+        "--states",
+        b'{"a": {"projects": [{"name": "b"}, {"name": "c"}]}}',
+        ["/a/projects: must have at most 1 items"],
+    ),
+    (
+        "--states",
+        b'{"a": {"projects": [{"name": "b", "x": %s}]}}' % (400 * b"9"),
+        ["/a/projects/0/x: NaN, Infinity or a number too large for an IEEE double"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("option", "content", "reasons"), INVALID)
+def test_an_invalid_file_is_one_line_for_each_error(
+    tmp_path: Path, option: str, content: bytes, reasons: list[str]
 ) -> None:
-    path = tmp_path / "seed.json"
+    path = tmp_path / "file.json"
     path.write_bytes(content)
-    lines = not_started("--seed", str(path)).splitlines()
+    empty = ["--empty"] if option == "--states" else []
+    lines = not_started(*empty, "--max-projects", "1", option, str(path)).splitlines()
     assert lines == [f"error: {path}: {reason}" for reason in reasons]
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("[]", "the document: must be a JSON object of seed documents by name"),
-        ('{"a": []}', "/a: must be a JSON object"),
-        ('{"a": {"projects": [{}]}}', "/a/projects/0/name: is required"),
-        (
-            '{"a": {"projects": [{"name": "b"}, {"name": "c"}]}}',
-            "/a/projects: must have at most 1 items",
-        ),
-        (
-            f'{{"a": {{"projects": [{{"name": "b", "x": {400 * "9"}}}]}}}}',
-            "/a/projects/0/x: NaN, Infinity or a number too large for an IEEE double",
-        ),
-    ],
-)
-def test_an_invalid_states_file_is_one_line_for_each_error(
-    tmp_path: Path, text: str, reason: str
-) -> None:
-    path = tmp_path / "states.json"
-    path.write_text(text, "utf-8")
-    message = not_started("--empty", "--max-projects", "1", "--states", str(path))
-    assert message == f"error: {path}: {reason}\n"
 
 
 def test_the_states_of_a_file_can_be_set_up(tmp_path: Path) -> None:
