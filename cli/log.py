@@ -37,7 +37,7 @@ class Log:
         self._file = file.open("wb", buffering=0) if file else None
         self._has_readers = shows_latest or not quiet or file is not None
         self._unprinted = 0  # lines
-        self._latest: deque[Line | str] = deque(maxlen=LATEST)  # of these
+        self._latest: deque[str] = deque(maxlen=LATEST)  # of these
         self.is_muted = False  # whether only the file gets what comes
         self._hints: set[str] = set()
 
@@ -53,10 +53,6 @@ class Log:
         if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
             return
         if self.is_muted and not self._file:
-            return
-        if self._quiet and not self._file and not line.is_control_error and not line.hint:
-            if not is_control_path(line.path):
-                self._keep(line)
             return
         text = line.text(self._redactor)
         self._write(text, is_printed=line.is_control_error, is_kept=not is_control_path(line.path))
@@ -79,11 +75,9 @@ class Log:
 
     def latest(self) -> str:
         """The latest lines that were not printed, and how many were before them."""
-        lines = list(self._latest)
-        earlier = self._unprinted - len(lines)
-        shown = [f"({earlier} earlier lines: --log FILE has all)\n"] if earlier else []
-        shown += [each if isinstance(each, str) else each.text(self._redactor) for each in lines]
-        return "".join(shown)
+        earlier = self._unprinted - len(self._latest)
+        before = f"({earlier} earlier lines: --log FILE has all)\n" if earlier else ""
+        return before + "".join(self._latest)
 
     def close(self) -> None:
         if self._file:
@@ -109,8 +103,5 @@ class Log:
         if is_printed or not self._quiet:
             say(text)
         elif is_kept:
-            self._keep(text)
-
-    def _keep(self, line: Line | str) -> None:
-        self._unprinted += 1
-        self._latest.append(line)
+            self._unprinted += 1
+            self._latest.append(text)

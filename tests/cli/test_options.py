@@ -212,7 +212,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--host", "*"], "'*' is no address that a client could call"),
     (["--host", "224.0.0.1", "--token", "a"], "'224.0.0.1' is no address that a client"),
     (["--host", "http://localhost"], "no address"),
-    (["--host", "0.0.0.0", "--token", "dev-token"], "give a --token"),
+    (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "give a --token"),
     (["--host", "no-such-host.invalid"], "no-such-host.invalid"),
     (["--host", "a..b"], "a..b"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),

@@ -189,23 +189,17 @@ def url_in(terminal: BinaryIO) -> str:
     return url
 
 
-def test_a_command_in_a_terminal_reads_from_it_and_gets_ctrl_c_once() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_in_a_terminal_reads_from_it_and_gets_a_signal_once(number: int) -> None:
     with in_terminal(COUNTS) as (running, terminal):
         url = url_in(terminal)
-        running.send_signal(signal.SIGSTOP)  # what the terminal sends is to come first
-        terminal.write(b"\x03")
-        assert terminal.readline() == b"2\r\n"
+        if number == signal.SIGINT:  # the terminal sends it to both, to the command first
+            running.send_signal(signal.SIGSTOP)
+            terminal.write(b"\x03")
+        else:
+            running.terminate()
+        assert terminal.readline() == b"%d\r\n" % number
         running.send_signal(signal.SIGCONT)
-        assert_still_serves(url)
-        terminal.write(b"end\n")
-        assert running.wait(20) == 11
-
-
-def test_a_signal_to_a_program_in_a_terminal_reaches_the_command_once() -> None:
-    with in_terminal(COUNTS) as (running, terminal):
-        url = url_in(terminal)
-        running.terminate()
-        assert terminal.readline() == b"15\r\n"
         assert_still_serves(url)
         terminal.write(b"end\n")
         assert running.wait(20) == 11
