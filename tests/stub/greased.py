@@ -10,11 +10,8 @@ from werkzeug.test import Client, TestResponse
 
 from app import create_app
 from stub import StubOptions
+from stub.grease.axes import AXES
 
-TIER_1 = ("members", "member-order", "json-text", "headers", "ids", "times")
-TIER_2 = ("list-order", "status-values", "success-code", "error-text", "media-type")
-TIER_2 += ("times-odd", "ids-encoded")
-AXES = TIER_1 + TIER_2
 START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
 
 

@@ -12,10 +12,19 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from records import timeline_of
-from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, START, Clock, client_of, control_client_of, counting_ids
-from tests.contract import V1, assert_invalid
-from tests.stub.greased import AXES, TIER_1
+from stub import TIER_1, StubOptions
+from tests.conftest import (
+    SAMPLE_SEED,
+    START,
+    Clock,
+    client_of,
+    control_client_of,
+    counting_ids,
+    seed_of,
+)
+from tests.contract import V1, assert_invalid, assert_problem
+from tests.stub.conftest import status_of
+from tests.stub.greased import AXES
 
 SENT = (
     '{"name": "n\\u0061me", "n": [1.10, -0, 1e2, 12345678901234567890], "o": {"z": 1, "a": "\\/"}}'
@@ -30,16 +39,12 @@ def greased(axes: tuple[str, ...], grease_seed: int, **options: Any) -> FlaskCli
     )
 
 
-def create(client: FlaskClient) -> Any:
-    return client.post("/v1/projects", data=SENT, content_type="application/json")
+def create(client: FlaskClient, body: str = SENT) -> Any:
+    return client.post("/v1/projects", data=body.encode(), content_type="application/json")
 
 
 def parsed(response: Any) -> Any:
     return json.loads(response.data)
-
-
-def media_type(response: Any) -> Any:
-    return response.mimetype.lower()
 
 
 def closed_model(client: FlaskClient) -> None:
@@ -163,7 +168,7 @@ def tolerant_session(client: FlaskClient, clock: Clock) -> None:
     sent = json.loads(SENT)
     response = create(client)
     assert response.status_code in (200, 201)
-    assert media_type(response) == "application/json"
+    assert response.mimetype.lower() == "application/json"
     project = parsed(response)
     assert {name: project[name] for name in sent} == sent
     listed = {each["id"]: each for each in parsed(client.get("/v1/projects"))["projects"]}
@@ -182,7 +187,7 @@ def tolerant_session(client: FlaskClient, clock: Clock) -> None:
         reads += 1
     assert reads == len(timeline_of(2.0))
     response = client.get("/v1/deployments/x")
-    assert media_type(response) == "application/problem+json"
+    assert response.mimetype.lower() == "application/problem+json"
     assert (response.status_code, parsed(response)["status"]) == (404, 404)
     assert parsed(response)["code"] == "deployment_not_found"
     again = create(client)
@@ -196,86 +201,12 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     tolerant_session(greased(AXES, seed, clock=clock), clock)
 
 
-@pytest.mark.parametrize("axis", AXES)
-def test_a_tolerant_client_passes_under_each_axis_alone(axis: str) -> None:
-    clock = Clock()
-    tolerant_session(greased((axis,), 5, clock=clock), clock)
-
-
-def session(client: FlaskClient) -> list[tuple[int, list[Any], bytes]]:
-    responses = [
-        create(client),
-        client.get("/v1/projects"),
-        *(client.get(f"/v1/deployments/{name}") for name in ("dpl_failed", "dpl_queued", "x")),
-        client.get("/v1/nowhere"),
-        client.put("/v1/projects"),
-    ]
-    return [(each.status_code, list(each.headers), each.data) for each in responses]
-
-
-def test_the_same_seed_gives_the_same_responses_in_any_order() -> None:
-    first = session(greased(AXES, 7))
-    assert session(greased(AXES, 7)) == first
-    assert session(greased(AXES, 8)) != first
-    client = greased(AXES, 7)
-    for path in ("/v1/deployments/dpl_queued", "/v1/projects", "/v1/nowhere"):
-        for _ in range(3):
-            client.get(path)
-    assert session(client) == first
-
-
-def test_an_axis_varies_the_same_alone_and_among_others() -> None:
-    path = "/v1/deployments/dpl_building"
-    known = ("id", "project_id", "status", "created_at")
-    for seed in range(5):
-        among = greased(AXES, seed).get(path)
-        looks: dict[str, Callable[[Any], Any]] = {
-            "times": lambda it: re.findall(r"\.\d*", parsed(it)["created_at"]),
-            "times-odd": lambda it: re.findall(
-                r"[Tt]|[Zz]$|[+-]\d\d:\d\d$", parsed(it)["created_at"]
-            ),
-            "status-values": lambda it: parsed(it)["status"],
-            "member-order": lambda it: [name for name in parsed(it) if name in known],
-            "members": lambda it: {k: v for k, v in parsed(it).items() if k not in known},
-            "media-type": lambda it: it.headers["Content-Type"],
-            "headers": lambda it: [pair for pair in it.headers if pair[0].startswith("X-")],
-        }
-        for axis, seen in looks.items():
-            assert seen(greased((axis,), seed).get(path)) == seen(among), axis
-
-
 def test_head_has_the_headers_of_get() -> None:
     client = greased(AXES, 3)
     for path in ("/v1/projects", "/v1/deployments/x"):
         get, head = client.get(path), client.head(path)
         assert head.headers == get.headers
         assert int(head.headers["Content-Length"]) == len(get.data)
-
-
-def test_an_id_is_of_unreserved_characters_and_stays_valid() -> None:
-    for seed in range(20):
-        client = greased(("ids",), seed)
-        project = parsed(create(client))
-        for given in (project["id"], project["latest_deployment_id"]):
-            assert re.fullmatch(r"[A-Za-z0-9._~-]{1,255}", given)
-            assert given not in (".", "..")
-        control = control_client_of(client.application)
-        control.put("/_stub/grease", json={"axes": []})
-        deployment = control.get(f"/v1/deployments/{project['latest_deployment_id']}").json
-        assert deployment["project_id"] == project["id"]
-        assert (
-            control.put("/_stub/deployments/mine", json={"status": "failed"}).json["id"] == "mine"
-        )
-
-
-def test_a_varied_response_names_its_axes_and_others_do_not_vary() -> None:
-    off = greased((), 7)
-    plain = session(off)
-    assert all("Stub-Grease" not in dict(headers) for _, headers, _ in plain)
-    assert SENT[1:] in off.get("/v1/projects").text
-    response = create(greased(("ids", "members"), 7))
-    assert response.headers["Stub-Grease"] == "seed=7; axes=members,ids"
-    assert greased(("ids",), 7).get("/v1/projects").headers.get("Stub-Grease") is None
 
 
 def test_only_v1_varies() -> None:
@@ -352,13 +283,6 @@ def test_no_fixed_part_varies_and_every_axis_is_used() -> None:
     assert not [part for part in parts if "fixed" in part["x-origin"] and "x-grease" in part]
 
 
-def test_parts_without_an_axis_do_not_vary(monkeypatch: pytest.MonkeyPatch) -> None:
-    contract = json.dumps(V1.document).replace('["times", "times-odd"]', "[]")
-    data = contract.replace('"json-text", ', "").encode()
-    monkeypatch.setattr("app.get_data", lambda *_: data)
-    assert session(greased(("times", "json-text"), 7)) == session(greased((), 7))
-
-
 def test_an_extra_member_replaces_none_that_was_sent() -> None:
     def created(document: dict[str, Any]) -> dict[str, Any]:
         response = greased(("members",), 7).post("/v1/projects", json=document)
@@ -370,3 +294,194 @@ def test_an_extra_member_replaces_none_that_was_sent() -> None:
     assert extra
     sent = dict.fromkeys(extra, "mine")
     assert created({"name": "shop", **sent}).items() >= sent.items()
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d([Tt])\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
+
+
+def times(*axes: str, at: str = "2026-11-21T10:00:00.120Z") -> list[tuple[str, str, str]]:
+    """The separators, digits and offsets of a moment from many seeds."""
+    seed = seed_of({"deployments": [{"id": "d", "status": "a", "created_at": at}]})
+    control = control_client_of(greased((), 0, seed=seed).application)
+    found = []
+    for number in range(60):
+        control.put("/_stub/grease", json={"axes": axes, "seed": number})
+        text = control.get("/v1/deployments/d").json["created_at"]
+        match = TIME.fullmatch(text)
+        assert match
+        assert at[:4] in ("0001", "9999") or moment_of(text) == moment_of(at)
+        separator, digits, offset = match.groups("")
+        found.append((separator, digits, offset))
+    return found
+
+
+def minutes(offset: str) -> int:
+    return int(offset[:3]) * 60 + int(offset[0] + offset[4:]) if len(offset) > 1 else 0
+
+
+def test_times_of_tier_1_are_those_that_every_parser_reads() -> None:
+    separators, digits, offsets = map(set, zip(*times("times", at=f"{START:%FT%T}Z"), strict=True))
+    assert separators == {"T"}
+    assert {*map(len, digits)} == {0, *range(4, 10)}
+    assert {"+00:00", "+05:30"} < offsets
+    assert offsets.isdisjoint({"Z", "z"})  # no time is as it was
+    assert {max(map(minutes, offsets)), -min(map(minutes, offsets))} == {14 * 60}
+    digits = {digits for _, digits, _ in times("times")}
+    assert {each[:3].rstrip("0") for each in digits} == {"12"}
+    assert {*map(len, digits)} == {*range(4, 10)}
+
+
+def test_odd_times_are_those_that_many_parsers_reject() -> None:
+    for axes in (("times-odd",), ("times", "times-odd")):
+        separators, digits, offsets = map(set, zip(*times(*axes), strict=True))
+        assert separators == {"t"}
+        assert {"z", "+23:59", "-23:59"} < offsets
+        assert all(each == "z" or abs(minutes(each)) > 14 * 60 for each in offsets)
+        assert "times" in axes or digits == {"120"}
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"])
+def test_the_first_and_the_last_moment_have_odd_times_too(moment: str) -> None:
+    assert times("times", "times-odd", at=moment)
+
+
+def test_no_escape_is_in_a_time() -> None:
+    for seed in range(9):
+        for axes in (("json-text",), ("json-text", "times", "times-odd")):
+            text = greased(axes, seed).get("/v1/deployments/dpl_failed").text
+            assert any(TIME.fullmatch(each) for each in text.split('"'))
+
+
+def encoded(path_segment: str) -> str:
+    return quote(path_segment, safe="")
+
+
+@pytest.mark.parametrize("axes", [("ids",), ("ids-encoded",), ("ids", "ids-encoded")])
+def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, ...]) -> None:
+    lengths, others = set(), set()
+    for seed in range(30):
+        client = greased(axes, seed)
+        control = control_client_of(client.application)
+        project = create(client).json
+        control.put("/_stub/grease", json={"axes": []})
+        for given in (project["id"], project["latest_deployment_id"]):
+            lengths.add(len(given))
+            others |= {*re.sub("[ -~]", "", given)}
+            assert given.strip() == given
+            if "ids-encoded" in axes:
+                assert {"/", "%", " "} < {*given}
+                assert not given.isascii()
+            else:
+                assert re.fullmatch(r"[a-z][A-Za-z0-9._~-]+", given)
+        response = client.get(f"/v1/deployments/{encoded(project['latest_deployment_id'])}")
+        assert response.json["project_id"] == project["id"]
+        assert response.headers["Stub-Grease"] == f"seed={seed}; axes={','.join(axes)}"
+    assert lengths == {16, 36, 64, 255} or "ids-encoded" in axes
+    assert max(lengths) == 255 or "ids" not in axes
+    assert len(others) > 2 or "ids-encoded" not in axes
+    mine = control.put("/_stub/deployments/mine", json={"status": "failed"})
+    assert mine.json["id"] == "mine"
+
+
+def test_a_client_that_does_not_encode_gets_404() -> None:
+    client = greased(("ids-encoded",), 8)
+    given = create(client).json["latest_deployment_id"]
+    for path in (given, given.replace("/", "%2F"), encoded(given).replace("%25", "%")):
+        assert client.get(f"/v1/deployments/{path}").status_code == 404
+
+
+ODD_IDS = ["a/b", "/", "//", "a/../b", " ", "100%", "%2F", "%41", "é", "漢字 😀", "a?b#c"]
+ODD_IDS += ['q"\\', "\ufeff"]
+
+
+def seeded(clock: Clock) -> FlaskClient:
+    document = {
+        "projects": [{"name": f"p{each}", "id": each} for each in ODD_IDS],
+        "deployments": [
+            {"id": f"d{each}", "project_id": each, "status": "failed"} for each in ODD_IDS
+        ]
+        + [{"id": each, "status": "canceled"} for each in ODD_IDS],
+    }
+    return control_client_of(create_app(clock=clock, seed=seed_of(document)))
+
+
+def test_a_seed_may_have_ids_that_must_be_encoded(clock: Clock) -> None:
+    client = seeded(clock)
+    assert [each["id"] for each in client.get("/v1/projects").json["projects"]] == ODD_IDS
+    for each in ODD_IDS:
+        deployment = client.get(f"/v1/deployments/{encoded('d' + each)}").json
+        assert (deployment["id"], deployment["project_id"]) == (f"d{each}", each)
+        assert status_of(client, encoded(each)) == "canceled"
+
+
+def test_a_state_with_such_ids_is_restored(clock: Clock) -> None:
+    for client in (seeded(clock), greased(("ids", "ids-encoded"), 7, clock=clock)):
+        create(client)
+        control = control_client_of(client.application)
+        state = control.get("/_stub/state").json
+        listed = control.get("/v1/projects").json
+        other = control_client_of(create_app(clock=clock))
+        reset = other.post("/_stub/reset", json=state)
+        assert reset.status_code == 204
+        assert other.get("/v1/projects").json == listed
+        assert other.get("/_stub/state").json == state
+
+
+def test_such_a_deployment_can_be_put_and_an_unknown_one_is_no_unknown_path(
+    stub: FlaskClient,
+) -> None:
+    for each in ODD_IDS:
+        assert_problem(stub.get(f"/v1/deployments/{encoded(each)}"), 404, "deployment_not_found")
+        path = f"/_stub/deployments/{encoded(each)}"
+        assert stub.put(path, json={"status": "failed"}).status_code == 201
+        assert stub.put(path, json={"status": "canceled"}).json["id"] == each
+        assert status_of(stub, encoded(each)) == "canceled"
+        state = {"state": "a deployment exists", "params": {"id": each, "status": "failed"}}
+        assert stub.post("/_stub/pact", json=state).json["id"] == each
+
+
+# What a client sent
+
+BODIES = (
+    '{"name":"shop"}',
+    '{ "name" : "caf\\u00e9" ,\n\t"n":[1.10,-0, 1E2,1e-400,1' + 40 * "0" + "],"
+    '"u": [null, true, "true", "1"]}',
+    '{"name": "\\"id\\"", "o" :{"id":"x", "z" : { },"created_at":"2026-11-21T10:00:00Z"}}',
+    '{"é\\/\\ud83d\\ude00": "😀 }],[{:\\u005c","projects":[ ],"\\u006ea\\u006De"\t:"a,b"}',
+)
+EXACT = json.JSONDecoder(
+    object_pairs_hook=list, parse_int=lambda text: (text,), parse_float=lambda text: (text,)
+)
+
+
+@pytest.mark.parametrize("axis", [*AXES, "all"])
+def test_no_axis_changes_a_value_that_a_client_sent(axis: str) -> None:
+    ours = {"id", "created_at", "latest_deployment_id"}
+    for seed in range(4):
+        client = greased(AXES if axis == "all" else (axis,), seed, seed=seed_of({}))
+        for body in BODIES:
+            sent = EXACT.decode(body)
+            response = create(client, body)
+            got = EXACT.decode(response.text.strip())
+            assert all(member in got for member in sent)
+            if axis not in ("member-order", "all"):
+                known = [name for name, _ in got if name in ours or name in dict(sent)]
+                assert known == ["id", "created_at", "latest_deployment_id", *dict(sent)]
+            if axis != "members" and axis != "all":
+                assert len(got) == len(sent) + len(ours)
+
+
+def test_another_spelling_has_the_same_names_values_and_order() -> None:
+    for seed in range(4):
+        for others in [(), *[(axis,) for axis in AXES if axis != "json-text"]]:
+            clients = [greased(axes, seed) for axes in (("json-text", *others), others)]
+            for body in BODIES:
+                spelled, plain = (create(client, body).text for client in clients)
+                assert spelled != plain
+                assert EXACT.decode(spelled.strip()) == EXACT.decode(plain)
+
+
+def test_what_nothing_varies_stays_to_the_letter() -> None:
+    plain = greased(("list-order", "status-values"), 7)
+    assert SENT[1:] in create(plain).text
+    assert "Stub-Grease" not in plain.get("/v1/projects/").headers

@@ -1,9 +1,10 @@
-"""Grease that is limited to parts of the contract, and the parts that responses had."""
+"""Grease that is limited to parts of the contract, and what its variations are a function of."""
 
 import copy
+import itertools
 import json
 import re
-from collections import Counter
+import threading
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -15,11 +16,13 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, START, client_of, control_client_of, counting_ids
+from store import random_id
+from stub.seed import Seed
+from tests.conftest import SAMPLE_SEED, client_of, control_client_of, counting_ids, seed_of
 from tests.contract import V1, assert_invalid
-from tests.stub.conftest import entries, stub_of
-from tests.stub.greased import AXES
+from tests.stub.conftest import entries, in_thread, interrupted, stub_of
+from tests.stub.greased import AXES, wire
+from tests.stub.greased import greased_app as app_with
 
 SEED = 0
 # A list of projects has one member, so its order varies only beside `members`.
@@ -39,14 +42,15 @@ ASPECTS = {
     "success-code": "status code",
     "media-type": "media type",
 }
+BUT_IDS = [axis for axis in AXES if axis not in ("ids", "ids-encoded")]
+KNOWN = {"id", "name", "created_at", "latest_deployment_id"}
 KINDS = {"id": "{}s", "project_id": "projects", "latest_deployment_id": "deployments"}
 
 
-def greased_app(*grease: str, announces: bool = False) -> Flask:
-    options = StubOptions(grease=grease, grease_seed=SEED, announces_grease=announces)
-    return create_app(
-        clock=lambda: START, new_id=counting_ids(), seed=SAMPLE_SEED, stub_options=options
-    )
+def greased_app(
+    *grease: str, seed: int = SEED, new_id: Any = None, records: Seed = SAMPLE_SEED
+) -> Flask:
+    return app_with(grease, seed, new_id=new_id or counting_ids(), seed=records)
 
 
 def possible_parts(axis: str) -> list[str]:
@@ -193,79 +197,37 @@ def test_the_parts_are_those_of_the_contract(monkeypatch: pytest.MonkeyPatch) ->
     assert "getTeam 200" in possible_parts("headers")
 
 
-def test_a_response_varies_along_each_axis_in_its_own_parts() -> None:
-    axes = ("members@ProjectList", "times@Project.created_at", "headers")
-    client = client_of(greased_app(*axes, announces=True))
-    listed = client.get("/v1/projects")
-    assert listed.headers["Stub-Grease"] == f"seed={SEED}; axes=members,headers,times"
-    assert stub_of(client.application).parts.varied_pairs() == {
-        ("members", "ProjectList"): 1,
-        ("times", "Project.created_at"): 1,
-        ("headers", "listProjects 200"): 1,
-    }
-    client.get("/v1/deployments/dpl_failed")
-    stub = control_client_of(client.application)
-    assert stub.get("/_stub/requests").json["requests"][1]["grease"] == ["headers"]
-    assert stub.get("/_stub/coverage").json["grease"]["members"] == 1
+def reset(*names: str) -> tuple[str, str, Any]:
+    return "POST", "/_stub/reset", {"projects": [{"name": each} for each in names]}
 
 
-def create(stub: FlaskClient) -> None:
-    stub.post("/v1/projects", json={"name": "shop"})
-
-
-def with_an_own_id(stub: FlaskClient) -> None:
-    stub.put("/_stub/deployments/mine", json={"status": "queued"})
-    stub.get("/v1/deployments/mine")
-
-
-def with_pact(stub: FlaskClient) -> None:
-    made: Any = stub.post("/_stub/pact", json={"state": "a deployment exists"}).json
-    stub.get(f"/v1/deployments/{quote(made['id'], safe='')}")
-
-
-def with_a_put_in_place_of_another(stub: FlaskClient) -> None:
-    stub.put(
-        "/_stub/deployments/dpl_queued", json={"status": "queued", "project_id": "prj_website"}
-    )
-    stub.get("/v1/projects")
-
-
-def with_one_project(stub: FlaskClient) -> None:
-    stub.post("/_stub/reset", json={"projects": [{"name": "shop"}]})
-    stub.get("/v1/projects")
-
-
-def with_two_projects(stub: FlaskClient) -> None:
-    stub.post("/_stub/reset", json={"projects": [{"name": "shop"}, {"name": "blog"}]})
-    stub.get("/v1/projects")
-
-
-IDS_OF_PROJECTS = {(axis, "projects") for axis in ("ids", "ids-encoded")}
-IDS_OF_DEPLOYMENTS = {(axis, "deployments") for axis in ("ids", "ids-encoded")}
-IDS = IDS_OF_PROJECTS | IDS_OF_DEPLOYMENTS
-RUNNING = ("status-values", "Deployment")
+GET_LIST = ("GET", "/v1/projects", None)
 LIST = ("list-order", "ProjectList.projects")
+RUNNING = ("status-values", "Deployment")
 CODE = ("success-code", "createProject 201")
+IDS_OF_PROJECTS = {("ids", "projects"), ("ids-encoded", "projects")}
+IDS_OF_DEPLOYMENTS = {("ids", "deployments"), ("ids-encoded", "deployments")}
+IDS = IDS_OF_PROJECTS | IDS_OF_DEPLOYMENTS
+IN_WEBSITE = {"status": "queued", "project_id": "prj_website"}
+MUST_HAVE: list[tuple[list[tuple[str, str, Any]], set[tuple[str, str]]]] = [
+    ([GET_LIST], {LIST}),
+    ([("GET", "/v1/deployments/dpl_failed", None)], set()),
+    ([("GET", "/v1/deployments/dpl_building", None)], {RUNNING}),
+    ([("GET", "/v1/deployments/nothing", None)], set()),
+    ([("POST", "/v1/projects", {"name": "shop"})], {CODE} | IDS),
+    ([("PUT", "/_stub/deployments/dpl_queued", IN_WEBSITE), GET_LIST], {LIST} | IDS_OF_DEPLOYMENTS),
+    ([reset("shop"), GET_LIST], IDS),
+    ([reset("shop", "blog"), GET_LIST], {LIST} | IDS),
+]
 
 
-@pytest.mark.parametrize(
-    ("requests", "expected"),
-    [
-        (lambda stub: stub.get("/v1/projects"), {LIST}),
-        (lambda stub: stub.get("/v1/deployments/dpl_failed"), set()),
-        (lambda stub: stub.get("/v1/deployments/dpl_building"), {RUNNING}),
-        (lambda stub: stub.get("/v1/deployments/nothing"), set()),
-        (create, {CODE} | IDS),
-        (with_an_own_id, {RUNNING}),
-        (with_pact, IDS_OF_DEPLOYMENTS),
-        (with_a_put_in_place_of_another, {LIST} | IDS_OF_DEPLOYMENTS),
-        (with_one_project, IDS),
-        (with_two_projects, {LIST} | IDS),
-    ],
-)
-def test_what_a_response_must_have_to_vary(requests: Any, expected: set[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("requests", "expected"), MUST_HAVE)
+def test_what_a_response_must_have_to_vary(
+    requests: list[tuple[str, str, Any]], expected: set[tuple[str, str]]
+) -> None:
     app = greased_app(*AXES)
-    requests(control_client_of(app))
+    for method, path, document in requests:
+        control_client_of(app).open(path, method=method, json=document)
     special = {LIST, RUNNING, CODE} | IDS
     assert special.intersection(stub_of(app).parts.varied_pairs()) == expected
 
@@ -292,7 +254,7 @@ def test_a_fault_with_a_body_of_its_own_is_not_varied() -> None:
     stub = control_client_of(app)
     stub.post("/_stub/faults", json={"status": 404, "body": "{}"})
     stub.get("/v1/projects")
-    assert stub_of(app).parts.varied_pairs() == Counter()
+    assert stub_of(app).parts.varied_pairs() == {}
 
 
 def test_the_parts_of_all_worlds_and_resets_are_counted() -> None:
@@ -350,3 +312,177 @@ def test_an_axis_without_a_part_has_all_of_them() -> None:
     assert stub.get("/_stub/grease").json == {"axes": ["members"], "seed": SEED}
     stub = control_client_of(greased_app("members@Project", "times"))
     assert stub.get("/_stub/grease").json["parts"] == ["Project", *possible_parts("times")]
+
+
+# Each variation is a function of the seed, the axis, and the resource or the request
+
+
+def look_at(axis: str, app: Flask) -> dict[tuple[str, str], list[Any]]:
+    found, parts = seen(session(app)), possible_parts(axis)
+    shown = {part: found[ASPECTS[axis], part] for part in parts}
+    # Others add strings, which have escapes too.
+    return {
+        part: [each[0] for each in shown[part]] if axis == "json-text" else shown[part]
+        for part in parts
+    }
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_an_axis_varies_alike_alone_and_among_others_but_not_from_another_seed(axis: str) -> None:
+    replaced = {
+        "times": "times-odd",
+        "times-odd": "times",
+        "ids": "ids-encoded",
+        "ids-encoded": "ids",
+    }
+    alone = look_at(axis, greased_app(axis))
+    assert alone == look_at(
+        axis, greased_app(*[each for each in AXES if each != replaced.get(axis)])
+    )
+    others = [look_at(axis, greased_app(axis, seed=seed)) for seed in range(1, 5)]
+    assert axis == "success-code" or any(alone != each for each in others)
+
+
+def test_random_ids_change_no_variation() -> None:
+    for seed in range(3):
+        first, second = (session(greased_app(*AXES, seed=seed, new_id=random_id)) for _ in range(2))
+        assert [wire(each) for _, each in first] == [wire(each) for _, each in second]
+    axes = [axis for axis in AXES if axis != "ids"]
+    first, second = (seen(session(greased_app(*axes, new_id=random_id))) for _ in range(2))
+    assert {**first, **{key: [] for key in first if key[0] == "ids"}} == {
+        **second,
+        **{key: [] for key in first if key[0] == "ids"},
+    }
+
+
+def listed(client: FlaskClient) -> TestResponse:
+    return client.get("/v1/projects")
+
+
+def test_what_was_created_without_grease_varies_alike_once_it_is_on() -> None:
+    late, early = client_of(greased_app()), client_of(greased_app(*BUT_IDS))
+    for client in (late, early):
+        client.post("/v1/projects", json={"name": "shop"})
+    switch = {"axes": BUT_IDS, "seed": SEED}
+    control_client_of(late.application).put("/_stub/grease", json=switch)
+    assert wire(listed(late)) == wire(listed(early))
+
+
+@pytest.mark.parametrize("where", ["start", "reset"])
+def test_the_records_of_a_seed_vary_alike_and_unlike_what_is_created(where: str) -> None:
+    document = {"projects": [{"name": "shop"}, {"name": "blog", "id": "mine"}, {"name": "wiki"}]}
+
+    def extra(*axes: str) -> list[set[str]]:
+        app = greased_app(
+            *axes, new_id=random_id, records=seed_of(document if where == "start" else {})
+        )
+        control = control_client_of(app)
+        if where == "reset":
+            control.post("/_stub/reset", json=document)
+        control.post("/v1/projects", json={"name": "news"})
+        records = json.loads(listed(control).data)["projects"]
+        return [each.keys() - KNOWN for each in sorted(records, key=lambda each: str(each["name"]))]
+
+    assert extra("members") == extra(*AXES)
+    for one, other in itertools.combinations(extra("members"), 2):
+        assert one
+        assert not one & other
+
+
+def test_the_order_of_two_projects_does_not_depend_on_a_third() -> None:
+    for seed in range(3):
+        client = client_of(greased_app("list-order", seed=seed))
+        before = [each["name"] for each in listed(client).json["projects"]]
+        client.post("/v1/projects", json={"name": "late"})
+        after = [each["name"] for each in listed(client).json["projects"]]
+        assert [name for name in after if name != "late"] == before
+
+
+# Stub-Grease
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_stub_grease_stands_on_what_varies_and_on_nothing_else(axis: str) -> None:
+    for seed in range(2):
+        for (_, response), (_, plain) in zip(
+            session(greased_app(axis, seed=seed)), session(greased_app()), strict=True
+        ):
+            header = response.headers.pop("Stub-Grease", None)
+            varied = f"seed={seed}; axes={axis}"
+            assert header == (None if wire(response) == wire(plain) else varied)
+
+
+def test_a_get_that_shows_a_greased_id_says_so_and_changes_nothing_else() -> None:
+    client = client_of(greased_app("ids", seed=7))
+    control = control_client_of(client.application)
+    sent = '{"name": "n\\u0061me", "n": [1.10, -0, 1e2]}'
+    created = client.post("/v1/projects", data=sent, content_type="application/json")
+    project = json.loads(created.data)
+    control.put("/_stub/deployments/mine", json={"status": "failed", "project_id": project["id"]})
+    shows = ["/v1/projects", f"/v1/deployments/{project['latest_deployment_id']}"]
+    shows.append("/v1/deployments/mine")
+    shows_none = ["/v1/deployments/dpl_failed", "/v1/deployments/x"]
+    shows_none.append(f"/v1/deployments/{project['id']}")
+    before = [client.get(path).data for path in shows]
+    for path in shows:
+        assert client.get(path).headers["Stub-Grease"] == "seed=7; axes=ids", path
+        assert client.head(path).headers["Stub-Grease"] == "seed=7; axes=ids", path
+    for path in shows_none:
+        assert "Stub-Grease" not in client.get(path).headers, path
+    assert sent[1:-1] in client.get("/v1/projects").text
+    counts = control.get("/_stub/coverage").json["grease"]
+    assert counts["ids"] == 1 + 3 * len(shows) + 1
+    control.put("/_stub/grease", json={"axes": ["success-code"]})
+    assert client.get("/v1/projects").headers["Stub-Grease"] == "seed=7; axes=ids"
+    control.put("/_stub/grease", json={"axes": []})
+    assert [client.get(path).data for path in shows] == before
+    for path in shows:
+        assert client.get(path).headers["Stub-Grease"] == "seed=7; axes=ids", path
+
+
+# A switch is one step
+
+
+def test_nobody_sees_half_a_switch() -> None:
+    control = control_client_of(greased_app("members"))
+    before = control.get("/_stub/grease").json
+    after = {"axes": ["times"], "seed": 9}
+    seen: list[Any] = []
+
+    def read(_: int) -> None:
+        seen.extend(in_thread(lambda: control.get("/_stub/grease").json, 5)[1])
+
+    with interrupted(read):
+        response = control.put("/_stub/grease", json=after)
+    assert response.json == after
+    assert len(seen) > 5
+    assert seen[0] == before
+    assert all(each in (before, after) for each in seen)
+
+
+def test_a_switch_without_a_seed_undoes_no_other_switch() -> None:
+    control = control_client_of(greased_app())
+
+    def seed_after_interruption(line: int) -> int | None:
+        """The seed if another switch is sent before this line of a switch, if it is reached."""
+        control.put("/_stub/grease", json={"axes": [], "seed": 7})
+        others: list[threading.Thread] = []
+
+        def switch_too(current: int) -> None:
+            if current == line:
+                other = {"axes": ["members"], "seed": 9}
+                others.append(in_thread(lambda: control.put("/_stub/grease", json=other), 0.02)[0])
+
+        with interrupted(switch_too):
+            control.put("/_stub/grease", json={"axes": ["times"]})
+        for each in others:
+            each.join()
+        seed: int = control.get("/_stub/grease").json["seed"]
+        return seed if others else None
+
+    for line in itertools.count():
+        seed = seed_after_interruption(line)
+        if seed is None:
+            break
+        assert seed == 9, line
+    assert line > 5
