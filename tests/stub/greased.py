@@ -10,7 +10,7 @@ from werkzeug.test import Client, TestResponse
 
 from app import create_app
 from stub import StubOptions
-from stub.grease.axes import AXES
+from stub.grease.axes import AXES as AXES
 
 START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
 

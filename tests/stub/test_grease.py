@@ -168,7 +168,7 @@ def tolerant_session(client: FlaskClient, clock: Clock) -> None:
     sent = json.loads(SENT)
     response = create(client)
     assert response.status_code in (200, 201)
-    assert response.mimetype.lower() == "application/json"
+    assert str(response.mimetype).lower() == "application/json"
     project = parsed(response)
     assert {name: project[name] for name in sent} == sent
     listed = {each["id"]: each for each in parsed(client.get("/v1/projects"))["projects"]}
@@ -187,7 +187,7 @@ def tolerant_session(client: FlaskClient, clock: Clock) -> None:
         reads += 1
     assert reads == len(timeline_of(2.0))
     response = client.get("/v1/deployments/x")
-    assert response.mimetype.lower() == "application/problem+json"
+    assert str(response.mimetype).lower() == "application/problem+json"
     assert (response.status_code, parsed(response)["status"]) == (404, 404)
     assert parsed(response)["code"] == "deployment_not_found"
     again = create(client)
