@@ -73,3 +73,18 @@ def test_a_stderr_that_does_not_block_gets_every_line() -> None:
             thread.start()
         thread.join()
     assert received == lines
+
+
+def test_the_end_does_not_wait_for_whoever_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.stderr.WRITE_GRACE", 0.05)
+    receiving, sending = os.pipe()
+
+    def write() -> None:
+        with background_stderr(stderr):
+            say(100_000 * "x")  # a pipe takes 64 KiB
+
+    with os.fdopen(sending, "w", encoding="utf-8") as stderr, os.fdopen(receiving):
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
