@@ -6,6 +6,7 @@ import pytest
 
 LIMITS = [
     ("cli.command", "COMMAND_GRACE", 5.0),
+    ("cli.health", "TIMEOUT", 5.0),
     ("cli.stderr", "WRITE_GRACE", 1.0),
     ("server.settings", "IDLE", 120.0),
     ("server.settings", "LINGER", 2.0),
