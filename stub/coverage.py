@@ -29,7 +29,7 @@ class Seen(NamedTuple):
 
     def request(self) -> dict[str, Any]:
         """The request as the report shows it: secrets are masked, long parts are cut."""
-        shown = {name: getattr(self.entry, name) for name in SHOWN}
+        shown = self.entry.members(SHOWN)
         return {"world": self.world, "number": self.number, **shown}
 
 
@@ -71,7 +71,7 @@ class Coverage:
             if is_surplus and deployment_status not in (None, *self._contract.statuses):
                 outcome = operation, status, OTHERS
             self._outcomes[outcome] += 1
-            self.is_called |= entry.path.startswith(OPERATIONS)
+            self.is_called |= entry.line[1].startswith(OPERATIONS)
             for axis in entry.grease:
                 self._grease[axis] += 1
             for kind, sentences in found:
@@ -92,7 +92,7 @@ class Coverage:
                 return 0
             kind, what = self._whole.popleft()
             seen = self._seen[kind][what]
-            bare = seen.entry._replace(headers={}, body="", response={})
+            bare = seen.entry.bare()
             self._seen[kind][what] = seen._replace(entry=bare)
             self.size -= seen.entry.size
             return seen.entry.size
