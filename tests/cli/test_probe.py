@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -38,8 +39,12 @@ DEPENDENCIES = {
 
 def interrupted(*args: str, after: str, number: signal.Signals) -> tuple[int, str]:
     """Run the program, and send a signal after a line with this beginning: status and stderr."""
-    with process("app.py", "--quiet", *args, start_new_session=True) as running:
+    words = ("app.py", "--quiet", *args)
+    with process(*words, start_new_session=True, stdin=subprocess.PIPE) as running:
         assert running.stderr
+        assert running.stdin
+        running.stdin.write("input")
+        running.stdin.close()
         for line in running.stderr:
             if line.startswith(after):
                 break
@@ -242,6 +247,7 @@ def test_a_break_that_was_not_confirmed_is_no_finding(tmp_path: Path) -> None:
 def test_a_signal_ends_the_run_and_shows_what_is_known(tmp_path: Path) -> None:
     code = (
         "call('GET', '/v1/projects')\n"
+        "name != 'plain' and print('read:', sys.stdin.read())\n"
         "if name == 'headers': print('waits', flush=True); signal.pause()\n"
         "sys.exit(name.startswith('members'))\n"
     )
@@ -253,6 +259,7 @@ def test_a_signal_ends_the_run_and_shows_what_is_known(tmp_path: Path) -> None:
     assert document["probe"]["is_complete"] is False
     assert document["exit_status"] == 130
     assert "probe: incomplete: " in stderr
+    assert document["probe"]["axes"][0]["output"] == "read: \n"  # no input
     assert "finding: depends: members" in stderr
 
 
