@@ -123,7 +123,7 @@ class Entry(NamedTuple):
 
     def _searched(self) -> str:
         """What words may be in, on lines of their own."""
-        labels = [*labels_of(self.body), *labels_of(self.response["body"])]
+        labels = map(self.redactor.text, (*labels_of(self.received), *labels_of(self.sent)))
         return "\n".join([self.method, self.target, self.code or "", *labels]).casefold()
 
 
@@ -176,7 +176,7 @@ def text_of(body: bytes) -> str:
     return body.decode(errors="replace").replace("\0", "")
 
 
-def labels_of(body: str) -> list[str]:
+def labels_of(body: bytes) -> list[str]:
     """The name and the ids in a body that is a JSON object."""
     document = object_in(body)
     return [label for name in LABELS if isinstance(label := document.get(name), str)]
