@@ -23,7 +23,7 @@ class Parts:
         self.contract = contract
         self.are_announced = are_announced
         self.varied: set[Pair] = set()
-        self.described = dict(all_parts(contract))
+        self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}
         self.by_axis: PartsByAxis = {
             axis: [part for part, each in self.described.items() if axis in each["x-grease"]]
             for axis in AXES
@@ -40,19 +40,16 @@ class Parts:
 
 
 def all_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The name of each part that varies, and what the contract says of it."""
-    described = [each for name, schema in contract.schemas.items() for each in within(name, schema)]
+    """The name of each part, and what the contract says of it."""
+    for name, schema in contract.schemas.items():
+        yield name, schema
+        for member, each in schema.get("properties", {}).items():
+            if member == "id":
+                yield f"{name.lower()}s", each
+            elif not member.endswith("_id"):  # the id of another record
+                yield f"{name}.{member}", each
     for operation in contract.operations:
-        described += [(f"{operation.id} {at}", each) for at, each in operation.responses.items()]
-    described += [(str(status), each) for status, each in contract.elsewhere.items()]
-    return (pair for pair in described if "x-grease" in pair[1])
-
-
-def within(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A schema and its members, but for those that a `$ref` names, and ids of other records."""
-    yield name, schema
-    for member, each in schema.get("properties", {}).items():
-        if member == "id":
-            yield f"{name.lower()}s", each
-        elif "$ref" not in each and not member.endswith("_id"):
-            yield from within(f"{name}.{member}", each)
+        for status, response in operation.responses.items():
+            yield f"{operation.id} {status}", response
+    for number, response in contract.elsewhere.items():
+        yield str(number), response

@@ -5,25 +5,15 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
 from records import timeline_of
-from tests.conftest import (
-    SAMPLE_SEED,
-    START,
-    Clock,
-    client_of,
-    control_client_of,
-    counting_ids,
-    seed_of,
-)
+from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, seed_of
 from tests.contract import assert_problem
-from tests.stub.conftest import status_of
-from tests.stub.greased import AXES, greased_app
+from tests.stub.greased import AXES, START, greased_app, path_of
 
 SENT = (
     '{"name": "n\\u0061me", "n": [1.10, -0, 1e2, 12345678901234567890], "o": {"z": 1, "a": "\\/"}}'
@@ -32,16 +22,11 @@ SENT = (
 
 def greased(axes: tuple[str, ...], grease_seed: int, **options: Any) -> FlaskClient:
     """A client that checks each response, varied or not, against the contract."""
-    options = {"clock": Clock(), "new_id": counting_ids(), "seed": SAMPLE_SEED, **options}
-    return client_of(greased_app(axes, grease_seed, **options))
+    return client_of(greased_app(axes, grease_seed, **{"seed": SAMPLE_SEED, **options}))
 
 
 def create(client: FlaskClient, body: str = SENT) -> Any:
     return client.post("/v1/projects", data=body.encode(), content_type="application/json")
-
-
-def path_of(deployment_id: str) -> str:
-    return f"/v1/deployments/{quote(deployment_id, safe='')}"
 
 
 def get(client: FlaskClient, name: str) -> Any:
@@ -51,10 +36,14 @@ def get(client: FlaskClient, name: str) -> Any:
 
 # Brittle and tolerant clients
 
-DEPLOYMENT = ["id", "project_id", "status", "created_at"]
-HEADERS = {"Content-Type", "Cache-Control", "Content-Length"}
+KNOWN = ["id", "project_id", "status", "created_at"]
+FIELDS = {"Content-Type", "Cache-Control", "Content-Length", "Stub-Grease"}
 # What the parsers of Go, Java, Python 3.11 and zod read.
-COMMON_TIME = re.compile(r"[\d-]+T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)")
+COMMON = re.compile(r"[\d-]+T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)")
+
+
+def failed(client: FlaskClient) -> Any:
+    return get(client, "dpl_failed")
 
 
 def latest_as_it_is(client: FlaskClient) -> str:
@@ -62,43 +51,32 @@ def latest_as_it_is(client: FlaskClient) -> str:
 
 
 BRITTLE: list[tuple[str, Callable[[FlaskClient], object]]] = [
-    ("members", lambda client: {*get(client, "dpl_failed")} == {*DEPLOYMENT}),
-    ("members", lambda client: {*get(client, "")} == {"projects"}),
-    (
-        "member-order",
-        lambda client: [x for x in get(client, "dpl_failed") if x in DEPLOYMENT] == DEPLOYMENT,
-    ),
-    ("json-text", lambda client: client.get("/v1/deployments/dpl_failed").text.startswith("{")),
-    ("json-text", lambda client: '"status": "failed"' in client.get(path_of("dpl_failed")).text),
-    (
-        "headers",
-        lambda client: {*client.get("/v1/projects").headers.keys()} - {"Stub-Grease"} == HEADERS,
-    ),
-    ("ids", lambda client: json.loads(create(client).data)["id"].count("_") == 1),
-    ("times", lambda client: re.search(r":\d\d\.\d{3}(?!\d)", get(client, "dpl_failed")[TIME])),
-    ("list-order", lambda client: get(client, "")["projects"][-1]["name"] == "search"),
-    ("status-values", lambda client: get(client, "dpl_building")["status"] == "building"),
-    ("success-code", lambda client: create(client).status_code == 201),
-    ("error-text", lambda client: get(client, "x")["title"] == "Not Found"),
-    ("error-text", lambda client: get(client, "x")["detail"].startswith("No deployment")),
-    (
-        "media-type",
-        lambda client: client.get("/v1/projects").headers["Content-Type"] == "application/json",
-    ),
-    ("times-odd", lambda client: COMMON_TIME.fullmatch(get(client, "dpl_failed")[TIME])),
-    ("ids-encoded", lambda client: client.get(latest_as_it_is(client)).status_code == 200),
+    ("members", lambda it: {*failed(it)} == {*KNOWN}),
+    ("members", lambda it: {*get(it, "")} == {"projects"}),
+    ("member-order", lambda it: [each for each in failed(it) if each in KNOWN] == KNOWN),
+    ("json-text", lambda it: it.get("/v1/projects").text.startswith("{")),
+    ("json-text", lambda it: '"status": "failed"' in it.get(path_of("dpl_failed")).text),
+    ("headers", lambda it: {*it.get("/v1/projects").headers.keys()} <= FIELDS),
+    ("ids", lambda it: json.loads(create(it).data)["id"].count("_") == 1),
+    ("times", lambda it: re.search(r":\d\d\.\d{3}(?!\d)", failed(it)["created_at"])),
+    ("list-order", lambda it: get(it, "")["projects"][-1]["name"] == "search"),
+    ("status-values", lambda it: get(it, "dpl_building")["status"] == "building"),
+    ("success-code", lambda it: create(it).status_code == 201),
+    ("error-text", lambda it: get(it, "x")["title"] == "Not Found"),
+    ("error-text", lambda it: get(it, "x")["detail"].startswith("No deployment")),
+    ("media-type", lambda it: it.get("/v1/projects").content_type == "application/json"),
+    ("times-odd", lambda it: COMMON.fullmatch(failed(it)["created_at"])),
+    ("ids-encoded", lambda it: it.get(latest_as_it_is(it)).status_code == 200),
 ]
-TIME = "created_at"
 
 
 @pytest.mark.parametrize(("axis", "works"), BRITTLE)
 def test_a_brittle_client_fails_under_its_own_axis_and_no_other(
     axis: str, works: Callable[[FlaskClient], object]
 ) -> None:
-    # The text of a body varies with its values.
-    others = tuple(each for each in AXES if each != axis and axis != "json-text")
-    for seed in range(6):
-        assert works(greased(others, seed)), seed
+    # The text of a body varies with its values, too.
+    others = tuple(each for each in AXES if each != axis != "json-text")
+    assert all(works(greased(others, seed)) for seed in range(6))
     assert not all(works(greased((axis,), seed)) for seed in range(6))
 
 
@@ -221,9 +199,8 @@ def test_odd_times_are_those_that_many_parsers_reject(axes: tuple[str, ...]) -> 
 
 def test_no_escape_is_in_a_time() -> None:
     for seed in range(9):
-        for axes in (("json-text",), ("json-text", "times", "times-odd")):
-            text = greased(axes, seed).get("/v1/deployments/dpl_failed").text
-            assert any(RFC3339.fullmatch(each) for each in text.split('"'))
+        text = greased(("json-text",), seed).get("/v1/deployments/dpl_failed").text
+        assert any(map(RFC3339.fullmatch, text.split('"')))
 
 
 # Ids
@@ -254,47 +231,32 @@ def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, .
     assert len(others) > 2 or "ids-encoded" not in axes
 
 
-def test_a_client_that_does_not_encode_gets_404() -> None:
-    given = latest_as_it_is(greased(("ids-encoded",), 8)).removeprefix("/v1/deployments/")
-    client = greased(("ids-encoded",), 8)
-    create(client)
-    assert client.get(path_of(given)).status_code == 200
-    for path in (given, given.replace("/", "%2F"), quote(given, safe="").replace("%25", "%")):
-        assert client.get(f"/v1/deployments/{path}").status_code == 404
-
-
 ODD_IDS = ["a/b", "/", "//", "a/../b", " ", "100%", "%2F", "%41", "é", "漢字 😀", "a?b#c"]
 ODD_IDS += ['q"\\', "\ufeff"]
 
 
-def test_a_state_may_have_ids_that_must_be_encoded(clock: Clock) -> None:
+def test_ids_that_must_be_encoded_may_be_seeded_put_and_restored(clock: Clock) -> None:
     projects = [{"name": f"p{each}", "id": each} for each in ODD_IDS]
     deployments = [{"id": f"d{each}", "project_id": each, "status": "failed"} for each in ODD_IDS]
     seed = seed_of({"projects": projects, "deployments": deployments})
-    seeded = control_client_of(create_app(clock=clock, seed=seed))
-    assert [each["id"] for each in seeded.get("/v1/projects").json["projects"]] == ODD_IDS
+    stub = control_client_of(create_app(clock=clock, seed=seed))
+    assert [each["id"] for each in get(stub, "")["projects"]] == ODD_IDS
     for each in ODD_IDS:
-        assert get(seeded, f"d{each}").items() >= {"id": f"d{each}", "project_id": each}.items()
-    for client in (seeded, greased(("ids", "ids-encoded"), 7, clock=clock)):
-        create(client)
-        state = control_client_of(client.application).get("/_stub/state").json
-        other = control_client_of(create_app(clock=clock))
-        assert other.post("/_stub/reset", json=state).status_code == 204
-        assert other.get("/v1/projects").json == json.loads(client.get("/v1/projects").data)
-        assert other.get("/_stub/state").json == state
-
-
-def test_such_a_deployment_can_be_put_and_an_unknown_one_is_no_unknown_path(
-    stub: FlaskClient,
-) -> None:
-    for each in ODD_IDS:
+        assert get(stub, f"d{each}")["project_id"] == each
         assert_problem(stub.get(path_of(each)), 404, "deployment_not_found")
         path = path_of(each).replace("/v1/", "/_stub/")
         assert stub.put(path, json={"status": "failed"}).status_code == 201
         assert stub.put(path, json={"status": "canceled"}).json["id"] == each
-        assert status_of(stub, quote(each, safe="")) == "canceled"
+        assert get(stub, each)["status"] == "canceled"
         state = {"state": "a deployment exists", "params": {"id": each, "status": "failed"}}
         assert stub.post("/_stub/pact", json=state).json["id"] == each
+    for client in (stub, greased(("ids", "ids-encoded"), 7, clock=clock)):
+        create(client)
+        document = control_client_of(client.application).get("/_stub/state").json
+        other = control_client_of(create_app(clock=clock))
+        assert other.post("/_stub/reset", json=document).status_code == 204
+        assert other.get("/v1/projects").json == get(client, "")
+        assert other.get("/_stub/state").json == document
 
 
 # What a client sent
@@ -326,16 +288,6 @@ def test_no_axis_changes_a_value_that_a_client_sent(axes: tuple[str, ...]) -> No
             assert ("members" in axes) == (len(got) > len(sent) + len(OURS))
 
 
-def test_another_spelling_has_the_same_names_values_and_order() -> None:
-    for seed in range(4):
-        for others in [(), *[(axis,) for axis in AXES if axis != "json-text"]]:
-            clients = [greased(axes, seed) for axes in (("json-text", *others), others)]
-            for body in BODIES:
-                spelled, plain = (create(client, body).text for client in clients)
-                assert spelled != plain
-                assert EXACT.decode(spelled.strip()) == EXACT.decode(plain)
-
-
 def test_an_extra_member_replaces_none_that_was_sent() -> None:
     def created(**members: str) -> dict[str, Any]:
         response = create(greased(("members",), 7), json.dumps({"name": "shop", **members}))
@@ -346,9 +298,3 @@ def test_an_extra_member_replaces_none_that_was_sent() -> None:
     assert extra
     sent = dict.fromkeys(extra, "mine")
     assert created(**sent).items() >= sent.items()
-
-
-def test_what_nothing_varies_stays_to_the_letter() -> None:
-    plain = greased(("list-order", "status-values"), 7)
-    assert SENT[1:] in create(plain).text
-    assert "Stub-Grease" not in plain.get("/v1/projects/").headers
