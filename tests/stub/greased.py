@@ -4,7 +4,6 @@ from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
-from werkzeug.test import TestResponse
 
 from app import create_app
 from stub import StubOptions
@@ -20,7 +19,3 @@ def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flas
 
 def path_of(deployment_id: str) -> str:
     return f"/v1/deployments/{quote(deployment_id, safe='')}"
-
-
-def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
-    return response.status_code, list(response.headers), response.data

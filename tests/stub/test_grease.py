@@ -22,7 +22,7 @@ from stub.grease.parts import Parts
 from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids, seed_of
 from tests.contract import V1, assert_invalid, assert_problem
 from tests.stub.conftest import entries, in_thread, interrupted, stub_of
-from tests.stub.greased import AXES, START, greased_app, path_of, wire
+from tests.stub.greased import AXES, START, greased_app, path_of
 
 SENT = (
     '{"name": "n\\u0061me", "n": [1.10, -0, 1e2, 12345678901234567890], "o": {"z": 1, "a": "\\/"}}'
@@ -55,38 +55,32 @@ FIELDS = {"Content-Type", "Cache-Control", "Content-Length", "Stub-Grease"}
 COMMON = re.compile(r"[\d-]+T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)")
 
 
-def failed(client: FlaskClient) -> Any:
-    return get(client, "dpl_failed")
-
-
 def latest_as_it_is(client: FlaskClient) -> str:
     return f"/v1/deployments/{json.loads(create(client).data)['latest_deployment_id']}"
 
 
-BRITTLE: list[tuple[str, Callable[[FlaskClient], object]]] = [
-    ("members", lambda it: {*failed(it)} == {*KNOWN}),
-    ("members", lambda it: {*get(it, "")} == {"projects"}),
-    ("member-order", lambda it: [each for each in failed(it) if each in KNOWN] == KNOWN),
+Check = Callable[[FlaskClient], object]
+BRITTLE: list[tuple[str, Check]] = [
+    ("members", lambda it: {*get(it, "dpl_failed")} == {*KNOWN}),
+    ("member-order", lambda it: [each for each in get(it, "dpl_failed") if each in KNOWN] == KNOWN),
     ("json-text", lambda it: it.get("/v1/projects").text.startswith("{")),
     ("json-text", lambda it: '"status": "failed"' in it.get(path_of("dpl_failed")).text),
     ("headers", lambda it: {*it.get("/v1/projects").headers.keys()} <= FIELDS),
     ("ids", lambda it: json.loads(create(it).data)["id"].count("_") == 1),
-    ("times", lambda it: re.search(r":\d\d\.\d{3}(?!\d)", failed(it)["created_at"])),
+    ("times", lambda it: re.search(r":\d\d\.\d{3}(?!\d)", get(it, "dpl_failed")["created_at"])),
     ("list-order", lambda it: get(it, "")["projects"][-1]["name"] == "search"),
     ("status-values", lambda it: get(it, "dpl_building")["status"] == "building"),
     ("success-code", lambda it: create(it).status_code == 201),
     ("error-text", lambda it: get(it, "x")["title"] == "Not Found"),
-    ("error-text", lambda it: get(it, "x")["detail"].startswith("No deployment")),
-    ("media-type", lambda it: it.get("/v1/projects").content_type == "application/json"),
-    ("times-odd", lambda it: COMMON.fullmatch(failed(it)["created_at"])),
+    ("media-type", lambda it: it.get("/v1/projects").content_type.lower() == "application/json"),
+    ("media-type", lambda it: it.get("/v1/projects").content_type[:16] == "application/json"),
+    ("times-odd", lambda it: COMMON.fullmatch(get(it, "dpl_failed")["created_at"])),
     ("ids-encoded", lambda it: it.get(latest_as_it_is(it)).status_code == 200),
 ]
 
 
 @pytest.mark.parametrize(("axis", "works"), BRITTLE)
-def test_a_brittle_client_fails_under_its_own_axis_and_no_other(
-    axis: str, works: Callable[[FlaskClient], object]
-) -> None:
+def test_a_brittle_client_fails_under_its_own_axis_and_no_other(axis: str, works: Check) -> None:
     # The text of a body varies with its values, too.
     others = tuple(each for each in AXES if each != axis != "json-text")
     assert all(works(greased(others, seed)) for seed in range(6))
@@ -133,9 +127,9 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
 def test_head_has_the_headers_of_get() -> None:
     client = greased(AXES, 3)
     for path in ("/v1/projects", "/v1/deployments/x"):
-        shown, head = client.get(path), client.head(path)
-        assert head.headers == shown.headers
-        assert int(head.headers["Content-Length"]) == len(shown.data)
+        shown = client.get(path)
+        assert client.head(path).headers == shown.headers
+        assert int(shown.headers["Content-Length"]) == len(shown.data)
 
 
 def test_only_v1_varies() -> None:
@@ -150,16 +144,16 @@ def test_the_journal_and_the_coverage_show_the_applied_axes() -> None:
     stub = control_client_of(client.application)
     create(client)
     client.get("/v1/projects")
-    first, second = stub.get("/_stub/requests").json["requests"]
+    first, second = entries(stub)
     assert (first["grease"], first["status"]) == (["members", "ids", "success-code"], 200)
     assert second["grease"] == ["members", "ids"]
     counted = stub.get("/_stub/coverage").json
     assert counted["grease"] == dict.fromkeys(AXES, 0) | {"members": 2, "ids": 2, "success-code": 1}
-    assert counted["operations"]["createProject"]["201"] == 1
-    assert "200" not in counted["operations"]["createProject"]
+    operation = counted["operations"]["createProject"]
+    assert (operation["201"], "200" in operation) == (1, False)
 
 
-# Times
+# Times and ids
 
 EVERYWHERE = re.compile(r"[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00")  # not the `Z` that it had
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\d([Tt])\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
@@ -206,17 +200,12 @@ def test_no_escape_is_in_a_time() -> None:
         assert any(map(RFC3339.fullmatch, text.split('"')))
 
 
-# Ids
-
-
 @pytest.mark.parametrize("axes", [("ids",), ("ids-encoded",), ("ids", "ids-encoded")])
 def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, ...]) -> None:
     lengths, others = set(), set()
     for seed in range(30):
         client = greased(axes, seed)
-        control = control_client_of(client.application)
         project = create(client).json
-        control.put("/_stub/grease", json={"axes": []})
         for given in (project["id"], project["latest_deployment_id"]):
             lengths.add(len(given))
             others |= {*re.sub("[ -~]", "", given)}
@@ -267,13 +256,12 @@ def test_ids_that_must_be_encoded_may_be_seeded_put_and_restored(clock: Clock) -
 BODIES = (
     '{"name":"shop"}',
     '{ "name" : "caf\\u00e9" ,\n\t"n":[1.10,-0, 1E2,1e-400,1' + 40 * "0" + "],"
-    '"u": [null, true, "true", "1"]}',
+    '"u": [null, true, "true", "1", ""]}',
     '{"name": "\\"id\\"", "o" :{"id":"x", "z" : { },"created_at":"2026-11-21T10:00:00Z"}}',
     '{"é\\/\\ud83d\\ude00": "😀 }],[{:\\u005c","projects":[ ],"\\u006ea\\u006De"\t:"a,b"}',
 )
-EXACT = json.JSONDecoder(
-    object_pairs_hook=list, parse_int=lambda text: (text,), parse_float=lambda text: (text,)
-)
+# A number is unlike each string, and unlike the same number in other digits.
+EXACT = json.JSONDecoder(object_pairs_hook=list, parse_int=ascii, parse_float=ascii)
 OURS = ["id", "created_at", "latest_deployment_id"]
 
 
@@ -374,6 +362,10 @@ def seen(responses: list[tuple[str, TestResponse]]) -> dict[tuple[str, str], lis
     return found
 
 
+def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+    return response.status_code, list(response.headers), response.data
+
+
 @cache
 def plainly() -> list[tuple[str, TestResponse]]:
     return session(app_of())
@@ -413,7 +405,7 @@ def test_the_parts_are_those_of_the_contract() -> None:
 
 
 def test_a_list_of_one_record_and_a_deployment_at_its_end_do_not_vary() -> None:
-    app = app_of("list-order", "status-values", "ids@deployments")
+    app = app_of("member-order@ProjectList", "list-order", "status-values", "ids@deployments")
     control = control_client_of(app)
     control.post("/_stub/reset", json={"projects": [{"name": "shop"}]})
     control.put("/_stub/deployments/dpl_x", json={"status": "failed"})
@@ -462,7 +454,6 @@ INVALID: list[tuple[Any, dict[str, str | None]]] = [
     ({"axes": [], "seed": 1.5}, {"/seed": None}),
     ({"axes": ["times", "times-odd"], "parts": ["Project"]}, {"/parts": NO_TIME}),
     ({"axes": ["times"], "parts": "Project.created_at"}, {"/parts": NO_TIME}),
-    ({"axes": ["times"], "parts": [["Project.created_at"]]}, {"/parts": NO_TIME}),
     ({"axes": ["times"], "parts": None}, {"/parts": NO_TIME}),
     ({"axes": [], "parts": ["Project"]}, {"/parts": f"{NO_PART}none"}),
 ]
