@@ -75,9 +75,12 @@ def respell(moment: str, digits: int, offset: str, separator: str) -> str:
     The fraction has so many digits, or more where these cannot show the millisecond. A time that
     would be before the year 1 or after 9999 is in UTC.
     """
-    at = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    at, elsewhere = (
+        datetime.fromisoformat(each.upper().replace("Z", "+00:00"))  # as Python 3.10 reads it
+        for each in (moment, moment.replace("Z", offset))
+    )
     try:
-        at = at.astimezone(datetime.strptime(offset.upper(), "%z").tzinfo)
+        at = at.astimezone(elsewhere.tzinfo)
     except OverflowError:
         offset = "+00:00"
     fraction = f"{at.microsecond // 1000:03}".rstrip("0").ljust(digits, "0")
