@@ -68,7 +68,7 @@ class UnknownPart(ValueError):
 
 
 class Grease(NamedTuple):
-    """The parts that vary by axis, from what seed; `is_limited` if there are others."""
+    """The parts that each axis varies, from what seed; `is_limited` if these are not all."""
 
     parts: PartsByAxis
     seed: int
