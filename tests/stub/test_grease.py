@@ -149,11 +149,8 @@ def test_the_journal_and_the_coverage_show_the_applied_axes() -> None:
     assert second["grease"] == ["members", "ids"]
     counted = stub.get("/_stub/coverage").json
     assert counted["grease"] == dict.fromkeys(AXES, 0) | {"members": 2, "ids": 2, "success-code": 1}
-    operation = counted["operations"]["createProject"]
-    assert (operation["201"], "200" in operation) == (1, False)
+    assert counted["operations"]["createProject"].items() >= {"201": 1, "other": 0}.items()
 
-
-# Times and ids
 
 EVERYWHERE = re.compile(r"[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00")  # not the `Z` that it had
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\d([Tt])\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
