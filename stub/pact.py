@@ -101,9 +101,8 @@ def check_optional_name(params: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def unused_name(store: WorldStore) -> str:
-    projects = store.list_projects()
-    names = {project.name for project in projects}
-    numbers = count(len(projects) + 1)
+    names = {project.name for project in store.list_projects()}
+    numbers = count(len(names) + 1)
     return next(name for number in numbers if (name := f"project {number}") not in names)
 
 
@@ -135,14 +134,9 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, store: WorldStore) -> Values:
-    values = {
-        "id": deployment.id,
-        "deployment_id": deployment.id,
-        "status": deployment.status(store.now()),
-    }
-    if deployment.project_id is not None:
-        values["project_id"] = deployment.project_id
-    return values
+    status, project_id = deployment.status(store.now()), deployment.project_id
+    values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
+    return values if project_id is None else {**values, "project_id": project_id}
 
 
 def read_change() -> tuple[str, dict[str, Any], str]:

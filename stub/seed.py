@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -127,17 +127,15 @@ def explained(path: Readable) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reasons = [error.strerror or "cannot be read"]
+        raise ValueError(f"{path}: {error.strerror}") from None
     except MalformedJSON as error:
-        reasons = [str(error)]
+        raise ValueError(f"{path}: {error}") from None
     except InvalidBody as error:
-        reasons = [
-            f"{json.dumps(each.pointer)[1:-1] or 'the document'}: {each.detail}"
-            for each in error.errors
+        places = [json.dumps(each.pointer)[1:-1] or "the document" for each in error.errors]
+        lines = [
+            f"{path}: {at}: {each.detail}" for at, each in zip(places, error.errors, strict=True)
         ]
-    else:
-        return
-    raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
+        raise ValueError("\n".join(lines)) from None
 
 
 def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
@@ -224,13 +222,9 @@ def write_seed(records: Records, now: datetime) -> bytes:
     latest = {project.latest_deployment_id for project in records.projects}
     deployments = sorted(records.deployments, key=lambda each: each.id in latest)
     return b'{"projects": [%b],\n"deployments": [%b]}\n' % (
-        lines(write_project(each) for each in records.projects),
-        lines(write_deployment(each, now) for each in deployments),
+        b",".join(b"\n" + write_project(each) for each in records.projects),
+        b",".join(b"\n" + write_deployment(each, now) for each in deployments),
     )
-
-
-def lines(items: Iterable[bytes]) -> bytes:
-    return b",".join(b"\n" + item for item in items)
 
 
 def write_project(project: Project) -> bytes:

