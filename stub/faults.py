@@ -11,7 +11,7 @@ from glob import escape
 from threading import Lock
 from typing import Any
 
-from web.problems import FieldError
+from web.problems import FieldError, InvalidBody
 from web.routing import decode_segment
 
 from .rules import check_object, integer, or_null, rule, seconds, text
@@ -93,8 +93,8 @@ class Faults:
         self._removed_unused: deque[Fault] = deque(maxlen=MAX_FAULTS)
         self._numbers = itertools.count(1)
 
-    def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        """Add the fault of a valid document; None if there are too many."""
+    def add(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Add the fault of a valid document, and return its wire form."""
         integers = {  # JSON may have 503.0 for 503
             name: int(value)
             for name, value in document.items()
@@ -102,7 +102,8 @@ class Faults:
         }
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
-                return None
+                too_many = f"exceeds the maximum of {MAX_FAULTS:,} faults"
+                raise InvalidBody([FieldError("", too_many)])
             fault = Fault(f"flt_{next(self._numbers)}", **document | integers)
             self.waiting[fault] = 0
         return fault.document(0)

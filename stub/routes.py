@@ -19,14 +19,14 @@ from web.validation import require_valid
 
 from . import rules
 from .clock import MAX_ADVANCE
-from .faults import MAX_FAULTS, check_fault
+from .faults import check_fault
 from .grease.axes import check_grease, in_order, limit
 from .grease.parts import Parts
 from .journal import read_filters
 from .pact import States, read_change
 from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
-from .worlds import TooManyWorlds, World, Worlds, WorldStore
+from .worlds import TooManyWorlds, World, Worlds
 
 CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
@@ -80,10 +80,6 @@ def open_world() -> World:
     return current_stub().worlds.open(g.world_name)
 
 
-def open_store() -> WorldStore:
-    return open_world().store
-
-
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
 
@@ -130,7 +126,7 @@ def reset() -> Response:
 
 @routes.get("/state")
 def show_state() -> ResponseReturnValue:
-    store = open_store()
+    store = open_world().store
     return write_seed(store.records(), store.now()), 200, JSON
 
 
@@ -148,7 +144,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     if [*rules.ID(deployment_id)]:
         raise InvalidBody([FieldError("", f"cannot have the id of this path: it {rules.ID_RULE}")])
     require_valid(rules.check_deployment(document, {"project_id": rules.PROJECT}))
-    store = open_store()
+    store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     try:
         deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
@@ -191,20 +187,12 @@ def list_faults() -> ResponseReturnValue:
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_fault(document, current_stub().operations))
-    fault = open_world().faults.add(document)
-    if fault is None:
-        raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
-    return json_response(fault, 201)
+    return json_response(open_world().faults.add(document), 201)
 
 
 @routes.delete("/faults")
-def clear_faults() -> Response:
-    open_world().faults.remove()
-    return no_content()
-
-
 @routes.delete("/faults/<fault_id>")
-def remove_fault(fault_id: str) -> Response:
+def remove_faults(fault_id: str | None = None) -> Response:
     open_world().faults.remove(fault_id)
     return no_content()
 
@@ -271,7 +259,7 @@ def change_state() -> ResponseReturnValue:
         return json_response({})
     set_up = current_stub().states.find(state, params)
     try:
-        return json_response(set_up(open_store()))
+        return json_response(set_up(open_world().store))
     # 422, as the verifier would repeat a 5xx for two minutes.
     except TooManyWorlds as error:
         raise InvalidBody([FieldError("", str(error.description))]) from None

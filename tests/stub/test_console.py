@@ -11,6 +11,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import BEARER, ROOT, SAMPLE_NAMES, TOKEN, Clock, control_client_of, seed_of
 from tests.contract import assert_problem
+from tests.stub.conftest import interrupted
 
 FOLDER = ROOT / "stub" / "console"
 FILES = {
@@ -137,6 +138,18 @@ def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployme
             {"status": "succeeded", "seconds": None},
         ],
     }
+
+
+def test_the_list_has_each_project_whose_creation_is_an_entry(stub: FlaskClient) -> None:
+    def create(line: int) -> None:
+        stub.post("/v1/projects", json={"name": f"p{line}"})
+
+    with interrupted(create, "console/__init__.py"):
+        shown = view(stub)
+    listed = {each["name"] for each in shown["projects"]["newest"]}
+    created = {each["name"] for each in shown["requests"]["entries"]}
+    assert created
+    assert created <= listed
 
 
 def test_the_view_has_the_newest_100_entries_after_a_number(stub: FlaskClient) -> None:

@@ -35,15 +35,15 @@ def with_states(documents: dict[str, Any], **options: Any) -> FlaskClient:
 def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
     assert change(stub, "no projects exist") == {}
     assert stub.get("/v1/projects").json == {"projects": []}
+    stub.post("/v1/projects", json={"name": "zoo"})
     made = change(stub, "a project exists", name="shop")
-    (project,) = stub.get("/v1/projects").json["projects"]
+    _, project = stub.get("/v1/projects").json["projects"]
     assert made == {
         "id": project["id"],
         "project_id": project["id"],
         "name": "shop",
         "deployment_id": project["latest_deployment_id"],
     }
-    stub.post("/v1/projects", json={"name": "zoo"})
     assert change(stub, "a project exists", name="shop") == made
     made = change(stub, "a deployment exists", id="d", status="failed")
     assert made == {"id": "d", "deployment_id": "d", "status": "failed"}
