@@ -9,7 +9,6 @@ from records import Stage, Timeline, round_to_microseconds
 from web.problems import NOT_AN_OBJECT, FieldError
 from web.validation import is_integer, is_number, is_string, pointer, under, unknown_members
 
-FOREVER = 10**12  # seconds; a float of more has too few digits to subtract an age
 ID_RULE = "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and .."
 NO_SUCH_PROJECT = "must be the id of a project that exists"
 
@@ -137,10 +136,5 @@ def check_deployment(
 def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *stages, last = document.get("timeline", [document])
-    return (
-        *(
-            Stage(stage["status"], round_to_microseconds(min(stage["seconds"], FOREVER)))
-            for stage in stages
-        ),
-        Stage(last["status"]),
-    )
+    running = (Stage(each["status"], round_to_microseconds(each["seconds"])) for each in stages)
+    return (*running, Stage(last["status"]))
