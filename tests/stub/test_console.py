@@ -84,9 +84,9 @@ def test_only_get_needs_no_token_and_without_the_stub_nothing_is_there(
     assert_problem(anonymous.get("/_stub/console"), 401, "token_missing")
 
 
-@pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "x=1", "after=1&limit=2"])
-def test_an_invalid_query_is_400(stub: FlaskClient, query: str) -> None:
-    assert_problem(stub.get(f"/_stub/console?{query}"), 400, "unknown_query")
+def test_an_invalid_query_is_400(stub: FlaskClient) -> None:
+    for query in ("after=x", "after=-1", "after=", "x=1", "after=1&limit=2"):
+        assert_problem(stub.get(f"/_stub/console?{query}"), 400, "unknown_query")
 
 
 def test_the_view_is_that_of_the_sample_at_first(stub: FlaskClient) -> None:
