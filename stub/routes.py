@@ -141,9 +141,12 @@ def list_worlds() -> ResponseReturnValue:
 @routes.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    if [*rules.ID(deployment_id)]:
-        raise InvalidBody([FieldError("", f"cannot have the id of this path: it {rules.ID_RULE}")])
-    require_valid(rules.check_deployment(document, {"project_id": rules.PROJECT}))
+    of_path = [
+        FieldError("", f"cannot be created at this path: the id {error.detail}")
+        for error in rules.ID(deployment_id)
+    ]
+    of_body = rules.check_deployment(document, {"project_id": rules.PROJECT})
+    require_valid([*of_path, *of_body])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     try:

@@ -9,7 +9,6 @@ from records import Stage, Timeline, round_to_microseconds
 from web.problems import NOT_AN_OBJECT, FieldError
 from web.validation import is_integer, is_number, is_string, pointer, under, unknown_members
 
-ID_RULE = "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and .."
 NO_SUCH_PROJECT = "must be the id of a project that exists"
 
 _TIME = re.compile(
@@ -93,7 +92,10 @@ def parse_time(value: object) -> datetime | None:
 
 # `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4). U+FFFD stands for
 # what is not UTF-8 in a path.
-ID = text("(?!\\.{1,2}\\Z)[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}", ID_RULE)
+ID = text(
+    "(?!\\.{1,2}\\Z)[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}",
+    "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and ..",
+)
 STATUS = text("[a-z0-9_-]{1,64}", "must be a string of 1 to 64 of a-z 0-9 _ -")
 TIME = rule(
     lambda value: parse_time(value) is not None,
