@@ -78,7 +78,7 @@ class Fault:
         return f"{matches}: {', '.join(given)}"
 
     def document(self, met: int) -> dict[str, Any]:
-        """The wire form: the request for it, and how often it is still to come."""
+        """The wire form of a fault that so many requests have met."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         remaining = None if self.times is None else self.times - met
         return {**given, "times": self.times, "remaining": remaining}

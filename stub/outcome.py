@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
         return self.fault is not None and self.fault.body is not None
 
     def respond(self) -> ResponseReturnValue | None:
-        """The requested response, if there is one: the fault's own body, or raises the problem."""
+        """The fault's own body as a response, or None for the view's; else raises the problem."""
         if self.problem is None:
             return None
         if self.fault is None or self.fault.body is None:

@@ -101,7 +101,7 @@ TIME = rule(
     lambda value: parse_time(value) is not None,
     "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z",
 )
-# The store finds out whether it exists.
+# The store checks that it exists.
 PROJECT = rule(lambda value: isinstance(value, str | None), NO_SUCH_PROJECT)
 
 STAGE = {
@@ -128,7 +128,7 @@ def check_timeline(stages: Any) -> Iterator[FieldError]:
 def check_deployment(
     document: Any, checks: Mapping[str, Check], required: tuple[str, ...] = ()
 ) -> Iterator[FieldError]:
-    """The errors of a deployment; `checks` are those of the members besides its course."""
+    """The errors of a deployment; `checks` are those of its members but `status` and `timeline`."""
     checks = {**checks, "status": STATUS, "timeline": check_timeline}
     yield from check_object(document, checks, required)
     if isinstance(document, dict) and ("status" in document) == ("timeline" in document):

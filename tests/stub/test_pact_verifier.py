@@ -1,6 +1,7 @@
 """Pact's own verifier sets provider states up, and replays a pact against the stub."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -66,37 +67,29 @@ def write_pact(path: Path, status: str, state: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("in_body", [True, False])
 @pytest.mark.parametrize(
-    ("status", "state", "passes"),
+    ("status", "state", "expected"),
     [
-        ("failed", "a deployment exists", True),
-        ("succeeded", "a deployment exists", False),
-        ("failed", "an unheard of state", False),
+        ("failed", "a deployment exists", nullcontext()),
+        ("succeeded", "a deployment exists", pytest.raises(RuntimeError)),
+        ("failed", "an unheard of state", pytest.raises(RuntimeError)),
     ],
 )
 def test_the_verifier_of_pact_passes_and_fails_as_expected(
-    tmp_path: Path,
-    live_url: str,
-    own_token: str,
-    status: str,
-    state: str,
-    passes: bool,
-    in_body: bool,
+    tmp_path: Path, live_url: str, own_token: str, status: str, state: str, expected: Any
 ) -> None:
-    verifier = (
-        Verifier("stub", "127.0.0.1")
-        .add_transport(url=live_url)
-        .add_source(write_pact(tmp_path / "pact.json", status, state))
-        .state_handler(f"{live_url}/_stub/pact", body=in_body)
-        .add_custom_headers({"Authorization": f"Bearer {own_token}"})
-    )
-    if passes:
-        verifier.verify()
-    else:
-        with pytest.raises(RuntimeError):
+    for in_body in (True, False):
+        verifier = (
+            Verifier("stub", "127.0.0.1")
+            .add_transport(url=live_url)
+            .add_source(write_pact(tmp_path / "pact.json", status, state))
+            .state_handler(f"{live_url}/_stub/pact", body=in_body)
+            .add_custom_headers({"Authorization": f"Bearer {own_token}"})
+        )
+        with expected:
             verifier.verify()
-    entries = call(live_url, "/_stub/requests", token=own_token).json["requests"]
-    sent = {entry["operation"] for entry in entries}
-    known = {"getDeployment"} if state == "a deployment exists" else set()
-    assert sent == {"createProject", "listProjects"} | known
+        entries = call(live_url, "/_stub/requests", token=own_token).json["requests"]
+        sent = {entry["operation"] for entry in entries}
+        known = {"getDeployment"} if state == "a deployment exists" else set()
+        assert sent == {"createProject", "listProjects"} | known
+        call(live_url, "/_stub/reset", method="POST", token=own_token)
