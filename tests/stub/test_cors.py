@@ -8,7 +8,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import BEARER
 
-PAGE = "http://localhost:5173"
+PAGE = "http://localhost:3000"
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 REQUEST = "Access-Control-Request"
 PREFLIGHT = {f"{REQUEST}-Method": "POST", f"{REQUEST}-Headers": "authorization, x-request-id"}
@@ -70,8 +70,8 @@ def test_the_page_may_read_every_response(browser: FlaskClient) -> None:
 
 
 OTHERS = [
-    {"Origin": "http://localhost:5174", **PREFLIGHT},
-    {"Origin": "https://localhost:5173", **PREFLIGHT},
+    {"Origin": "http://localhost:3001", **PREFLIGHT},
+    {"Origin": "https://localhost:3000", **PREFLIGHT},
     {"Origin": "null", **PREFLIGHT},
     {"Origin": PAGE},
     PREFLIGHT,

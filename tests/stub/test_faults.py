@@ -46,7 +46,7 @@ def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
     first, _, _ = (
         add(stub, status=500, path="*", times=None),
         add(stub, status=501, path="*", times=None),
-        add(stub, status=429, method="POST"),
+        add(stub, status=429, method="POST", times=1),
     )
     for path in ("/v1/projects", "/v1/nowhere", "/v1/projects/"):
         assert_problem(stub.get(path), 500, "injected_fault")
