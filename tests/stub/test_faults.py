@@ -107,6 +107,7 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     add(stub, delay=30, method="POST", status=504)
     assert stub.post("/v1/projects", json={"name": "a"}).status_code == 201
     assert_problem(stub.post("/v1/projects", json={"name": "b"}), 504, "injected_fault")
+    assert_problem(stub.get("/elsewhere"), 404, "not_found")
     assert waits == [(0.5, ["a"]), (30, ["a"])]
 
 
