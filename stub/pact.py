@@ -21,7 +21,7 @@ from .worlds import WorldStore
 
 Values = dict[str, str]
 MakeRecords = Callable[[Seed, datetime], Records]
-SetUp = Callable[[WorldStore], Values]
+SetUp = Callable[[WorldStore, dict[str, Any]], Values]
 
 CHANGE = {
     "state": rule(lambda value: isinstance(value, str), "must be a string"),
@@ -31,6 +31,7 @@ CHANGE = {
     ),
 }
 
+any_params = partial(check_members, checks={})
 DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
 
 
@@ -41,23 +42,24 @@ class States:
     """
 
     def __init__(self, own: Mapping[str, Seed], make_records: MakeRecords) -> None:
-        self._own = own
         self._make_records = make_records
+        self._states: dict[str, tuple[Check, SetUp]] = {
+            **BUILT_IN,
+            **{name: (any_params, partial(self._add, seed)) for name, seed in own.items()},
+        }
 
-    def find(self, state: str, params: dict[str, Any]) -> SetUp:
+    def find(self, state: str, params: dict[str, Any]) -> Callable[[WorldStore], Values]:
         """What sets the state up in a store, and returns its values, for the verifier to inject."""
-        if state in self._own:
-            return partial(self._add, self._own[state])
-        if state not in BUILT_IN:
-            known = ", ".join(f'"{name}"' for name in {**BUILT_IN, **self._own})
+        if state not in self._states:
+            known = ", ".join(f'"{name}"' for name in self._states)
             detail = f"No provider state has this name. These are known: {known}."
             raise Problem(404, "not_found", detail)
-        check, set_up = BUILT_IN[state]
+        check, set_up = self._states[state]
         given = {name: value for name, value in params.items() if value is not None}
         require_valid(under(("params",), check(given)))
         return lambda store: set_up(store, given)
 
-    def _add(self, seed: Seed, store: WorldStore) -> Values:
+    def _add(self, seed: Seed, store: WorldStore, params: dict[str, Any]) -> Values:
         """Add the records of a seed that are not in the store, and leave those that are."""
         existing = {each.name: each.id for each in store.list_projects()}
         taken = {*existing.values()}
@@ -117,10 +119,10 @@ def a_deployment(store: WorldStore, params: dict[str, Any]) -> Values:
 
 
 # With the check of its params, all of which are optional.
-BUILT_IN: dict[str, tuple[Check, Callable[[WorldStore, dict[str, Any]], Values]]] = {
-    "no projects exist": (lambda _: (), no_projects),
+BUILT_IN: dict[str, tuple[Check, SetUp]] = {
+    "no projects exist": (any_params, no_projects),
     "a project exists": (check_optional_name, a_project),
-    "a deployment exists": (lambda params: check_members(params, DEPLOYMENT), a_deployment),
+    "a deployment exists": (partial(check_members, checks=DEPLOYMENT), a_deployment),
 }
 
 
