@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable
 
 from flask import Request, Response, g, request
 
+from .routes import no_content
+
 MAX_AGE = 7200  # seconds; Chrome's own limit
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 
@@ -77,14 +79,11 @@ class Cors:
         headers = cors_headers(self._origins, request.headers.get("Origin"))
         if not is_preflight(request) or "Access-Control-Allow-Origin" not in headers:
             return None
-        headers["Cache-Control"] = "no-store"
         headers["Access-Control-Max-Age"] = str(MAX_AGE)
         headers["Access-Control-Allow-Methods"] = methods_of_path()
         if names := request.headers.get("Access-Control-Request-Headers"):
             headers["Access-Control-Allow-Headers"] = names
-        response = Response(status=204, headers=headers)
-        del response.headers["Content-Type"]
-        return response
+        return no_content(**headers)
 
     def add_headers(self, response: Response) -> Response:
         response.headers.update(cors_headers(self._origins, request.headers.get("Origin")))

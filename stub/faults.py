@@ -1,35 +1,44 @@
-"""Outcomes on demand: faults that wait for requests to `/v1`, and the preference of one request."""
+"""Faults: outcomes that wait for the next requests to `/v1`."""
 
 import itertools
-import math
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass
 from fnmatch import translate
+from functools import cached_property
 from glob import escape
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
-from web.problems import FieldError
+from web.problems import FieldError, InvalidBody
 from web.routing import decode_segment
-from web.validation import is_integer, is_number, is_string, unknown_members
 
-METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}")
-PATTERN = re.compile(r".{1,256}", re.DOTALL)
+from .rules import check_object, integer, or_null, rule, seconds, text
+
 _ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+|%")
-BODY = re.compile(r".{0,10000}", re.DOTALL)
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-CONTENT_TYPE = re.compile(  # a media type (RFC 9110 §8.3.1) of at most 128 characters
-    rf'(?=.{{1,128}}\Z){_TOKEN}/{_TOKEN}(?: *; *{_TOKEN}=(?:{_TOKEN}|"[ !#-\[\]-~]*"))*'
-)
-MAX_PATH = 1024  # characters that are matched; the time for a match grows with them
+_MEDIA_TYPE = rf'{_TOKEN}/{_TOKEN}(?: *; *{_TOKEN}=(?:{_TOKEN}|"[ !#-\[\]-~]*"))*'
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
-RANGES = {"status": (400, 599), "retry_after": (0, 86_400), "cut": (0, 2**31), "times": (1, 2**53)}
-TEXTS = ("operation", "method", "path", "body", "content_type")
+MEMBERS = {
+    "method": text(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}", "must be a method in upper case"),
+    "path": text(".{1,256}", "must be a pattern of 1 to 256 characters"),
+    "body": text(".{0,10000}", "must be a string of at most 10,000 characters"),
+    # RFC 9110 §8.3.1
+    "content_type": text(
+        rf"(?=.{{1,128}}\Z){_MEDIA_TYPE}", "must be a media type of at most 128 characters"
+    ),
+    "delay": seconds(MAX_DELAY),
+    "status": integer(400, 599),
+    "retry_after": integer(0, 86_400),
+    "cut": integer(0, 2**31),
+    "times": or_null(integer(1, 2**53)),
+}
 
 
-class Fault(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
     `operation` is an id of the contract, `path` a shell pattern (see `path_pattern`). `body`
@@ -38,26 +47,27 @@ class Fault(NamedTuple):
     """
 
     id: str
-    operation: str | None
-    method: str | None
-    path: str | None
-    body: str | None
-    content_type: str | None
-    times: int | None
-    status: int | None
-    retry_after: int | None
-    delay: float | None
-    cut: int | None
-    pattern: re.Pattern[str]  # of the path
+    operation: str | None = None
+    method: str | None = None
+    path: str | None = None
+    body: str | None = None
+    content_type: str | None = None
+    status: int | None = None
+    retry_after: int | None = None
+    delay: float | None = None
+    cut: int | None = None
+    times: int | None = 1
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return path_pattern(self.path or "*")
 
     def matches(self, operation: str | None, method: str, path: str) -> bool:
-        if self.operation not in (None, operation):
-            return False
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
-        if not is_method:
+        if self.operation not in (None, operation) or not is_method:
             return False
         # A path of the journal may have the characters of a pattern.
-        return path == self.path or self.pattern.match(path[:MAX_PATH]) is not None
+        return path == self.path or self._pattern.match(path) is not None
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -67,11 +77,11 @@ class Fault(NamedTuple):
         given = [f"{name} {value}" for name, value in effects.items() if value is not None]
         return f"{matches}: {', '.join(given)}"
 
-    def document(self, remaining: int | None) -> dict[str, Any]:
-        """The wire form: the request for it, and how often it is still to come."""
-        names = (*TEXTS, "status", "retry_after", "delay", "cut")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return {"id": self.id, **given, "times": self.times, "remaining": remaining}
+    def document(self, met: int) -> dict[str, Any]:
+        """The wire form of a fault that so many requests have met."""
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        remaining = None if self.times is None else self.times - met
+        return {**given, "times": self.times, "remaining": remaining}
 
 
 class Faults:
@@ -79,72 +89,52 @@ class Faults:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self.waiting: dict[Fault, float] = {}  # with how often each is still to come
-        self._used: set[Fault] = set()  # of the remaining ones
+        self.waiting: dict[Fault, int] = {}  # with the number of requests that have met each
         self._removed_unused: deque[Fault] = deque(maxlen=MAX_FAULTS)
         self._numbers = itertools.count(1)
 
-    def add(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        """Add the fault of a valid document; None if there are too many."""
-        document = {"times": 1, **document}
-        numbers: dict[str, Any] = {
-            name: None if document.get(name) is None else int(document[name]) for name in RANGES
+    def add(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Add the fault of a valid document, and return its wire form."""
+        integers = {  # JSON may have 503.0 for 503
+            name: int(value)
+            for name, value in document.items()
+            if isinstance(value, float) and value.is_integer()
         }
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
-                return None
-            fault = Fault(
-                f"flt_{next(self._numbers)}",
-                **{name: document.get(name) for name in TEXTS},
-                delay=document.get("delay"),
-                pattern=path_pattern(document.get("path", "*")),
-                **numbers,
-            )
-            self.waiting[fault] = math.inf if fault.times is None else fault.times
-        return fault.document(fault.times)
+                too_many = f"exceeds the maximum of {MAX_FAULTS:,} faults"
+                raise InvalidBody([FieldError("", too_many)])
+            fault = Fault(f"flt_{next(self._numbers)}", **document | integers)
+            self.waiting[fault] = 0
+        return fault.document(0)
 
     def take(self, operation: str | None, method: str, path: str) -> Fault | None:
-        """The first fault that matches, counted down; at zero it is removed."""
+        """The first fault that matches. Removed when it has met all its requests."""
         with self._lock:
-            faults = list(self.waiting)
-        for fault in faults:
-            if not fault.matches(operation, method, path):  # takes long; outside the lock
-                continue
-            with self._lock:
-                if fault in self.waiting:
-                    self._used.add(fault)
-                    self.waiting[fault] -= 1
-                    if not self.waiting[fault]:
-                        self._remove(fault)
+            for fault in self.waiting:
+                if fault.matches(operation, method, path):
+                    self.waiting[fault] += 1
+                    if self.waiting[fault] == fault.times:
+                        del self.waiting[fault]
                     return fault
         return None
 
     def unused(self) -> list[Fault]:
         """The faults that no request has met; removed faults come first."""
         with self._lock:
-            waiting = [fault for fault in self.waiting if fault not in self._used]
+            waiting = [fault for fault, met in self.waiting.items() if not met]
             return [*self._removed_unused, *waiting]
-
-    def _remove(self, fault: Fault) -> None:
-        del self.waiting[fault]
-        if fault not in self._used:
-            self._removed_unused.append(fault)
-        self._used.discard(fault)
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
-            waiting = list(self.waiting.items())
-        return [
-            fault.document(None if remaining == math.inf else int(remaining))
-            for fault, remaining in waiting
-        ]
+            return [fault.document(met) for fault, met in self.waiting.items()]
 
     def remove(self, fault_id: str | None = None) -> None:
         """Remove one fault, or all."""
         with self._lock:
             for fault in list(self.waiting):
-                if fault_id in (None, fault.id):
-                    self._remove(fault)
+                if fault_id in (None, fault.id) and not self.waiting.pop(fault):
+                    self._removed_unused.append(fault)
 
 
 def path_pattern(path: str) -> re.Pattern[str]:
@@ -159,32 +149,13 @@ def path_pattern(path: str) -> re.Pattern[str]:
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
     """The errors of a fault that a client sends; `operations` are the ids of the contract."""
-    yield from unknown_members(document, (*TEXTS, "delay", *RANGES))
-    if "operation" in document:
-        if document["operation"] not in operations:
-            yield FieldError("/operation", f"must be one of {', '.join(operations)}")
-        if document.keys() & {"method", "path"}:
-            yield FieldError("", "must have either an operation, or a method and a path")
-    if not document.keys() & {"status", "delay", "cut"}:
+    names = rule(lambda value: value in operations, f"must be one of {', '.join(operations)}")
+    yield from check_object(document, {"operation": names, **MEMBERS})
+    given = document.keys()
+    if "operation" in given and given & {"method", "path"}:
+        yield FieldError("", "must have either an operation, or a method and a path")
+    if not given & {"status", "delay", "cut"}:
         yield FieldError("", "must have a status, a delay or a cut")
-    if "method" in document and not is_string(document["method"], METHOD):
-        yield FieldError("/method", "must be a method in upper case")
-    if "path" in document and not is_string(document["path"], PATTERN):
-        yield FieldError("/path", "must be a pattern of 1 to 256 characters")
-    if "body" in document:
-        if not is_string(document["body"], BODY):
-            yield FieldError("/body", "must be a string of at most 10,000 characters")
-        if "status" not in document:
-            yield FieldError("/body", "needs a status")
-    if "content_type" in document:
-        if not is_string(document["content_type"], CONTENT_TYPE):
-            yield FieldError("/content_type", "must be a media type of at most 128 characters")
-        if "body" not in document:
-            yield FieldError("/content_type", "needs a body")
-    if "delay" in document and not is_number(document["delay"], 0, MAX_DELAY):
-        yield FieldError("/delay", f"must be a number of seconds from 0 to {MAX_DELAY}")
-    for name, (least, most) in RANGES.items():
-        if name not in document or (name == "times" and document[name] is None):
-            continue
-        if not is_integer(document[name], least, most):
-            yield FieldError(f"/{name}", f"must be an integer from {least} to {most}")
+    for name, needed in (("body", "status"), ("content_type", "body")):
+        if name in given and needed not in given:
+            yield FieldError(f"/{name}", f"needs a {needed}")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.request import parse_http_list
 
 from flask import Request, Response, current_app
@@ -31,13 +31,15 @@ class Outcome(NamedTuple):
         """Whether a fault has a body in place of the problem document."""
         return self.fault is not None and self.fault.body is not None
 
-    def respond(self, problem: Problem) -> ResponseReturnValue:
-        """The fault's own body as a response; without one, raises the problem."""
+    def respond(self) -> ResponseReturnValue | None:
+        """The fault's own body as a response, or None for the view's; else raises the problem."""
+        if self.problem is None:
+            return None
         if self.fault is None or self.fault.body is None:
-            raise problem
+            raise self.problem
         content_type = self.fault.content_type or "text/plain; charset=utf-8"
-        headers = {"Content-Type": content_type, "Cache-Control": "no-store", **problem.headers}
-        return self.fault.body, problem.code or 500, headers
+        headers = {"Content-Type": content_type, "Cache-Control": "no-store"}
+        return self.fault.body, self.fault.status or 500, headers | self.problem.headers
 
 
 def decide(request: Request, faults: Faults, contract: Contract, delay: float) -> Outcome:
@@ -46,19 +48,24 @@ def decide(request: Request, faults: Faults, contract: Contract, delay: float) -
     name = operation.id if operation else None
     fault = faults.take(name, request.method, request.path) if faults.waiting else None
     if fault:
-        problem = forced_problem(request, fault.status, contract) if fault.status else None
+        problem = requested_problem(request, fault.status, contract, {}) if fault.status else None
         return Outcome(operation, problem, fault, delay + (fault.delay or 0.0))
     prefer = request.environ.get("HTTP_PREFER")
     status = preferred_status(prefer) if prefer else None
     if status is None:
         return Outcome(operation, delay=delay)
-    return Outcome(operation, preferred_problem(request, status, operation, contract), delay=delay)
+    example = contract.problem(operation, status) or {}
+    problem = requested_problem(request, status, contract, example)
+    problem.headers["Preference-Applied"] = f"code={status}"
+    if status == 503:
+        problem.headers["Retry-After"] = "1"
+    return Outcome(operation, problem, delay=delay)
 
 
-def forced_problem(
-    request: Request, status: int, contract: Contract, code: str = "injected_fault"
+def requested_problem(
+    request: Request, status: int, contract: Contract, example: dict[str, Any]
 ) -> Problem:
-    """A problem that was requested, with the headers of a real one."""
+    """A problem with the headers of a real one, and with code and errors of an example."""
     headers = {}
     if status == 401:
         headers["WWW-Authenticate"] = contract.challenge
@@ -66,20 +73,9 @@ def forced_problem(
         methods = current_app.url_map.bind("").allowed_methods(request.path)
         if methods:
             headers["Allow"] = ", ".join(sorted(methods))
-    return Problem(status, code, REQUESTED, headers=headers)
-
-
-def preferred_problem(
-    request: Request, status: int, operation: Operation | None, contract: Contract
-) -> Problem:
-    """The problem that `Prefer: code=…` names, with the document of the contract."""
-    example = contract.problem(operation, status) or {}
-    problem = forced_problem(request, status, contract, example.get("code", "injected_fault"))
-    problem.headers["Preference-Applied"] = f"code={status}"
-    if status == 503:
-        problem.headers["Retry-After"] = "1"
-    problem.errors = [FieldError(**error) for error in example.get("errors", ())]
-    return problem
+    code = example.get("code", "injected_fault")
+    errors = [FieldError(**error) for error in example.get("errors", ())]
+    return Problem(status, code, REQUESTED, headers=headers, errors=errors)
 
 
 def preferred_status(prefer: str) -> int | None:

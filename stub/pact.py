@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -14,17 +15,24 @@ from web.problems import FieldError, InvalidBody, Problem
 from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
-from .rules import ID_RULE, STATUS_RULE, is_id, is_status
+from .rules import ID, NO_SUCH_PROJECT, PROJECT, STATUS, Check, check_members, or_null, rule
 from .seed import Seed
 from .worlds import WorldStore
 
-NO_SUCH_PROJECT = FieldError("/project_id", "must be the id of a project that exists")
-
 Values = dict[str, str]
-OpenStore = Callable[[], WorldStore]
-"""Opens the store of the request's world. Call it after validation."""
-
 MakeRecords = Callable[[Seed, datetime], Records]
+SetUp = Callable[[WorldStore, dict[str, Any]], Values]
+
+CHANGE = {
+    "state": rule(lambda value: isinstance(value, str), "must be a string"),
+    "params": or_null(rule(lambda value: isinstance(value, dict), "must be a JSON object")),
+    "action": rule(
+        lambda value: value in (None, "", "setup", "teardown"), "must be setup or teardown"
+    ),
+}
+
+any_params = partial(check_members, checks={})
+DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
 
 
 class States:
@@ -34,37 +42,31 @@ class States:
     """
 
     def __init__(self, own: Mapping[str, Seed], make_records: MakeRecords) -> None:
-        self._own = own
         self._make_records = make_records
-        self._built_in = {
-            "no projects exist": no_projects,
-            "a project exists": a_project,
-            "a deployment exists": a_deployment,
+        self._states: dict[str, tuple[Check, SetUp]] = {
+            **BUILT_IN,
+            **{name: (any_params, partial(self._add, seed)) for name, seed in own.items()},
         }
 
-    def set_up(self, state: str, params: dict[str, Any], open_store: OpenStore) -> Values:
-        """Set the state up, and return the values that it made, for the verifier to inject."""
-        if state in self._own:
-            return self.add(self._own[state], open_store())
-        if state in self._built_in:
-            return self._built_in[state](params, open_store)
-        known = ", ".join(f'"{name}"' for name in {**self._built_in, **self._own})
-        raise Problem(
-            404, "not_found", f"No provider state has this name. These are known: {known}."
-        )
+    def find(self, state: str, params: dict[str, Any]) -> Callable[[WorldStore], Values]:
+        """What sets the state up in a store, and returns its values, for the verifier to inject."""
+        if state not in self._states:
+            known = ", ".join(f'"{name}"' for name in self._states)
+            detail = f"No provider state has this name. These are known: {known}."
+            raise Problem(404, "not_found", detail)
+        check, set_up = self._states[state]
+        given = {name: value for name, value in params.items() if value is not None}
+        require_valid(under(("params",), check(given)))
+        return lambda store: set_up(store, given)
 
-    def add(self, seed: Seed, store: WorldStore) -> Values:
+    def _add(self, seed: Seed, store: WorldStore, params: dict[str, Any]) -> Values:
         """Add the records of a seed that are not in the store, and leave those that are."""
         existing = {each.name: each.id for each in store.list_projects()}
         taken = {*existing.values()}
-        moved: dict[str | None, str] = {
-            each.id: existing[each.name]
-            for each in seed.projects
-            if each.id is not None and each.name in existing
-        }
         new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
+        moved = {each.id: existing.get(each.name, each.id) for each in seed.projects}
         deployments = [
-            each._replace(project_id=moved.get(each.project_id, each.project_id))
+            each._replace(project_id=each.project_id and moved[each.project_id])
             for each in seed.deployments
         ]
         made_at = truncate_to_milliseconds(store.now())
@@ -82,60 +84,46 @@ class States:
         return values
 
 
-def no_projects(params: dict[str, Any], open_store: OpenStore) -> Values:
-    open_store().remove_projects()
+def no_projects(store: WorldStore, params: dict[str, Any]) -> Values:
+    store.remove_projects()
     return {}
 
 
-def a_project(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """`name` is optional. Create the project of that name unless it exists."""
-    name = params.get("name")
-    if name is None:
-        name = unused_name(open_store())
-    document = {"name": name}
-    require_valid(under(("params",), check_project(document)))
-    store = open_store()
+def a_project(store: WorldStore, params: dict[str, Any]) -> Values:
+    """Create the project of this name unless it exists."""
+    name = params.get("name") or unused_name(store)
     try:
-        return project_values(store.create_project(name, json.dumps(document)))
+        return project_values(store.create_project(name, json.dumps({"name": name})))
     except NameTaken:
-        for project in store.list_projects():
-            if project.name == name:
-                return project_values(project)
-    raise InvalidBody([FieldError("/params/name", "was removed by another request meanwhile")])
+        return next(project_values(each) for each in store.list_projects() if each.name == name)
+
+
+def check_optional_name(params: dict[str, Any]) -> Iterator[FieldError]:
+    return check_project({"name": "any", **params}, reserved=())
 
 
 def unused_name(store: WorldStore) -> str:
-    projects = store.list_projects()
-    names = {project.name for project in projects}
-    numbers = count(len(projects) + 1)
+    names = {project.name for project in store.list_projects()}
+    numbers = count(len(names) + 1)
     return next(name for number in numbers if (name := f"project {number}") not in names)
 
 
-def a_deployment(params: dict[str, Any], open_store: OpenStore) -> Values:
-    """`id`, `status`, `project_id` are optional. Create or replace a deployment."""
-    given = {name: value for name, value in params.items() if value is not None}
-    require_valid(under(("params",), check_deployment_params(given)))
-    store = open_store()
-    timeline = (Stage(given.get("status", "succeeded")),)
+def a_deployment(store: WorldStore, params: dict[str, Any]) -> Values:
+    """Create or replace a deployment."""
+    timeline = (Stage(params.get("status", "succeeded")),)
     try:
-        deployment, _ = store.put_deployment(given.get("id"), timeline, given.get("project_id"))
+        deployment, _ = store.put_deployment(params.get("id"), timeline, params.get("project_id"))
     except UnknownProject:
-        raise InvalidBody([*under(("params",), [NO_SUCH_PROJECT])]) from None
+        raise InvalidBody([FieldError("/params/project_id", NO_SUCH_PROJECT)]) from None
     return deployment_values(deployment, store)
 
 
-def check_deployment_params(params: dict[str, Any]) -> Iterator[FieldError]:
-    if "id" in params and not is_id(params["id"]):
-        yield FieldError("/id", ID_RULE)
-    if "status" in params and not is_status(params["status"]):
-        yield FieldError("/status", STATUS_RULE)
-    yield from check_project_id(params)
-
-
-def check_project_id(document: dict[str, Any]) -> Iterator[FieldError]:
-    """An error unless `project_id` is a string or null. The store checks that it exists."""
-    if not isinstance(document.get("project_id", ""), str | None):
-        yield NO_SUCH_PROJECT
+# With the check of its params, all of which are optional.
+BUILT_IN: dict[str, tuple[Check, SetUp]] = {
+    "no projects exist": (any_params, no_projects),
+    "a project exists": (check_optional_name, a_project),
+    "a deployment exists": (partial(check_members, checks=DEPLOYMENT), a_deployment),
+}
 
 
 def project_values(project: Project) -> Values:
@@ -148,14 +136,9 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, store: WorldStore) -> Values:
-    values = {
-        "id": deployment.id,
-        "deployment_id": deployment.id,
-        "status": deployment.status(store.now()),
-    }
-    if deployment.project_id is not None:
-        values["project_id"] = deployment.project_id
-    return values
+    status, project_id = deployment.status(store.now()), deployment.project_id
+    values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
+    return values if project_id is None else {**values, "project_id": project_id}
 
 
 def read_change() -> tuple[str, dict[str, Any], str]:
@@ -170,16 +153,5 @@ def read_change() -> tuple[str, dict[str, Any], str]:
         query = {name: value for name, value in request.args.items() if value or name == "state"}
         document = {name: query.pop(name) for name in ("state", "action") if name in query}
         document["params"] = query
-    state, action = document.get("state"), document.get("action")
-    params = {} if document.get("params") is None else document["params"]
-    require_valid(check_change(state, params, action))
-    return str(state), params, action or "setup"
-
-
-def check_change(state: Any, params: Any, action: Any) -> Iterator[FieldError]:
-    if not isinstance(state, str):
-        yield FieldError("/state", "must be a string")
-    if not isinstance(params, dict):
-        yield FieldError("/params", "must be a JSON object")
-    if action not in (None, "", "setup", "teardown"):
-        yield FieldError("/action", "must be setup or teardown")
+    require_valid(check_members(document, CHANGE, ("state",)))
+    return document["state"], document.get("params") or {}, document.get("action") or "setup"

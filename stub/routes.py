@@ -1,9 +1,9 @@
 """The control routes: everything under `/_stub`."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
@@ -15,22 +15,26 @@ from web.problems import FieldError, InvalidBody, Problem, respond
 from web.redaction import Redactor
 from web.routing import CONTROLS, is_control_path
 from web.strict_json import JSON, read_json
-from web.validation import is_number, require_valid, unknown_members
+from web.validation import require_valid
 
+from . import rules
 from .clock import MAX_ADVANCE
-from .export import write_seed
-from .faults import MAX_FAULTS, check_fault
+from .faults import check_fault
 from .grease.axes import check_grease
 from .grease.parts import Parts
 from .journal import read_filters
-from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
-from .rules import ID_RULE, check_timeline, is_id, read_timeline
-from .seed import SEED_DEPTH, make_seed
+from .pact import States, read_change
+from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
-from .worlds import TooManyWorlds, World, Worlds, WorldStore
+from .worlds import TooManyWorlds, World, Worlds
 
 CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
+
+CLOCK = {
+    "frozen": rules.rule(lambda value: isinstance(value, bool), "must be true or false"),
+    "advance": rules.seconds(MAX_ADVANCE.total_seconds()),
+}
 
 routes = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
@@ -68,18 +72,12 @@ class Stub(NamedTuple):
 
 
 def current_stub() -> Stub:
-    stub: Stub = current_app.extensions["stub"]
-    return stub
+    return cast("Stub", current_app.extensions["stub"])
 
 
 def open_world() -> World:
     """The world of the request. Opened late, so that an invalid request makes none."""
-    world: World = current_stub().worlds.open(g.world_name)
-    return world
-
-
-def open_store() -> WorldStore:
-    return open_world().store
+    return current_stub().worlds.open(g.world_name)
 
 
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
@@ -94,8 +92,8 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
-def no_content() -> Response:
-    response = Response(status=204, headers={"Cache-Control": "no-store"})
+def no_content(**headers: str) -> Response:
+    response = Response(status=204, headers={"Cache-Control": "no-store", **headers})
     del response.headers["Content-Type"]
     return response
 
@@ -128,8 +126,8 @@ def reset() -> Response:
 
 @routes.get("/state")
 def show_state() -> ResponseReturnValue:
-    store = open_store()
-    return Response(write_seed(store.records(), store.now()), headers=JSON)
+    store = open_world().store
+    return write_seed(store.records(), store.now()), 200, JSON
 
 
 @routes.get("/worlds")
@@ -143,23 +141,20 @@ def list_worlds() -> ResponseReturnValue:
 @routes.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_put(deployment_id, document))
-    store = open_store()
-    timeline, project_id = read_timeline(document), document.get("project_id")
+    of_path = [
+        FieldError("", f"cannot be created at this path: the id {error.detail}")
+        for error in rules.ID(deployment_id)
+    ]
+    of_body = rules.check_deployment(document, {"project_id": rules.PROJECT})
+    require_valid([*of_path, *of_body])
+    store = open_world().store
+    timeline, project_id = rules.read_timeline(document), document.get("project_id")
     try:
         deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     except UnknownProject:
-        raise InvalidBody([NO_SUCH_PROJECT]) from None
+        raise InvalidBody([FieldError("/project_id", rules.NO_SUCH_PROJECT)]) from None
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
-
-
-def check_put(deployment_id: str, document: dict[str, Any]) -> Iterator[FieldError]:
-    if not is_id(deployment_id):
-        yield FieldError("", f"cannot be created at this path: the id {ID_RULE}")
-    yield from unknown_members(document, ("project_id", "status", "timeline"))
-    yield from check_project_id(document)
-    yield from check_timeline(document)
 
 
 @routes.get("/clock")
@@ -173,23 +168,14 @@ def show_clock() -> ResponseReturnValue:
 @routes.post("/clock")
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_clock(document))
+    errors = [*rules.check_object(document, CLOCK)]
+    if not document.keys() & CLOCK:
+        errors.append(FieldError("", "must have `advance` or `frozen`"))
+    require_valid(errors)
     if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
         days = MAX_ADVANCE.days
         raise InvalidBody([FieldError("/advance", f"must add up to at most {days} days")])
     return show_clock()
-
-
-def check_clock(document: dict[str, Any]) -> Iterator[FieldError]:
-    yield from unknown_members(document, ("advance", "frozen"))
-    if not document.keys() & {"advance", "frozen"}:
-        yield FieldError("", "must have `advance` or `frozen`")
-    if not isinstance(document.get("frozen", True), bool):
-        yield FieldError("/frozen", "must be true or false")
-    seconds: Any = document.get("advance", 0)
-    if not is_number(seconds, 0, MAX_ADVANCE.total_seconds()):
-        days = MAX_ADVANCE.days
-        yield FieldError("/advance", f"must be a number of seconds from 0 to those of {days} days")
 
 
 # Faults and grease
@@ -204,20 +190,12 @@ def list_faults() -> ResponseReturnValue:
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_fault(document, current_stub().operations))
-    fault = open_world().faults.add(document)
-    if fault is None:
-        raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
-    return json_response(fault, 201)
+    return json_response(open_world().faults.add(document), 201)
 
 
 @routes.delete("/faults")
-def clear_faults() -> Response:
-    open_world().faults.remove()
-    return no_content()
-
-
 @routes.delete("/faults/<fault_id>")
-def remove_fault(fault_id: str) -> Response:
+def remove_faults(fault_id: str | None = None) -> Response:
     open_world().faults.remove(fault_id)
     return no_content()
 
@@ -278,8 +256,9 @@ def change_state() -> ResponseReturnValue:
     state, params, action = read_change()
     if action == "teardown" or not state:
         return json_response({})
+    set_up = current_stub().states.find(state, params)
     try:
-        return json_response(current_stub().states.set_up(state, params, open_store))
+        return json_response(set_up(open_world().store))
     # 422, as the verifier would repeat a 5xx for two minutes.
     except TooManyWorlds as error:
         raise InvalidBody([FieldError("", str(error.description))]) from None

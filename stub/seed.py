@@ -1,21 +1,22 @@
-"""The seed document: one JSON form of a state, for the sample, `--seed`, and a reset."""
+"""The seed document: one JSON form of a state, for the sample, `--seed`, a reset and an export."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from importlib.resources import files
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
-from records import Deployment, Project, Records, timeline_of, truncate_to_milliseconds
+from records import Deployment, Project, Records, timeline_of, timestamp, truncate_to_milliseconds
 from store import MAX_PROJECTS, NewId, unused_id
 from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
-from web.validation import pointer, require_valid, under
+from web.validation import check_project, pointer, require_valid, under
 
-from .rules import check_seed, parse_time, read_timeline
-
-Made = TypeVar("Made")
+from . import rules
+from .rules import check_array, check_members, check_object, parse_time
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
@@ -23,15 +24,13 @@ SEED_DEPTH = MAX_DEPTH + 2
 SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
-GIVEN = {"id", "created_at"}
+GIVEN = {"id": rules.ID, "created_at": rules.TIME}
 
 # Numbers are read as strings that begin with a lone surrogate, which no valid document has, and
 # are written without their quotes: a project keeps them digit by digit.
 _NUMBER = "\udfff"
 _READER = json.JSONDecoder(parse_int=_NUMBER.__add__, parse_float=_NUMBER.__add__)
 _QUOTED_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
-_WRITER = json.JSONEncoder(ensure_ascii=False)
-_COMPACT_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Readable(Protocol):
@@ -90,94 +89,158 @@ def room_for(max_projects: int, start: Seed) -> int:
     return max(max_projects, len(start.projects))
 
 
+# Reading
+
+
 def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
-    kept = _READER.decode(text)
-    require_valid(errors_of(document, kept, max_projects))
-    return seed_of_valid(document, kept)
-
-
-def errors_of(document: Any, kept: Any, max_projects: int) -> Iterator[FieldError]:
-    """All errors of a seed document; `kept` is the document with its numbers as text."""
-    yield from check_seed(document, max_projects)
-    projects = kept.get("projects") if isinstance(kept, dict) else None
-    for index, project in enumerate(projects if isinstance(projects, list) else ()):
-        # Without the white space that a client need not have sent, or an export would be too large.
-        if isinstance(project, dict) and len(_encode(_COMPACT_WRITER, project)) > MAX_BYTES:
-            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
-
-
-def seed_of_valid(document: dict[str, Any], kept: dict[str, Any]) -> Seed:
-    """The seed of a document without errors."""
-    return Seed(
-        tuple(
-            SeedProject(
-                each.get("id"),
-                each["name"],
-                parse_time(each.get("created_at")),
-                _encode(_WRITER, each).decode(),
-            )
-            for each in kept.get("projects", ())
-        ),
-        tuple(
-            Deployment(
-                each["id"],
-                each.get("project_id"),
-                parse_time(each.get("created_at")),
-                read_timeline(each),
-            )
-            for each in document.get("deployments", ())
-        ),
-    )
-
-
-def _encode(writer: json.JSONEncoder, project: dict[str, Any]) -> bytes:
-    """The JSON of a project without what a service gives, with its numbers as they were sent."""
-    members = {name: value for name, value in project.items() if name not in GIVEN}
-    return _QUOTED_NUMBER.sub(r"\1", writer.encode(members)).encode()
-
-
-def parse_seed(text: str, *, max_projects: int = MAX_PROJECTS) -> Seed:
-    """The seed of a JSON text, or `MalformedJSON`, or `InvalidBody`."""
-    _, document = parse_json(text.encode(), SEED_DEPTH)
-    return make_seed(text, document, max_projects=max_projects)
+    exact = _READER.decode(text)
+    require_valid(check_seed(document, exact, max_projects))
+    return seed_of_valid(document, exact)
 
 
 def read_seed(path: Readable, *, max_projects: int = MAX_PROJECTS) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
-    return read_file(
-        path, SEED_DEPTH, lambda *parsed: make_seed(*parsed, max_projects=max_projects)
-    )
+    with explained(path):
+        text, document = parse_json(path.read_bytes(), SEED_DEPTH)
+        return make_seed(text, document, max_projects=max_projects)
 
 
 def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
-
-    def make(text: str, document: Any) -> dict[str, Seed]:
-        if not isinstance(document, dict):
+    with explained(path):
+        text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
+        if not isinstance(documents, dict):
             raise InvalidBody([FieldError("", "must be a JSON object of seed documents by name")])
-        kept = _READER.decode(text)
+        exact = _READER.decode(text)
         require_valid(
             error
-            for name, each in document.items()
-            for error in under((name,), errors_of(each, kept[name], max_projects))
+            for name, each in documents.items()
+            for error in under((name,), check_seed(each, exact[name], max_projects))
         )
-        return {name: seed_of_valid(each, kept[name]) for name, each in document.items()}
-
-    return read_file(path, SEED_DEPTH + 1, make)
+        return {name: seed_of_valid(each, exact[name]) for name, each in documents.items()}
 
 
-def read_file(path: Readable, max_depth: int, make: Callable[[str, Any], Made]) -> Made:
-    """What `make` makes of the JSON text of a file, and of its value, or `ValueError`."""
+@contextmanager
+def explained(path: Readable) -> Iterator[None]:
+    """Raises `ValueError` with the reasons for which the file cannot be read."""
     try:
-        return make(*parse_json(path.read_bytes(), max_depth))
+        yield
     except OSError as error:
-        reasons = [error.strerror or "cannot be read"]
+        raise ValueError(f"{path}: {error.strerror}") from None
     except MalformedJSON as error:
-        reasons = [str(error)]
+        raise ValueError(f"{path}: {error}") from None
     except InvalidBody as error:
-        reasons = [
-            f"{json.dumps(each.pointer)[1:-1] or 'the document'}: {each.detail}"
-            for each in error.errors
+        places = [json.dumps(each.pointer)[1:-1] or "the document" for each in error.errors]
+        lines = [
+            f"{path}: {at}: {each.detail}" for at, each in zip(places, error.errors, strict=True)
         ]
-    raise ValueError("\n".join(f"{path}: {reason}" for reason in reasons))
+        raise ValueError("\n".join(lines)) from None
+
+
+def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
+    """The seed of a document without errors."""
+    projects = (
+        SeedProject(each.get("id"), each["name"], parse_time(each.get("created_at")), encode(each))
+        for each in exact.get("projects", ())
+    )
+    deployments = (
+        Deployment(
+            each["id"],
+            each.get("project_id"),
+            parse_time(each.get("created_at")),
+            rules.read_timeline(each),
+        )
+        for each in document.get("deployments", ())
+    )
+    return Seed(tuple(projects), tuple(deployments))
+
+
+def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) -> str:
+    """The JSON of a project without what a service gives, with its numbers as they were sent."""
+    members = {name: value for name, value in project.items() if name not in GIVEN}
+    text = json.dumps(members, ensure_ascii=False, separators=separators)
+    return _QUOTED_NUMBER.sub(r"\1", text)
+
+
+# Checking
+
+
+def check_seed(document: Any, exact: Any, max_projects: int) -> Iterator[FieldError]:
+    """All errors of a seed document; `exact` is the document with its numbers as text."""
+    projects = [*objects(document, "projects")]
+    known = {value for _, each in projects if isinstance(value := each.get("id"), str)}
+    is_known = rules.rule(
+        lambda value: isinstance(value, str) and value in known,
+        "must be the id of a project of this document",
+    )
+    deployment = {**GIVEN, "project_id": rules.or_null(is_known)}
+    check_one = partial(rules.check_deployment, checks=deployment, required=("id",))
+    arrays = {
+        "projects": partial(check_array, check=check_seed_project),
+        "deployments": partial(check_array, check=check_one),
+    }
+    yield from check_object(document, arrays)
+    if len(projects) > max_projects:
+        yield FieldError("/projects", f"must have at most {max_projects} items")
+    # Without the white space that a client need not have sent, or an export would be too large.
+    for index, project in objects(exact, "projects"):
+        if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
+            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+    for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
+        seen = set()
+        for index, item in objects(document, array):
+            value = item.get(member)
+            if isinstance(value, str) and value in seen:
+                yield FieldError(pointer(array, index, member), "is used twice in this document")
+            seen.add(value if isinstance(value, str) else None)
+
+
+def check_seed_project(project: Any) -> Iterator[FieldError]:
+    yield from check_project(project, reserved=("latest_deployment_id",))
+    if isinstance(project, dict):
+        yield from check_members(project, GIVEN)
+
+
+def objects(document: Any, array: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects in an array of the document, each with its index; none of an invalid one."""
+    items = document.get(array) if isinstance(document, dict) else None
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict):
+            yield index, item
+
+
+# Writing
+
+
+def write_seed(records: Records, now: datetime) -> bytes:
+    """The seed document of a state.
+
+    A deployment that is still to change has what is left of its timeline, so that a world which
+    starts with the document continues it. The latest deployment of each project comes last.
+    """
+    latest = {project.latest_deployment_id for project in records.projects}
+    deployments = sorted(records.deployments, key=lambda each: each.id in latest)
+    return b'{"projects": [%b],\n"deployments": [%b]}\n' % (
+        b",".join(b"\n" + write_project(each) for each in records.projects),
+        b",".join(b"\n" + write_deployment(each, now) for each in deployments),
+    )
+
+
+def write_project(project: Project) -> bytes:
+    member = f'"latest_deployment_id": {json.dumps(project.latest_deployment_id)}, '.encode()
+    return project.representation[:-1].replace(member, b"", 1)
+
+
+def write_deployment(deployment: Deployment, now: datetime) -> bytes:
+    stages = deployment.rest_of_timeline(now)
+    document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
+    if len(stages) == 1:
+        document["created_at"] = timestamp(deployment.created_at)
+        document["status"] = stages[0].status
+    else:
+        document["timeline"] = [
+            {"status": stage.status} | ({} if stage.seconds is None else {"seconds": stage.seconds})
+            for stage in stages
+        ]
+    return json.dumps(document).encode()

@@ -61,8 +61,7 @@ class Steps:
             faults = context.world.faults
             outcome = decide(received, faults, self.contract, self.draw_delay())
             context.outcome = outcome
-            if outcome.problem:
-                return outcome.respond(outcome.problem)
+            return outcome.respond()
         return None
 
     def finish(self, response: Response) -> Response:

@@ -22,7 +22,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from stub.seed import SAMPLE, Seed, parse_seed, read_seed
+from stub.seed import SAMPLE, Seed, make_seed, read_seed
 from stub.worlds import WorldStore
 from tests.contract import assert_in_contract
 from tests.live import serving
@@ -72,7 +72,7 @@ def needs(*tools: str) -> None:
 
 
 def seed_of(document: Any) -> Seed:
-    return parse_seed(json.dumps(document))
+    return make_seed(json.dumps(document), document)
 
 
 class Clock:

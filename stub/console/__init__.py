@@ -10,14 +10,13 @@ from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from records import Project, ProjectList, timestamp
+from records import Project, timestamp
 from web.problems import Problem
 from web.redaction import cut
 from web.strict_json import JSON
 
 from ..contract import object_in
 from ..entry import Entry
-from ..faults import Faults
 from ..grease.axes import TIER_1, Grease
 from ..journal import NUMBER
 from ..routes import open_world
@@ -34,17 +33,14 @@ FILES = {
 }
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
-# The limits keep a view below 100 KB, whatever the world contains.
+# The limits of a view.
 SHOWN_PROJECTS = 50
-MAX_PROJECTS_SIZE = 35_000  # bytes
+SHOWN_STAGES = 20  # of a deployment
 SHOWN_ENTRIES = 100
 SHOWN_FAULTS = 20
-MAX_FINDINGS = 10  # of a kind
-SHOWN_TARGET = 120  # bytes
+SHOWN_FINDINGS = 10  # of a kind
+MAX_TEXT = 120  # bytes
 MAX_NAME = 40  # bytes
-MAX_STAGES = 20  # of a deployment
-MAX_METHOD = 16  # bytes
-MAX_PATTERN = 80  # bytes
 
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -94,46 +90,40 @@ def view(world: World, after: int) -> dict[str, Any]:
     statuses are those of one time, which is the time of the clock.
     """
     entries, first, last, coverage = world.recorded(after, SHOWN_ENTRIES)
-    projects = world.store.list_projects()
+    projects, faults = world.store.list_projects(), world.faults.documents()
+    newest = projects[: -SHOWN_PROJECTS - 1 : -1]
     now, is_frozen = world.clock.reading()
     grease, initial = world.grease.current, world.grease.initial
     default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
     return {
         "world": world.name,
         "instance": world.instance,
-        "clock": {
-            "now": timestamp(now),
-            "ahead": world.clock.advanced,
-            "frozen": is_frozen,
+        "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
+        "projects": {
+            "count": len(projects),
+            "newest": [status_of(project, world.store, now) for project in newest],
         },
-        "projects": {"count": len(projects), "newest": newest_of(projects, world.store, now)},
         "requests": {
             "first": first,
             "last": last,
             "entries": [row_of(number, entry) for number, entry in entries],
         },
-        "faults": faults_of(world.faults),
+        "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},
-        "coverage": summary_of(coverage),
+        "coverage": {
+            **{name: coverage[name] for name in ("operations", "met", "of")},
+            **{
+                kind: {"count": len(coverage[kind]), "first": coverage[kind][:SHOWN_FINDINGS]}
+                for kind in ("unpromised", "violations")
+            },
+        },
     }
-
-
-def newest_of(projects: ProjectList, store: WorldStore, now: datetime) -> list[dict[str, Any]]:
-    """The newest projects, as many as the limits allow, newest first."""
-    newest, size = [], 0
-    for project in projects[: -SHOWN_PROJECTS - 1 : -1]:
-        document = status_of(project, store, now)
-        size += len(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
-        if size > MAX_PROJECTS_SIZE:
-            break
-        newest.append(document)
-    return newest
 
 
 def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
     """A project, with its latest deployment: its status, its stages, and since when they run."""
     deployment = store.get_deployment(project.latest_deployment_id)
-    stages = deployment.timeline[:MAX_STAGES] if deployment else ()
+    stages = deployment.timeline[:SHOWN_STAGES] if deployment else ()
     since = deployment and deployment.created_at
     return {
         "id": project.id,
@@ -152,8 +142,8 @@ def row_of(number: int, entry: Entry) -> dict[str, Any]:
     return {
         "number": number,
         "time": timestamp(entry.time),
-        "method": shortened(entry.method, MAX_METHOD),
-        "target": shortened(entry.target, SHOWN_TARGET),
+        "method": shortened(entry.method, MAX_NAME),
+        "target": shortened(entry.target, MAX_TEXT),
         "status": entry.status,
         "code": entry.code,
         "name": shortened(name, MAX_NAME) if isinstance(name, str) else None,
@@ -165,24 +155,10 @@ def row_of(number: int, entry: Entry) -> dict[str, Any]:
     }
 
 
-def faults_of(faults: Faults) -> dict[str, Any]:
-    """The number of faults, and the first ones."""
-    documents = faults.documents()
-    first = documents[:SHOWN_FAULTS]
-    for document in first:
-        for name in document.keys() & {"method", "path", "body", "content_type"}:
-            document[name] = shortened(document[name], MAX_PATTERN)
-    return {"count": len(documents), "first": first}
-
-
-def summary_of(coverage: dict[str, Any]) -> dict[str, Any]:
-    """The coverage without what may be long: of the findings the number, and the first ones."""
+def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
     return {
-        **{name: coverage[name] for name in ("operations", "met", "of")},
-        **{
-            kind: {"count": len(coverage[kind]), "first": coverage[kind][:MAX_FINDINGS]}
-            for kind in ("unpromised", "violations")
-        },
+        name: shortened(value, MAX_TEXT) if isinstance(value, str) else value
+        for name, value in fault.items()
     }
 
 

@@ -8,7 +8,13 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, Clock, control_client_of, counting_ids, names, seed_of
+from tests.conftest import (
+    SAMPLE_NAMES,
+    control_client_of,
+    counting_ids,
+    names,
+    seed_of,
+)
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -20,11 +26,18 @@ def change(client: FlaskClient, state: str, **params: Any) -> Any:
     return response.json
 
 
+def with_states(documents: dict[str, Any], **options: Any) -> FlaskClient:
+    """A client of an app with provider states of its own."""
+    states = {name: seed_of(document) for name, document in documents.items()}
+    return control_client_of(create_app(stub_options=StubOptions(states=states), **options))
+
+
 def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
     assert change(stub, "no projects exist") == {}
     assert stub.get("/v1/projects").json == {"projects": []}
+    stub.post("/v1/projects", json={"name": "zoo"})
     made = change(stub, "a project exists", name="shop")
-    (project,) = stub.get("/v1/projects").json["projects"]
+    _, project = stub.get("/v1/projects").json["projects"]
     assert made == {
         "id": project["id"],
         "project_id": project["id"],
@@ -34,10 +47,12 @@ def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
     assert change(stub, "a project exists", name="shop") == made
     made = change(stub, "a deployment exists", id="d", status="failed")
     assert made == {"id": "d", "deployment_id": "d", "status": "failed"}
-    made = change(stub, "a deployment exists", id="d", status="x", project_id=project["id"])
+    made = change(stub, "a deployment exists", id="e", status="x", project_id=project["id"])
     assert made["project_id"] == project["id"]
-    assert stub.get("/v1/deployments/d").json["status"] == "x"
-    assert len(stub.get("/v1/projects").json["projects"]) == 1
+    assert status_of(stub, "e") == "x"
+    change(stub, "no projects exist")
+    assert names(stub) == []
+    assert status_of(stub, "d") == "failed"
 
 
 def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
@@ -48,28 +63,21 @@ def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
     assert stub.post("/_stub/pact?state=a%20project%20exists&name=").json["name"][:8] == "project "
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"state": ""},
-        {"state": "", "action": "setup", "params": None},
-        {"state": "", "action": None},
-        {"state": "", "action": ""},
-        {"state": "no projects exist", "action": "teardown"},
-        {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
-    ],
-)
-def test_no_state_and_teardown_change_nothing(stub: FlaskClient, document: Any) -> None:
-    response = stub.post("/_stub/pact", json=document)
-    assert (response.status_code, response.json) == (200, {})
-    assert len(stub.get("/v1/projects").json["projects"]) == 3
+NOTHING = [
+    {"state": ""},
+    {"state": "", "action": "setup", "params": None},
+    {"state": "", "action": None},
+    {"state": "", "action": ""},
+    {"state": "no projects exist", "action": "teardown"},
+    {"state": "unheard of", "action": "teardown", "params": {"a": 1}, "states": []},
+]
 
 
-def test_an_unknown_state_is_404_and_lists_the_known_ones(stub: FlaskClient) -> None:
-    response = stub.post("/_stub/pact", json={"state": "unheard of"})
-    detail = assert_problem(response, 404, "not_found")["detail"]
-    assert '"no projects exist", "a project exists", "a deployment exists"' in detail
-    assert "unheard" not in detail
+def test_no_state_and_teardown_change_nothing(stub: FlaskClient) -> None:
+    for document in NOTHING:
+        response = stub.post("/_stub/pact", json=document)
+        assert (response.status_code, response.json) == (200, {})
+    assert names(stub) == SAMPLE_NAMES
 
 
 def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
@@ -84,8 +92,10 @@ def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
 def test_a_project_without_a_name_is_a_new_one() -> None:
     stub = control_client_of(create_app())
     stub.post("/v1/projects", json={"name": "project 2"})
-    change(stub, "a project exists")
-    assert names(stub) == ["project 2", "project 3"]
+    for params in ({}, {"name": None}, None):
+        response = stub.post("/_stub/pact", json={"state": "a project exists", "params": params})
+        assert response.json["name"] == names(stub)[-1]
+    assert names(stub) == ["project 2", "project 3", "project 4", "project 5"]
 
 
 OWN = {
@@ -101,8 +111,7 @@ OWN = {
 
 
 def test_a_team_adds_states_of_its_own() -> None:
-    states = {name: seed_of(document) for name, document in OWN.items()}
-    stub = control_client_of(create_app(stub_options=StubOptions(states=states)))
+    stub = with_states(OWN)
     change(stub, "a project exists", name="website")
     (website,) = stub.get("/v1/projects").json["projects"]
     change(stub, "a deployment exists", id="dpl_failed", status="failed")
@@ -118,88 +127,38 @@ def test_a_team_adds_states_of_its_own() -> None:
         assert len(stub.get("/v1/projects").json["projects"]) == 2
     assert status_of(stub, "dpl_failed") == "failed"
     assert change(stub, "nothing") == {}
-    response = stub.post("/_stub/pact", json={"state": "nope"})
+    response = stub.post("/_stub/pact", json={"state": "unheard of"})
     detail = assert_problem(response, 404, "not_found")["detail"]
-    assert '"a team\'s own", "nothing"' in detail
+    built_in = '"no projects exist", "a project exists", "a deployment exists"'
+    assert f'{built_in}, "a team\'s own", "nothing"' in detail
+    assert "unheard" not in detail
 
 
 @pytest.mark.parametrize("given", [{}, {"id": "prj_shop"}])
-@pytest.mark.parametrize("before", [[], ["shop"], ["shop", "other"]])
-def test_a_deployment_of_no_project_stays_one_whatever_exists(
-    given: dict[str, str], before: list[str]
-) -> None:
+def test_a_deployment_of_no_project_stays_one_whatever_exists(given: dict[str, str]) -> None:
     document = {
         "projects": [{"name": "shop", **given}, {"name": "other"}],
         "deployments": [{"id": "d", "status": "failed"}],
     }
-    states = {"s": seed_of(document)}
-    stub = control_client_of(create_app(stub_options=StubOptions(states=states)))
-    for name in before:
-        change(stub, "a project exists", name=name)
-    made = change(stub, "s")
-    assert made["deployment_id"] == "d"
-    assert change(stub, "s") == made
-    assert stub.get("/v1/deployments/d").json["project_id"] is None
-    assert names(stub) == ["shop", "other"]
+    for before in ([], ["shop"], ["shop", "other"]):
+        stub = with_states({"s": document})
+        for name in before:
+            change(stub, "a project exists", name=name)
+        made = change(stub, "s")
+        assert made["deployment_id"] == "d"
+        assert change(stub, "s") == made
+        assert stub.get("/v1/deployments/d").json["project_id"] is None
+        assert names(stub) == ["shop", "other"]
 
 
 def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
     seed = seed_of({"projects": [{"name": "a", "id": "taken"}]})
-    states = {"s": seed_of({"projects": [{"name": "b", "id": "taken"}]})}
-    stub = control_client_of(
-        create_app(seed=seed, stub_options=StubOptions(states=states), new_id=counting_ids())
-    )
+    state = {"projects": [{"name": "b", "id": "taken"}]}
+    stub = with_states({"s": state}, seed=seed, new_id=counting_ids())
     values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
     assert change(stub, "s") == values
     assert stub.get("/v1/deployments/dpl_1").status_code == 200
     assert_problem(stub.get("/v1/deployments/dpl_2"), 404, "deployment_not_found")
-
-
-def test_projects_of_a_state_are_listed_by_age_and_need_room(clock: Clock) -> None:
-    old = {"name": "old", "created_at": "2020-01-01T00:00:00Z"}
-    states = {
-        "one": seed_of({"projects": [old]}),
-        "two": seed_of({"projects": [{"name": "a"}, {"name": "b"}]}),
-    }
-    stub = control_client_of(
-        create_app(clock=clock, stub_options=StubOptions(states=states), max_projects=2)
-    )
-    stub.post("/v1/projects", json={"name": "new"})
-    assert_invalid(stub.post("/_stub/pact", json={"state": "two"}), "/params")
-    change(stub, "one")
-    listed = stub.get("/v1/projects").json["projects"]
-    assert [project["name"] for project in listed] == ["old", "new"]
-
-
-def test_a_deployment_of_no_project_outlives_the_projects(stub: FlaskClient) -> None:
-    change(stub, "a deployment exists", id="d", status="failed")
-    change(stub, "no projects exist")
-    assert stub.get("/v1/deployments/d").status_code == 200
-
-
-def test_a_state_leaves_no_project_with_the_deployment_of_another(app: Flask) -> None:
-    document = {
-        "projects": [{"name": "new", "id": "prj_new"}],
-        "deployments": [{"id": "dpl_succeeded", "project_id": "prj_new", "status": "failed"}],
-    }
-    states = {"new has failed": seed_of(document)}
-    stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=StubOptions(states=states)))
-    values = stub.post("/_stub/pact", json={"state": "new has failed"}).json
-    for project in stub.get("/v1/projects").json["projects"]:
-        path = f"/v1/deployments/{project['latest_deployment_id']}"
-        assert stub.get(path).json["project_id"] == project["id"]
-    assert values["project_id"] == "prj_new"
-    path = f"/v1/deployments/{values['deployment_id']}"
-    assert stub.get(path).json["project_id"] == "prj_new"
-
-
-@pytest.mark.parametrize("params", [{}, {"name": None}, None])
-def test_a_project_without_a_name_gets_one(stub: FlaskClient, params: Any) -> None:
-    change = {"state": "a project exists", "params": params}
-    values = [stub.post("/_stub/pact", json=change).json for _ in range(3)]
-    assert len({each["name"] for each in values}) == 3
-    listed = {each["id"]: each["name"] for each in stub.get("/v1/projects").json["projects"]}
-    assert all(listed[each["project_id"]] == each["name"] for each in values)
 
 
 def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient) -> None:
@@ -216,9 +175,3 @@ def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient
         assert found["project_id"] == (params.get("project_id"))
     query = "state=a+deployment+exists"
     assert stub.post(f"/_stub/pact?{query}").json["status"] == "succeeded"
-
-
-def test_the_project_that_exists_is_the_one_of_the_name(stub: FlaskClient) -> None:
-    for name in ("website", "billing", "search"):
-        made = change(stub, "a project exists", name=name)
-        assert (made["name"], made["project_id"]) == (name, f"prj_{name}")
