@@ -8,6 +8,7 @@ import click
 from ..options import Number, Start
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("verify", short_help="Ask a real service for what the contract says.")
@@ -33,8 +34,8 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Seconds between two requests.",
 )
-@click.option("--ca", type=FILE, help="File of a certificate authority to trust, too, as PEM.")
-@click.option("--known", type=FILE, help="File of known findings, one a line, as for --allow.")
+@click.option("--ca", type=EXISTING, help="File of a certificate authority to trust, too, as PEM.")
+@click.option("--known", type=EXISTING, help="File of known findings, one a line, as for --allow.")
 @click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
 @click.option(
     "--fail-on",

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import needs
-from tests.verify.service import Service, listening
-from tests.verify.verified import Verified, verify
+from tests.verify.conftest import Service, Verified, listening, verify
 
 pytestmark = pytest.mark.process
 
