@@ -13,7 +13,7 @@ from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 from urllib.error import URLError
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
-from urllib.request import HTTPErrorProcessor, HTTPSHandler, ProxyHandler, Request, build_opener
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
 from .probes import BASIC, NONE, READ, TOKEN, WRONG, Probe
 
@@ -88,25 +88,14 @@ def parse_json(content: bytes) -> Any:
 
 def parse_url(text: str) -> SplitResult:
     """The {base_url} of the interface (§4). Raises `ValueError` with what to give instead."""
-    try:
-        url = urlsplit(text)
-        is_host = bool((url.hostname or "").encode("idna")) and url.port != 0
-    except ValueError:
-        is_host = False
-    if not (is_host and url.scheme in ("http", "https") and re.fullmatch("[!-~]+", text)):
+    url = urlsplit(text)
+    if url.scheme not in ("http", "https") or not url.hostname or not re.fullmatch("[!-~]+", text):
         raise ValueError("give a URL such as https://service.example, in ASCII")
     if url.username is not None or url.query or url.fragment or "v1" in url.path.split("/"):
         raise ValueError("give the URL before /v1 (§4), without user, query and fragment")
+    if url.port == 0:
+        raise ValueError("give another port than 0")
     return url._replace(path=url.path.rstrip("/"))
-
-
-class AsItIs(HTTPErrorProcessor):
-    """Returns each response: no redirect is followed, and no status is an exception."""
-
-    def http_response(self, request: Request, response: Any) -> Any:
-        return response
-
-    https_response = http_response
 
 
 class Client:
@@ -121,7 +110,9 @@ class Client:
             BASIC: "Basic c3R1YjpzdHVi",  # nobody's
             NONE: "",
         }
-        self._opener = build_opener(ProxyHandler({}), AsItIs, HTTPSHandler(context=context))
+        self._opener = OpenerDirector()  # which has no handler of proxies, redirects and errors
+        self._opener.add_handler(HTTPHandler())
+        self._opener.add_handler(HTTPSHandler(context=context))
 
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
@@ -171,7 +162,7 @@ class Client:
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
                 content = response.read(MAX_BODY + 1)
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, UnicodeError) as error:  # a host may be no name
             return exchange._replace(failure=failure_of(error))
         failure = ""
         if response.status == 429 or response.status >= 500:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import stub
@@ -27,14 +27,6 @@ OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 OF_THE_BODY = (400, 409, 413, 415, 422)  # statuses that a body may be the reason for
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
-
-
-class Created(NamedTuple):
-    """What may be left in the service; `id` is None if no response named one."""
-
-    id: Any
-    name: Any
-    is_certain: bool  # whether it was created
 
 
 @dataclass
@@ -73,9 +65,9 @@ class Record:
         return unwrap(value, self.contract.find(schema)[1]["required"])
 
     @property
-    def created(self) -> list[Created]:
-        """What the POSTs have left in the service, as far as it is known."""
-        found: list[Created] = []
+    def created(self) -> list[dict[str, Any]]:
+        """The id and the name of what the POSTs may have left; no id if no response named one."""
+        found: list[dict[str, Any]] = []
         for each in self.exchanges:
             is_rejected = each.status in (301, 307, 308) or 400 <= each.status < 500
             if each.probe.method != "POST" or is_rejected:
@@ -86,8 +78,8 @@ class Record:
             record = {"name": sent, **dict(*listed[:1]), **record}
             new = record.get("id") if is_id(record.get("id")) else None
             # A service may return an old record for a name in use.
-            if new is None or new not in [one.id for one in found]:
-                found.append(Created(new, record["name"], each.is_success))
+            if new is None or new not in [one["id"] for one in found]:
+                found.append({"id": new, "name": record["name"]})
         return found
 
 

@@ -89,20 +89,20 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 
 
 def fail_on(
-    found: list[stub.Finding], kinds: list[str], known: list[str], tell: Callable[[str], None]
+    found: list[str], kinds: list[str], known: list[str], tell: Callable[[str], None]
 ) -> int:
     """Tell the findings of these kinds that are not known; return the exit status."""
-    accepted = {line: [each for each in found if stub.matches(line, each.text)] for line in known}
-    expected = [each for matched in accepted.values() for each in matched]
-    findings = [each.text for each in found if each.kind in kinds and each not in expected]
-    unused = [line for line, matched in accepted.items() if not matched]
+    matched = {line: [each for each in found if stub.matches(line, each)] for line in known}
+    accepted = [each for findings in matched.values() for each in findings]
+    findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
     tell("")
-    for line in (
-        *(f"finding: {each}" for each in findings),
-        *([] if findings else [f"no finding of the kinds {', '.join(kinds)}"]),
-        *(f"warning: --known {each!r} matches no finding" for each in unused),
-    ):
-        tell(line)
+    for each in findings:
+        tell(f"finding: {each}")
+    if not findings:
+        tell(f"no finding of the kinds {', '.join(kinds)}")
+    for line in known:
+        if not matched[line]:
+            tell(f"warning: --known {line!r} matches no finding")
     return 1 if findings else 0
 
 

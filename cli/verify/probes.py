@@ -21,7 +21,6 @@ NEEDS = {
     "listed": "no listed project has a deployment",
     "created": "no project was created",
     "followed": "no created project has a deployment",
-    "posts": "no project was created",
 }
 
 
@@ -133,7 +132,7 @@ def rejected(name: str, status: int, response: str, body: str, *rules: str) -> P
         expects=RESPONSES + response,
         rules=rules,
         body=body,
-        needs="created" if "{created}" in body else "posts",
+        needs="created",
     )
 
 

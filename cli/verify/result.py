@@ -111,17 +111,17 @@ def document_of(parts: list[Part], record: Record, redactor: Redactor) -> dict[s
         "parts": [masked(dict(zip(IN_THE_REPORT, each, strict=False))) for each in parts],
         "probes": [masked(each) for each in record.outcomes],
         "leaks": record.leaks,
-        "created": [masked({"id": each.id, "name": each.name}) for each in record.created],
+        "created": [masked(each) for each in record.created],
     }
 
 
-def findings_of(parts: list[Part], record: Record) -> list[stub.Finding]:
-    """All that a team may want to fail on."""
-    found = [("leaks", f"{probe}: {LEAK}") for probe in record.leaks]
-    for each in parts:
-        what = f"{each.part}: {each.expected} here, {each.observed} there"
-        found += [(each.verdict, what)] if each.verdict in DIFFERENCES else []
-    return [stub.Finding(kind, what, 1, ADVICE[kind]) for kind, what in found]
+def findings_of(parts: list[Part], record: Record) -> list[str]:
+    """All that a team may want to fail on; each begins with its kind."""
+    found = [each for each in parts if each.verdict in DIFFERENCES]
+    return [
+        *(f"leaks: {probe}: {LEAK}" for probe in record.leaks),
+        *(f"{p.verdict}: {p.part}: {p.expected} here, {p.observed} there" for p in found),
+    ]
 
 
 def text_of(parts: list[Part], record: Record, redactor: Redactor) -> Iterator[str]:
@@ -184,6 +184,5 @@ def left_behind(record: Record) -> Iterator[str]:
     """What the run has left in the service."""
     yield from ("", "left behind in the service:") if record.created else ()
     for each in record.created:
-        unknown = "without an id" if each.is_certain else "perhaps"
-        place = unknown if each.id is None else json.dumps(each.id, ensure_ascii=False)
-        yield f"  {place}  {json.dumps(each.name, ensure_ascii=False)}"
+        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
+        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"

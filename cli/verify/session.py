@@ -108,16 +108,11 @@ class Session:
             exchanges.append(self._send(probes.CREATE_BY_NAME))
         self._conclude(probe, exchanges)
         last, words = exchanges[-1], self._words
-        is_judged = exchanges[0].status in (400, 409, 422)
-        words["posts"] = "yes" if last.is_success or is_judged else ""
         if last.is_success:
             words["created"] = object_in(last.body)["name"]
             created = {**self._record.unwrap(PROJECT, last.json), "name": words["created"]}
             self._record.projects.append(created)
             words["followed"] = latest_of(created)
-        else:
-            reason = f"the creation was rejected with {last.status}"
-            self._record.silent.setdefault(probe.name, (NOT_SEEN, reason))
 
     def _find_created(self, probe: Probe) -> None:
         """Poll the list until it has the created project."""
