@@ -11,29 +11,20 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("verify", short_help="Ask a real service for what the contract says.")
+@click.command(
+    "verify",
+    short_help="Ask a real service for what the contract says.",
+    context_settings={"show_default": True},
+)
 @click.argument("url")
 @click.option("--write", is_flag=True, help="Create one project, and follow its deployment.")
 @click.option(
     "--abuse",
     is_flag=True,
-    help="With --write: send bodies that the contract rejects. A tolerant service creates projects "
-    "from them.",
+    help="With --write: send bodies that the contract rejects. A tolerant service creates projects.",
 )
-@click.option(
-    "--wait",
-    type=Number(0, 3600),
-    default=60.0,
-    show_default=True,
-    help="Seconds to wait for the created project in the list, and for the end of its deployment.",
-)
-@click.option(
-    "--pause",
-    type=Number(0, 60),
-    default=0.2,
-    show_default=True,
-    help="Seconds between two requests.",
-)
+@click.option("--wait", type=Number(0, 3600), default=60.0, help="Longest seconds of each poll.")
+@click.option("--pause", type=Number(0, 60), default=0.2, help="Seconds between two requests.")
 @click.option("--ca", type=EXISTING, help="File of a certificate authority to trust, too, as PEM.")
 @click.option("--known", type=EXISTING, help="File of known findings, one a line, as for --allow.")
 @click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
@@ -42,7 +33,6 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
     multiple=True,
     metavar="KINDS",
     default=["broken,leaks"],
-    show_default=True,
     help="Exit with 1 if one of these is found: broken, differs, leaks; repeatable.",
 )
 @click.pass_obj

@@ -7,7 +7,6 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from http.client import HTTPException, HTTPMessage, IncompleteRead
 from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
@@ -78,7 +77,6 @@ class Exchange(NamedTuple):
         return parse_json(self.content)
 
 
-@lru_cache(maxsize=2)  # each response is read several times, one after the other
 def parse_json(content: bytes) -> Any:
     try:
         return json.loads(content)

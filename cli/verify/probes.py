@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
 # What a request has in its Authorization header.
-TOKEN, WRONG, BASIC, NONE = "the token", "a wrong token", "Basic", "nothing"
+TOKEN, WRONG, BASIC, NONE = "token", "wrong token", "Basic", "no token"
 
 PROJECTS = "#/paths/~1v1~1projects"
 DEPLOYMENT = "#/paths/~1v1~1deployments~1{id}"
@@ -38,6 +38,7 @@ class Probe(NamedTuple):
     level: str
     method: str
     target: str
+    path: str = ""  # of the contract, if it is one that should exist
     status: int = 0
     expects: str = ""
     rules: tuple[str, ...] = ()
@@ -45,34 +46,25 @@ class Probe(NamedTuple):
     body: str = ""
     content_type: str = ""
     needs: str = ""
-    path: str = ""  # of the contract, if it is one that should exist
 
 
 LIST = Probe(
-    *("list", READ, "GET", "/v1/projects"),
-    status=200,
-    expects=f"{PROJECTS}/get/responses/200",
+    *("list", READ, "GET", "/v1/projects", PROJECTS, 200, f"{PROJECTS}/get/responses/200"),
     rules=(f"{PROJECTS}/get", PROJECTS),
-    path=PROJECTS,
 )
 CREATE = Probe(
-    *("create", WRITE, "POST", "/v1/projects"),
-    status=201,
-    expects=f"{PROJECTS}/post/responses/201",
+    *("create", WRITE, "POST", "/v1/projects", PROJECTS, 201, f"{PROJECTS}/post/responses/201"),
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
     body='{{"name": "{name}", "stub_verify": "{word}"}}',
     content_type="application/json",
-    path=PROJECTS,
 )
 # For a service that rejects members which it does not know.
 CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')
 GET_DEPLOYMENT = Probe(
-    *("deployment", READ, "GET", "/v1/deployments/{listed}"),
-    status=200,
-    expects=f"{DEPLOYMENT}/get/responses/200",
+    *("deployment", READ, "GET", "/v1/deployments/{listed}", DEPLOYMENT),
+    *(200, f"{DEPLOYMENT}/get/responses/200"),
     rules=(f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
     needs="listed",
-    path=DEPLOYMENT,
 )
 LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
 FOLLOWED = GET_DEPLOYMENT._replace(
@@ -80,65 +72,46 @@ FOLLOWED = GET_DEPLOYMENT._replace(
 )
 UNKNOWN_DEPLOYMENT = Probe(
     *("unknown deployment", READ, "GET", "/v1/deployments/stub-verify-{word}"),
-    *(404, f"{RESPONSES}DeploymentNotFound"),
+    *("", 404, f"{RESPONSES}DeploymentNotFound"),
 )
 UNKNOWN_PATH = Probe(
-    *("unknown path", READ, "GET", "/v1/stub-verify-{word}"),
-    *(404, f"{RESPONSES}NotFound"),
+    *("unknown path", READ, "GET", "/v1/stub-verify-{word}", "", 404, f"{RESPONSES}NotFound"),
 )
 
 
-def without(probe: Probe, authorization: str, name: str) -> Probe:
+def without(probe: Probe, authorization: str) -> Probe:
     """An operation with another credential than the token.
 
     The contract rejects the body: a service that looks at it first creates nothing.
     """
-    return probe._replace(
-        name=f"{probe.name}, {name}",
-        status=401,
-        expects=f"{RESPONSES}Unauthorized",
-        rules=(BEARER,),
-        authorization=authorization,
-        body="{{}}" if probe.body else "",
-    )
+    name, body = f"{probe.name}, {authorization}", "{{}}" if probe.body else ""
+    changed = probe._replace(name=name, body=body, authorization=authorization)
+    return changed._replace(status=401, expects=f"{RESPONSES}Unauthorized", rules=(BEARER,))
 
 
 def others(probe: Probe) -> tuple[Probe, ...]:
     """What else is asked at the path of a GET."""
-    plain = probe._replace(
-        name=f"{probe.name}, HEAD", method="HEAD", status=0, expects="", rules=()
-    )
-    query = f"{probe.target}?stub-verify={{word}}"
+    query, not_allowed = f"{probe.target}?stub-verify={{word}}", f"{RESPONSES}MethodNotAllowed"
+    plain = probe._replace(status=0, expects="", rules=())
+    options = plain._replace(name=f"{probe.name}, OPTIONS", method="OPTIONS")
     return (
-        plain,
-        plain._replace(name=f"{probe.name}, unknown query", method="GET", target=query),
-        without(probe, NONE, "no token"),
-        without(probe, WRONG, "wrong token"),
-        plain._replace(
-            name=f"{probe.name}, OPTIONS",
-            method="OPTIONS",
-            status=405,
-            expects=f"{RESPONSES}MethodNotAllowed",
-        ),
+        plain._replace(name=f"{probe.name}, HEAD", method="HEAD"),
+        plain._replace(name=f"{probe.name}, unknown query", target=query),
+        without(probe, NONE),
+        without(probe, WRONG),
+        options._replace(status=405, expects=not_allowed),
     )
 
 
 def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:
     """A body that the contract rejects with this response."""
-    return CREATE._replace(
-        name=name,
-        level=ABUSE,
-        status=status,
-        expects=RESPONSES + response,
-        rules=rules,
-        body=body,
-        needs="created",
-    )
+    probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
+    return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
 
 
-OTHER_LISTS = (*others(LIST), without(LIST, BASIC, "Basic"))
+OTHER_LISTS = (*others(LIST), without(LIST, BASIC))
 OTHER_DEPLOYMENTS = others(GET_DEPLOYMENT)
-OTHER_CREATIONS = (without(CREATE, NONE, "no token"), without(CREATE, WRONG, "wrong token"))
+OTHER_CREATIONS = (without(CREATE, NONE), without(CREATE, WRONG))
 AN_ID = '{{"name": "{name}", "id": "stub-verify-{word}"}}'
 LARGE = '{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
 NOT_OF_CLIENTS = (f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not")

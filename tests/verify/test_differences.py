@@ -7,35 +7,9 @@ from tests.conftest import SAMPLE_SEED
 from tests.conftest import TOKEN as OWN_TOKEN
 from tests.live import serving
 from tests.stub.greased import AXES, greased_app
+from tests.verify import differences as parts
 from tests.verify.conftest import Request, Response, Service, verify
-from tests.verify.differences import (
-    ALLOW,
-    BEARER,
-    CREATED,
-    DEP_404,
-    DIFFERENCES,
-    GROWTH,
-    INPUT,
-    ITEMS,
-    LIST,
-    MEDIA,
-    OWNER,
-    POST_201,
-    STATUS,
-    TAKEN,
-    UNAUTHORIZED,
-    Difference,
-    broken,
-    differs,
-    on,
-    on_deployment,
-    on_list,
-    on_projects,
-    put,
-    response,
-    to_post,
-    without,
-)
+from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, on_list, to_post
 
 pytestmark = pytest.mark.process
 
@@ -54,30 +28,18 @@ def test_what_may_grow_or_come_late_is_no_difference(grown: Difference) -> None:
     assert (done.status, done.found) == (0, set()), done.stdout
 
 
-def test_what_differs_together_is_found_together() -> None:
-    service = Service(
-        on_deployment(without("status")),
-        on("created", status=200),
-        on_projects(put(created_at=1767603600)),
-        on("list", status=404),
-        on("no deployment", status=410),
-        on("method", headers={"Allow": None}),
-        on("anonymous", "unauthorized", status=403),
-        opens=".*/deployments",
-        accepts={"taken", "media type"},
-    )
-    done = verify(service, level="abuse")
-    different = (POST_201, CREATED, DEP_404, ALLOW, UNAUTHORIZED, TAKEN, MEDIA)
-    assert done.found == broken(LIST, STATUS, BEARER) | differs(*different)
-    assert done.status == 1
-
-
 def test_what_was_not_seen_has_a_reason() -> None:
     done = verify(Service())
-    assert done.parts[POST_201]["reason"] == done.parts[BEARER]["reason"] == "needs --write"
-    assert done.parts[TAKEN]["reason"] == "needs --write --abuse"
-    assert {done.parts[each]["verdict"] for each in (POST_201, BEARER, TAKEN)} == {"not seen"}
-    assert "no listed project" in verify(Service(sample=0)).parts[STATUS]["reason"]
+    assert (
+        done.parts[parts.POST_201]["reason"]
+        == done.parts[parts.BEARER]["reason"]
+        == "needs --write"
+    )
+    assert done.parts[parts.TAKEN]["reason"] == "needs --write --abuse"
+    assert {
+        done.parts[each]["verdict"] for each in (parts.POST_201, parts.BEARER, parts.TAKEN)
+    } == {"not seen"}
+    assert "no listed project" in verify(Service(sample=0)).parts[parts.STATUS]["reason"]
 
 
 def test_the_token_is_kept_where_each_operation_was_asked() -> None:
@@ -86,7 +48,7 @@ def test_the_token_is_kept_where_each_operation_was_asked() -> None:
         (to_post(415), "not seen", "415 tells nothing of the token"),
         (to_post(503), "could not check", "503"),
     ):
-        part = verify(Service(change), level="write").parts[BEARER]
+        part = verify(Service(change), level="write").parts[parts.BEARER]
         assert (part["verdict"], part["reason"]) == (verdict, reason)
 
 
@@ -102,15 +64,15 @@ def test_a_status_that_goes_back_is_told(level: str) -> None:
 
 def test_an_item_twice_is_told_as_that() -> None:
     done = verify(Service(on_list(lambda projects: [*projects, projects[0]])))
-    assert done.parts[ITEMS]["observed"] == "a project twice"
+    assert done.parts[parts.ITEMS]["observed"] == "a project twice"
 
 
 def test_the_stub_keeps_and_confirms_all() -> None:
     with serving(create_app(seed=SAMPLE_SEED, pace=0), control_prefix="/_stub/") as port:
         done = verify(f"http://127.0.0.1:{port}", level="abuse", env=ENV)
     assert (done.status, done.found) == (0, set())
-    cannot = response("BadRequest", "HeadersTooLarge", "InternalError")
-    assert done.seen("not seen") == {*cannot, f"{OWNER}/anyOf/1"}  # no list names such a one
+    cannot = parts.response("BadRequest", "HeadersTooLarge", "InternalError")
+    assert done.seen("not seen") == {*cannot, f"{parts.OWNER}/anyOf/1"}  # no list names such a one
     assert len(done.report["created"]) == 1
 
 
@@ -118,7 +80,7 @@ def test_a_service_that_takes_a_name_alone_differs_and_gets_one_project() -> Non
     app = create_app(seed=SAMPLE_SEED, pace=0, strict=True)
     with serving(app, control_prefix="/_stub/") as port:
         done = verify(f"http://127.0.0.1:{port}", level="write", env=ENV)
-    assert (done.status, done.found) == (0, differs(INPUT))
+    assert (done.status, done.found) == (0, differs(parts.INPUT))
     assert len(done.report["created"]) == 1
 
 
@@ -126,4 +88,4 @@ def test_grease_is_no_difference_where_the_contract_leaves_it_open() -> None:
     app = greased_app(tuple(AXES), 1, seed=SAMPLE_SEED, pace=0)
     with serving(app, control_prefix="/_stub/") as port:
         done = verify(f"http://127.0.0.1:{port}", level="abuse", env=ENV)
-    assert done.found == differs(POST_201, ITEMS)  # success-code, and "Oldest first."
+    assert done.found == differs(parts.POST_201, parts.ITEMS)  # success-code, and "Oldest first."
