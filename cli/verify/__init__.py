@@ -21,7 +21,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--abuse",
     is_flag=True,
-    help="With --write: send bodies that the contract rejects. A tolerant service creates projects.",
+    help="With --write: send bodies that the contract rejects, which may create projects.",
 )
 @click.option("--wait", type=Number(0, 3600), default=60.0, help="Longest seconds of each poll.")
 @click.option("--pause", type=Number(0, 60), default=0.2, help="Seconds between two requests.")

@@ -5,11 +5,14 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
+from cli.verify.client import Exchange
+from cli.verify.probes import LIST
 from tests.verify.conftest import (
     TOKEN,
     Change,
@@ -149,7 +152,7 @@ def test_nothing_can_be_checked_and_nothing_is_created(name: str) -> None:
 PARTLY = [
     read("429 once", NOTHING, limited(1, "1")),
     read("429 once, without Retry-After", NO_404, limited(1, None)),
-    *(read(f"429 with {value}", NO_404, limited(10**6, value)) for value in ("11", "-5", "1.5")),
+    read("429 with 11 seconds", NO_404, limited(10**6, "11")),
     read("no HTTP at one path", NO_404, write=at("unknown", write=sends(b"\0\1\2"))),
     read("cut off at one path", NO_404, write=at("unknown", write=framed(short))),
     read("3.9 MiB", NOTHING, on("list", body=put(filling="x" * int(3.9 * MIB)))),
@@ -177,6 +180,14 @@ def test_what_misbehaves_in_one_place_could_not_be_checked_there(difference: Dif
     done = verify(difference.service())
     assert done.found == difference.findings, done.stdout
     assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_retry_after_of_up_to_10_seconds_is_obeyed() -> None:
+    request = Exchange(LIST, "", "", "", b"")
+    for value, seconds in (("0", 0), ("10", 10), ("11", None), ("-5", None), ("1.5", None)):
+        headers = HTTPMessage()
+        headers["Retry-After"] = value
+        assert request._replace(headers=headers).retry_after == seconds
 
 
 def test_nobody_listens() -> None:
