@@ -218,7 +218,6 @@ DIFFERENCES = [
     read("list without a type", differs(LIST_200), has_type(None, "list")),
     read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
     read("an array", differs(PROJECTS), on("list", body=lambda body: body["projects"])),
-    read("list is null", differs(PROJECTS), on("list", raw=b"null")),
     read("list of another name", differs(ITEMS), on("list", body=renamed("projects", "data"))),
     read("an envelope", differs(PROJECTS), on("list", body=lambda body: {"data": body})),
     read(
@@ -236,15 +235,11 @@ DIFFERENCES = [
     # A project.
     *(read(f"without {part}", differs(part), on_projects(without(part[part.rindex("/") + 1 :])))
       for part in MEMBERS),
-    read("project id null", differs(ID), on_projects(put(id=None))),
     read("project id a number", differs(ID), on_projects(put(id=int)), id_form="{1}"),
-    read("project name an object", differs(NAME), on_projects(put(name=lambda x: {"en": x}))),
     *(read(f"created {time}", differs(CREATED), on_projects(put(created_at=time)))
-      for time in (1767603600, NO_ZONE, None)),
+      for time in (1767603600, NO_ZONE)),
     read("latest of none", differs(LATEST), on_projects(put(latest_deployment_id="d-none"))),
-    read("latest an object", differs(LATEST), on_projects(put(latest_deployment_id={"id": "d"}))),
     # A deployment.
-    read("deployment 203", differs(DEP_200), on("deployment", status=203)),
     read("deployment 405", broken(DEP), on("deployment", status=405)),
     write("deployment 404", differs(LATEST), on("deployment", status=404)),
     # A 404 tells nothing of the token where the token gets one, too.
@@ -266,7 +261,6 @@ DIFFERENCES = [
     read("one deployment for all ids", broken(DEP_ID) | differs(DEP_404), on(
         "no deployment", status=200, headers={"Content-Type": JSON}, body=lambda _: ANOTHER
     )),
-    read("no project_id", differs(OWNER), on_deployment(without("project_id"))),
     read("project_id a number", differs(OWNER), on_deployment(put(project_id=7))),
     read("project_id of another", differs(OWNER), on_deployment(put(project_id="p-0"))),
     read("no status", broken(STATUS), on_deployment(without("status"))),
@@ -314,21 +308,15 @@ DIFFERENCES = [
     read("unknown path 410", differs(UNKNOWN), on("unknown", status=410)),
     read("an HTML 404", differs(UNKNOWN), on("unknown", headers={"Content-Type": HTML}, raw=b"<")),
     read("unknown path 200", differs(UNKNOWN), on("unknown", status=200, body=put(id="7"))),
-    read("no deployment 422", differs(DEP_404), on("no deployment", status=422)),
     # Problems.
     *(read(f"no {name} in errors", differs(part), on_errors(without(name)))
       for name, part in zip(IN_A_PROBLEM, PROBLEM_MEMBERS, strict=True)),
-    read("code a number", differs(PROBLEM_MEMBERS[4]), on_errors(put(code=1001))),
     read("status a boolean", differs(PROBLEM_MEMBERS[2]), on_errors(put(status=True))),
     read("status of another", differs(PROBLEM_MEMBERS[2]), on_errors(put(status=499))),
     abuse("another shape", differs(PROBLEM), on_errors(lambda body: {"error": body["detail"]})),
     abuse("409 is JSON", differs(TAKEN), has_type(JSON, "taken")),
     # Bodies that the contract rejects.
-    abuse("malformed 422", differs(MALFORMED), on("malformed", status=422)),
     abuse("invalid 409", differs(INVALID), on("invalid", status=409)),
-    abuse("taken 422", differs(TAKEN), on("taken", status=422)),
-    abuse("media type 400", differs(MEDIA), on("media type", status=400)),
-    abuse("large 400", differs(LARGE), on("large", status=400)),
     abuse("large 500", unchecked(LARGE), on("large", status=500)),
     abuse("large 303", differs(LARGE), on("large", status=303, headers=AWAY, raw=b"")),
     abuse("no JSON accepted", differs(MALFORMED), accepts={"malformed"}),
