@@ -73,13 +73,14 @@ class Record:
             if each.probe.method != "POST" or is_rejected:
                 continue
             sent = object_in(each.body).get("name")
-            listed = [one for one in self.projects if sent and one.get("name") == sent]
-            record = self.unwrap(PROJECT, each.json) if each.is_success else {}
-            record = {"name": sent, **dict(*listed[:1]), **record}
-            new = record.get("id") if is_id(record.get("id")) else None
+            listed = (one for one in self.projects if sent and one.get("name") == sent)
+            told = self.unwrap(PROJECT, each.json) if each.is_success else {}
+            record = {**next(listed, {}), **told}
+            new = record["id"] if is_id(record.get("id")) else None
+            name = record["name"] if isinstance(record.get("name"), str) else sent
             # A service may return an old record for a name in use.
             if new is None or new not in [one["id"] for one in found]:
-                found.append({"id": new, "name": record["name"]})
+                found.append({"id": new, "name": name})
         return found
 
 

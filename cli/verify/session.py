@@ -143,7 +143,8 @@ class Session:
             exchanges.append(exchange)
             previous, status = status, self._status_of(exchange) or status
             changed_at = changed_at if status == previous else time.monotonic()
-            if status in ended or time.monotonic() - changed_at >= STILL:
+            is_still = exchange.is_success and time.monotonic() - changed_at >= STILL
+            if status in ended or is_still:
                 break
         if status in ended:
             exchanges.append(self._send(probe))
@@ -200,8 +201,8 @@ class Session:
     ) -> None:
         """Record what responses say, and tell what came of a probe."""
         record, last = self._record, exchanges[-1]
-        found = [(each, one) for one in exchanges for each in {*judge.claims_of(record, one)}]
-        found += [(each, last) for each in more]
+        found = [(each, one) for one in exchanges for each in judge.claims_of(record, one)]
+        found = [*dict.fromkeys(found), *((each, last) for each in more)]
         record.claims += found
         silence = judge.silence_of(record, last)
         outcome = "agrees" if all(each.holds for each, _ in found) else "differs"

@@ -267,7 +267,7 @@ def test_polls_end_after_three_timeouts(monkeypatch: pytest.MonkeyPatch) -> None
         (waits() if is_slow else plain)(handler, request, response)
 
     service = Service(write=write)
-    done = verify(service, "--wait", "8", level="write")
+    done = verify(service, "--wait", "3600", level="write")
     assert done.requests["created is listed"] == 3
     assert done.requests["created deployment"] == done.requests["deployment"] == 0
     assert len(done.report["created"]) == 1
