@@ -148,7 +148,7 @@ def test_a_terminal_gets_no_control_characters() -> None:
     "change",
     [
         on("no deployment", status=410, raw=b"x" * 490 + TOKEN.encode() + b"x" * 500_000),
-        on_deployment(put(created_at=f"{'x' * 65}{TOKEN}", filler="x" * 500_000)),
+        on_deployment(put(created_at=f"{'x' * 75}{TOKEN}", filler="x" * 500_000)),
     ],
     ids=["a body", "a value"],
 )
