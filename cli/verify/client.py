@@ -79,7 +79,7 @@ class Exchange(NamedTuple):
 
 def parse_json(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return json.loads(content.decode())
     except (ValueError, RecursionError):
         return NO_JSON
 
@@ -87,12 +87,11 @@ def parse_json(content: bytes) -> Any:
 def parse_url(text: str) -> SplitResult:
     """The {base_url} of the interface (§4). Raises `ValueError` with what to give instead."""
     url = urlsplit(text)
-    if url.scheme not in ("http", "https") or not url.hostname or not re.fullmatch("[!-~]+", text):
+    is_host = url.hostname and url.port != 0 and re.fullmatch("[!-~]+", text)
+    if url.scheme not in ("http", "https") or not is_host:
         raise ValueError("give a URL such as https://service.example, in ASCII")
     if url.username is not None or url.query or url.fragment or "v1" in url.path.split("/"):
         raise ValueError("give the URL before /v1 (§4), without user, query and fragment")
-    if url.port == 0:
-        raise ValueError("give another port than 0")
     return url._replace(path=url.path.rstrip("/"))
 
 

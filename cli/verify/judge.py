@@ -21,7 +21,6 @@ NAME = f"{PROJECT}/properties/name"
 DEPLOYMENT = f"{SCHEMAS}Deployment"
 ALLOW = "#/components/headers/Allow/schema"
 PROBLEM = f"{SCHEMAS}Problem"
-PROBLEM_MEMBERS = {"type", "title", "status", "detail", "code"}
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
@@ -145,7 +144,8 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
         yield claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
-    if probe.expects == probes.INVALID_BODY and problem.keys() & PROBLEM_MEMBERS:
+    members = record.contract.schemas["Problem"]["required"]
+    if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
         yield claim(ERRORS, "errors" in problem, "present", MISSING)
 
 
