@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.program import run
-from tests.verify.conftest import LEVELS, TOKEN, Request, Service, listening, verify
+from tests.verify.conftest import LEVELS, TOKEN, Request, Response, Service, listening, verify
 from tests.verify.differences import first, on, on_listed, put
 
 pytestmark = pytest.mark.process
@@ -126,24 +126,26 @@ def test_redirects_are_not_followed_and_not_polled() -> None:
     near: dict[str, str | None] = {"Location": "/v1/secret"}
     later = on("list", status=308, headers=near, has=lambda _: bool(service.created))
     service = Service(later, on("unknown", status=302, headers=near, raw=b""))
-    done = verify(service, "--wait", "60", level="write")
+    done = verify(service, "--wait", "5", level="write")
     assert "/v1/secret" not in {each.path for each in service.requests}
     assert done.requests["created is listed"] == 1
 
 
-def test_retry_after_is_obeyed_once_and_a_429_ends_the_polls() -> None:
-    unknown = on("unknown", status=429, headers={"Retry-After": "1"})
-    later = on(
-        *("list", "deployment"),
-        status=429,
-        headers={"Retry-After": "0"},
-        has=lambda _: bool(service.created),
-    )
-    service = Service(unknown, later)
-    done = verify(service, "--wait", "60", level="write")
+def test_retry_after_is_obeyed_once_for_each_probe_and_a_429_ends_the_polls() -> None:
+    limited: dict[str, str | None] = {"Retry-After": "0"}
+
+    def later(response: Response, request: Request, number: int) -> None:
+        """After the creation, 429 to each second request for the list."""
+        if service.created and request.method == "GET" and number % 2:
+            on("list", status=429, headers=limited)(response, request, number)
+
+    service = Service(later, on("unknown", status=429, headers={"Retry-After": "1"}), sample=0)
+    service.listed_after = 10**6
+    done = verify(service, "--wait", "5", level="write")
     one, other = [each for each in service.requests if each.path.startswith("/v1/stub-verify")]
     assert other.at - one.until >= 1
-    assert done.requests["created is listed"] == done.requests["created deployment"] == 2
+    statuses = [each.status for each in service.requests if each.path == "/v1/projects"]
+    assert (done.requests["created is listed"], statuses[-5:-2]) == (3, [429, 200, 429])
 
 
 def test_a_deployment_that_changes_no_more_is_followed_no_longer(

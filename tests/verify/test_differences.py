@@ -39,6 +39,8 @@ def test_what_was_not_seen_has_a_reason() -> None:
     assert {
         done.parts[each]["verdict"] for each in (parts.POST_201, parts.BEARER, parts.TAKEN)
     } == {"not seen"}
+    away = on("invalid", status=303, headers=parts.AWAY, raw=b"")  # neither takes nor rejects it
+    assert parts.NAMES in verify(Service(away), level="abuse").seen("not seen")
     assert "no listed project" in verify(Service(sample=0)).parts[parts.STATUS]["reason"]
 
 
