@@ -7,6 +7,7 @@ import socket
 import threading
 from contextlib import suppress
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.verify.conftest import (
     Response,
     Service,
     listening,
+    plain,
     verify,
 )
 from tests.verify.differences import (
@@ -253,28 +255,33 @@ def test_the_token_is_in_the_environment_alone(token: str | None) -> None:
     assert "VERIFY_TOKEN" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_after_a_signal_it_says_what_is_left_behind(number: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "case"), [(signal.SIGINT, "deployment"), (signal.SIGTERM, "created")]
+)
+def test_after_a_signal_it_says_what_is_left_behind(number: int, case: str, tmp_path: Path) -> None:
     """A process of its own, whose arguments have no token."""
-    file, is_read, seen = tmp_path / "report.json", threading.Event(), list[str]()
+    file, is_asked, seen = tmp_path / "report.json", threading.Event(), list[str]()
 
-    def polled(response: Response, request: Request, number: int) -> None:
-        if service.created and request.method == "GET" and not is_read.is_set():
+    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+        if service.created and response.case == case and not is_asked.is_set():
             for each in Path("/proc").glob("[0-9]*/cmdline"):
                 with suppress(OSError):
                     seen.append(each.read_text(errors="replace"))
-            is_read.set()  # the response to the creation
+            is_asked.set()
+            service.stop.wait(20)
+        plain(handler, request, response)
 
-    service = Service(polled, ends=False, found_after=10**6)
+    service = Service(write=write)
     with listening(service) as url:
         options = ("--write", "--wait", "60", "--pause", "0", "--report", str(file))
         env = {"VERIFY_TOKEN": TOKEN}
         with process("app.py", "verify", url, *options, env=env) as started:
-            assert is_read.wait(60)
+            assert is_asked.wait(60)
             started.send_signal(number)
             stdout, stderr = started.communicate(timeout=20)
     assert started.returncode == 128 + number
-    assert f'  "{service.created[0]}"  "stub-verify-' in stdout
+    left = f'"{service.created[0]}"' if case == "deployment" else "perhaps"
+    assert f'  {left}  "stub-verify-' in stdout
     assert "Traceback" not in stdout + stderr
     assert not file.exists()
     assert any(url in each for each in seen) == Path("/proc/self").exists()
