@@ -109,25 +109,29 @@ def rejected(name: str, status: int, response: str, body: str, *rules: str) -> P
     return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
 
 
-OTHER_LISTS = (*others(LIST), without(LIST, BASIC))
-OTHER_DEPLOYMENTS = others(GET_DEPLOYMENT)
-OTHER_CREATIONS = (without(CREATE, NONE), without(CREATE, WRONG))
 AN_ID = '{{"name": "{name}", "id": "stub-verify-{word}"}}'
 LARGE = '{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
 NOT_OF_CLIENTS = (f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not")
-ABUSES = (
+OF_TEXT = rejected("another content type", 415, "UnsupportedMediaType", CREATE_BY_NAME.body)
+# In the order in which they are asked.
+ALL = (
+    LIST,
+    UNKNOWN_DEPLOYMENT,
+    UNKNOWN_PATH,
+    *others(LIST),
+    without(LIST, BASIC),
+    CREATE,
+    LISTED,
+    FOLLOWED,
+    without(CREATE, NONE),
+    without(CREATE, WRONG),
+    GET_DEPLOYMENT,
+    *others(GET_DEPLOYMENT),
     rejected("no JSON", 400, "MalformedBody", '{{"name": '),
     rejected("an array", 422, "InvalidBody", "[]", INPUT),
     rejected("no name", 422, "InvalidBody", "{{}}", NAME),
     rejected("an id", 422, "InvalidBody", AN_ID, *NOT_OF_CLIENTS),
     rejected("the created name again", 409, "NameTaken", '{{"name": "{created}"}}'),
-    rejected("another content type", 415, "UnsupportedMediaType", '{{"name": "{name}"}}')._replace(
-        content_type="text/plain"
-    ),
+    OF_TEXT._replace(content_type="text/plain"),
     rejected("70 KiB", 413, "BodyTooLarge", LARGE),
-)
-ALL = (
-    *(LIST, UNKNOWN_DEPLOYMENT, UNKNOWN_PATH, *OTHER_LISTS),
-    *(CREATE, LISTED, FOLLOWED, *OTHER_CREATIONS),
-    *(GET_DEPLOYMENT, *OTHER_DEPLOYMENTS, *ABUSES),
 )

@@ -53,6 +53,8 @@ class Session:
         }
         levels = LEVELS[: LEVELS.index(self._record.level) + 1]
         for probe in probes.ALL:
+            if probe == probes.CREATE and not self._record.claims:
+                raise Unusable("nothing could be checked: the lines above say why.")
             if probe.level not in levels:
                 continue
             if probe.needs and not self._words[probe.needs]:
@@ -62,8 +64,6 @@ class Session:
                 special.get(probe, self._ask)(probe)
             if probe == probes.UNKNOWN_PATH:
                 self._check_service()
-            if probe == probes.OTHER_LISTS[-1] and not self._record.claims:
-                raise Unusable("nothing could be checked: the lines above say why.")
         self._judge_paths()
 
     def _ask(self, probe: Probe) -> None:
