@@ -8,40 +8,31 @@ import click
 from ..options import Number, Start
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("verify", short_help="Ask a real service for what the contract says.")
+@click.command(
+    "verify",
+    short_help="Ask a real service for what the contract says.",
+    context_settings={"show_default": True},
+)
 @click.argument("url")
 @click.option("--write", is_flag=True, help="Create one project, and follow its deployment.")
 @click.option(
     "--abuse",
     is_flag=True,
-    help="With --write: send bodies that the contract rejects. A tolerant service creates projects "
-    "from them.",
+    help="With --write: send bodies that the contract rejects, which may create projects.",
 )
-@click.option(
-    "--wait",
-    type=Number(0, 3600),
-    default=60.0,
-    show_default=True,
-    help="Seconds to wait for the created project in the list, and for the end of its deployment.",
-)
-@click.option(
-    "--pause",
-    type=Number(0, 60),
-    default=0.2,
-    show_default=True,
-    help="Seconds between two requests.",
-)
-@click.option("--ca", type=FILE, help="File of a certificate authority to trust, too, as PEM.")
-@click.option("--known", type=FILE, help="File of known findings, one a line, as for --allow.")
+@click.option("--wait", type=Number(0, 3600), default=60.0, help="Longest seconds of each poll.")
+@click.option("--pause", type=Number(0, 60), default=0.2, help="Seconds between two requests.")
+@click.option("--ca", type=EXISTING, help="File of a certificate authority to trust, too, as PEM.")
+@click.option("--known", type=EXISTING, help="File of known findings, one a line, as for --allow.")
 @click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="KINDS",
     default=["broken,leaks"],
-    show_default=True,
     help="Exit with 1 if one of these is found: broken, differs, leaks; repeatable.",
 )
 @click.pass_obj

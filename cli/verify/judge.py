@@ -3,208 +3,219 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
 import stub
 
-from .client import TOKEN, Exchange
-from .forms import MISSING, NO_JSON, Claim, Forms, array_in, claim, json_of, type_of, unwrap
-from .probes import (
-    BEARER,
-    DEPLOYMENT_ID,
-    INPUT,
-    LIST,
-    PROJECTS,
-    RESPONSES,
-    SCHEMAS,
-    Probe,
-)
+from . import probes
+from .client import NO_JSON, Exchange, parse_json
+from .forms import MISSING, Claim, array_in, claim, judge_response, type_of, unwrap
+from .probes import PROJECTS, SCHEMAS, TOKEN, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
+ITEMS = f"{PROJECT_LIST}/properties/projects"
 PROJECT = f"{SCHEMAS}Project"
-RECORD = f"{SCHEMAS}Deployment"
+NAME = f"{PROJECT}/properties/name"
+DEPLOYMENT = f"{SCHEMAS}Deployment"
+ALLOW = "#/components/headers/Allow/schema"
 PROBLEM = f"{SCHEMAS}Problem"
-LATEST = f"{PROJECT}/properties/latest_deployment_id"
-ALLOW = "#/components/headers/Allow"
-METHOD_NOT_ALLOWED = f"{RESPONSES}MethodNotAllowed"
-INVALID_BODY = f"{RESPONSES}InvalidBody"
-ERRORS = f"{PROBLEM}/properties/errors"  # which this response alone has
+ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 OWN_MEMBER = "stub_verify"
+AS_SENT = "members of the client as they were sent"
 OF_THE_BODY = (400, 409, 413, 415, 422)  # statuses that a body may be the reason for
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 
 
-class Judge:
-    """Judges responses. `owners` has the ids of projects by the id of their latest deployment.
+@dataclass
+class Record:
+    """All that was exchanged in a run, in its order, and what it says."""
 
-    `unknown_path` is the response to a path that cannot exist, once there is one.
-    """
+    contract: stub.Contract
+    level: str
+    exchanges: list[Exchange] = field(default_factory=list)
+    claims: list[tuple[Claim, Exchange]] = field(default_factory=list)
+    # Why a probe showed nothing, by its name: a verdict and the reason.
+    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    leaks: list[str] = field(default_factory=list)  # probes
+    projects: list[dict[str, Any]] = field(default_factory=list)  # listed first, or created
 
-    def __init__(self, forms: Forms) -> None:
-        self.unknown_path: Exchange | None = None
-        self.owners: dict[str, set[str]] = {}
-        self._lost: set[str] = set()  # paths of the contract that do not seem to exist
-        self._succeeded: set[tuple[str, str]] = set()  # methods and paths, with the token
-        self._forms = forms
+    def of(self, probe: Probe) -> list[Exchange]:
+        return [each for each in self.exchanges if each.probe.name == probe.name]
 
-    def silence(self, probe: Probe, exchange: Exchange) -> tuple[str, str] | None:
-        """The verdict of the probe's parts, and why a response says nothing of them, if so."""
-        status = exchange.status
-        if exchange.failure or not probe.expects:
-            return (COULD_NOT_CHECK, exchange.failure) if exchange.failure else None
-        if self._forms.status(probe.expects) < 400 and status in (401, 403):
-            return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
-        if probe.expects == LIST.expects and status == 200 and json_of(exchange) is NO_JSON:
-            return COULD_NOT_CHECK, "no JSON where the list should be"
-        is_of_body = probe.method == "POST" and (status < 400 or status in OF_THE_BODY)
-        is_of_token = (probe.method, probe.path) in self._succeeded and not is_of_body
-        if BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
-            return None if is_of_token else (NOT_SEEN, f"{status} tells nothing of the token")
-        return None
+    def at(self, path: str) -> list[Exchange]:
+        """The responses to the token at a path of the contract."""
+        found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
+        return [each for each in found if each.probe.expects and each.probe.authorization == TOKEN]
 
-    def claims(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
-        """What a response says about the parts of its probe."""
-        if not probe.expects or self.silence(probe, exchange):
-            return
-        is_plain_get = probe.method == "GET" and probe.authorization == TOKEN
-        is_elsewhere = exchange.status == 404 or exchange.location is not None
-        if is_elsewhere and probe.path in self._lost and not is_plain_get:
-            return  # the path alone is missing
-        pointer, _ = self._forms.contract.find(probe.expects)
-        status = self._forms.status(pointer)
-        if status < 400 and not exchange.is_success:
-            yield from self._judge_failed(probe, pointer, status, exchange)
-        elif status < 400:
-            self._succeeded.add((probe.method, probe.path))
-            yield from (claim(rule, True, "success", "") for rule in probe.rules)
-            yield from self._forms.judge(pointer, exchange)
-        elif exchange.is_success and probe.rules:
-            for rule in probe.rules:
-                yield claim(rule, False, "rejected", f"accepted with {exchange.status}")
-        else:
-            if exchange.status >= 400 or BEARER in probe.rules:
-                yield from (claim(rule, True, "rejected", "") for rule in probe.rules)
-            if exchange.status == status:
-                yield from self._forms.judge(pointer, exchange)
-                yield from self._compare_problem(probe, pointer, exchange)
-            else:
-                yield claim(pointer, False, str(status), str(exchange.status))
-        if exchange.is_success and is_plain_get:
-            yield from self._compare(probe, exchange)
+    def contradicts(self, *parts: str) -> list[Exchange]:
+        """The exchanges that contradict one of these parts."""
+        return [each for what, each in self.claims if what.part in parts and not what.holds]
 
-    def _judge_failed(
-        self, probe: Probe, pointer: str, status: int, exchange: Exchange
-    ) -> Iterator[Claim]:
-        """What it says that a request which should succeed did not."""
-        observed = str(exchange.status)
-        operation = pointer.partition("/responses/")[0]
-        if probe.method == "GET" and self.is_moved(exchange):
-            self._lost.add(probe.path)
-            place = f"Location: {exchange.header('Location')}"
-            yield Claim(probe.path, False, "exists", f"{observed}, a redirect", place)
-        elif exchange.status < 400:
-            yield claim(pointer, False, str(status), observed)
-        elif exchange.status == 405 or (probe.path == PROJECTS and exchange.status == 404):
-            if probe.method == "GET" and exchange.status == 404:
-                self._lost.add(probe.path)
-            yield claim(operation, False, "success", observed)
-        elif probe.method == "POST" and exchange.status == 415:
-            yield claim(f"{operation}/requestBody", False, "JSON is accepted", observed)
-        elif probe.method == "POST":
-            yield claim(INPUT, False, "a name and other members are accepted", observed)
-        elif probe.path == PROJECTS:
-            yield claim(operation, False, "success", observed)
-        elif exchange.status != 404:
-            yield claim(pointer, False, str(status), observed)
-        elif self._is_like_unknown_path(exchange):
-            self._lost.add(probe.path)
-            yield claim(operation, False, "success", "404, as for a path that does not exist")
-        else:
-            yield claim(LATEST, False, "the id of a deployment", "404")
-
-    @staticmethod
-    def is_moved(exchange: Exchange) -> bool:
-        """Whether a redirect leads to a place of the same origin."""
-        return (exchange.location or "").startswith(f"{exchange.origin}/")
-
-    def _is_like_unknown_path(self, exchange: Exchange) -> bool:
-        other = self.unknown_path
-        return other is not None and other.status == 404 and likeness(other) == likeness(exchange)
-
-    def _compare(self, probe: Probe, exchange: Exchange) -> Iterator[Claim]:
-        """The relations within a list, and of a deployment to the id in the path."""
-        if probe.path == PROJECTS:
-            projects = self.projects_of(exchange)
-            once: dict[str, dict[str, Any]] = {}
-            for each in projects:
-                key = each["id"] if is_id(each.get("id")) else each
-                once.setdefault(json.dumps(key, sort_keys=True), each)
-            part = f"{PROJECT_LIST}/properties/projects"
-            if len(once) < len(projects):
-                yield claim(part, False, "each project once", "a project twice")
-            made = [stub.parse_time(each.get("created_at")) for each in once.values()]
-            times = [each for each in made if each]
-            if len(times) == len(made) > 1:
-                yield claim(part, times == sorted(times), "oldest first", "another order")
-        elif "/deployments/" in probe.target:
-            record = self.unwrap(RECORD, object_of(exchange))
-            asked = unquote(exchange.target.rpartition("/")[2])
-            if is_id(record.get("id")):
-                is_it = str(record["id"]) == asked
-                yield claim(DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
-            owners, project_id = self.owners.get(asked), record.get("project_id")
-            if owners and project_id is not None:
-                part, is_its = f"{RECORD}/properties/project_id", str(project_id) in owners
-                yield claim(part, is_its, "the id of its project", "another id")
-
-    def projects_of(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """The records of a list, none if it has no such form."""
-        found = [each for each in array_of(exchange) or () if isinstance(each, dict)]
-        return [self.unwrap(PROJECT, each) for each in found]
+    def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """The projects in a list, none if it has no such form."""
+        found = array_in(exchange.json, "projects") or () if exchange.is_success else ()
+        return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The record, also of an object around it."""
-        return unwrap(value, self._forms.contract.find(schema)[1]["required"])
+        """The record, also of an object around it; {} if there is none."""
+        return unwrap(value, self.contract.find(schema)[1]["required"])
 
-    def _compare_problem(self, probe: Probe, pointer: str, exchange: Exchange) -> Iterator[Claim]:
-        """The relations of a problem document to its response, and of the response to its path."""
-        problem = self.unwrap(PROBLEM, object_of(exchange))
-        if type_of(problem.get("status")) == "integer":
-            part, is_same = f"{PROBLEM}/properties/status", problem["status"] == exchange.status
-            yield claim(part, is_same, "the status of the response", "another status")
-        allowed = exchange.header("Allow")
-        if pointer == METHOD_NOT_ALLOWED and allowed is not None:
-            declared = {name.upper() for name in self._forms.contract.find(probe.path)[1]}
-            missing = declared & {"GET", "POST"} - {*re.split(r"[\s,]+", allowed)}
-            part, otherwise = f"{ALLOW}/schema", f"without {', '.join(sorted(missing))}"
-            yield claim(part, not missing, "the methods of the path", otherwise)
-        members = self._forms.contract.schemas["Problem"]["required"]
-        if pointer == INVALID_BODY and "errors" not in problem and {*problem} & {*members}:
-            yield claim(ERRORS, False, "present", MISSING)
-
-    def compare_created(
-        self, record: dict[str, Any], exchange: Exchange, word: str, name: str
-    ) -> Iterator[Claim]:
-        """What was sent, in a response."""
-        if isinstance(record.get("name"), str):
-            part = f"{PROJECT}/properties/name"
-            yield claim(part, record["name"] == name, "as it was sent", "changed")
-        if record and OWN_MEMBER.encode() in exchange.body:
-            is_kept = record.get(OWN_MEMBER) == word
-            observed = "changed" if OWN_MEMBER in record else "left out"
-            yield claim(PROJECT, is_kept, "members of the client as they were sent", observed)
+    @property
+    def created(self) -> list[dict[str, Any]]:
+        """The id and the name of what the POSTs may have left; no id if no response named one."""
+        found: list[dict[str, Any]] = []
+        for each in self.exchanges:
+            is_rejected = each.status in (301, 307, 308) or 400 <= each.status < 500
+            if each.probe.method != "POST" or is_rejected:
+                continue
+            sent = object_in(each.body).get("name")
+            listed = (one for one in self.projects if sent and one.get("name") == sent)
+            told = self.unwrap(PROJECT, each.json) if each.is_success else {}
+            record = {**next(listed, {}), **told}
+            new = record["id"] if is_id(record.get("id")) else None
+            name = record["name"] if isinstance(record.get("name"), str) else sent
+            # A service may return an old record for a name in use.
+            if new is None or new not in [one["id"] for one in found]:
+                found.append({"id": new, "name": name})
+        return found
 
 
-def object_of(exchange: Exchange) -> dict[str, Any]:
-    """The JSON object in the body, {} if there is none."""
-    value = json_of(exchange)
+def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
+    """The verdict of the probe's parts, and why a response says nothing of them, if so."""
+    probe, status = exchange.probe, exchange.status
+    if exchange.failure:
+        return COULD_NOT_CHECK, exchange.failure
+    if 0 < probe.status < 400 and status in (401, 403):
+        return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
+    if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
+        return COULD_NOT_CHECK, "no JSON where the list should be"
+    if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
+        is_of_body = probe.method == "POST" and (status < 400 or status in OF_THE_BODY)
+        same = [each for each in record.at(probe.path) if each.probe.method == probe.method]
+        if is_of_body or not any(each.is_success for each in same):
+            return NOT_SEEN, f"{status} tells nothing of the token"
+    return None
+
+
+def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """What a response says about the parts of its probe."""
+    probe = exchange.probe
+    lost = record.contradicts(probe.path, f"{probe.path}/get")
+    is_lost = is_elsewhere(exchange) and any(map(is_elsewhere, lost))  # the path alone is missing
+    is_get = probe.expects.endswith("/get/responses/200")
+    if not probe.expects or silence_of(record, exchange) or (is_lost and not is_get):
+        return
+    if probe.status >= 400:
+        yield from judge_rejection(record, exchange)
+    elif not exchange.is_success:
+        yield judge_failure(record, exchange)
+    else:
+        yield from (claim(rule, True, "success", "") for rule in probe.rules)
+        yield from judge_response(record.contract, exchange)
+    if exchange.is_success and probe.expects == probes.CREATE.expects:
+        yield from judge_created(record, exchange)
+    elif exchange.is_success and probe.method == "GET" and probe.authorization == TOKEN:
+        judge = judge_list if probe.path == PROJECTS else judge_deployment
+        yield from judge(record, exchange)
+
+
+def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """What it says of a request that should be rejected."""
+    probe, status = exchange.probe, exchange.status
+    if exchange.is_success or status >= 400 or probes.BEARER in probe.rules:
+        observed = f"accepted with {status}"
+        yield from (
+            claim(each, not exchange.is_success, "rejected", observed) for each in probe.rules
+        )
+    pointer, _ = record.contract.find(probe.expects)
+    if status != probe.status:
+        if not (exchange.is_success and probe.rules):
+            yield claim(pointer, False, str(probe.status), str(status))
+        return
+    yield from judge_response(record.contract, exchange)
+    problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
+    if type_of(problem.get("status")) == "integer":
+        part, is_same = f"{PROBLEM}/properties/status", problem["status"] == status
+        yield claim(part, is_same, "the status of the response", "another status")
+    if status == 405 and allowed is not None:
+        declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
+        missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
+        yield claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
+    members = record.contract.schemas["Problem"]["required"]
+    if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
+        yield claim(ERRORS, "errors" in problem, "present", MISSING)
+
+
+def judge_failure(record: Record, exchange: Exchange) -> Claim:
+    """What it says that a request which should succeed did not."""
+    probe, status = exchange.probe, exchange.status
+    operation = probe.expects.partition("/responses/")[0]
+    is_post = probe.method == "POST"
+    is_list_away = probe.path == PROJECTS and (not is_post or status == 404)
+    is_as_unknown = likeness(exchange) in map(likeness, record.of(probes.UNKNOWN_PATH))
+    # When, the part, what it should be, and what it is. The first that applies.
+    rows = (
+        (exchange.is_moved and not is_post, probe.path, "exists", f"{status}, a redirect"),
+        (status < 400, probe.expects, str(probe.status), str(status)),
+        (status == 405 or is_list_away, operation, "success", str(status)),
+        (status == 415 and is_post, f"{operation}/requestBody", "JSON is accepted", str(status)),
+        (is_post, probes.INPUT, "a name and other members are accepted", str(status)),
+        (status != 404, probe.expects, str(probe.status), str(status)),
+        (is_as_unknown, operation, "success", "404, as for a path that does not exist"),
+        (True, f"{PROJECT}/properties/latest_deployment_id", "the id of a deployment", "404"),
+    )
+    part, expected, observed = next(row[1:] for row in rows if row[0])
+    place = f"Location: {exchange.header('Location')}" if exchange.is_moved else ""
+    return claim(part, False, expected, observed, place)
+
+
+def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """How a created project relates to what was sent."""
+    sent, found = object_in(exchange.body), record.unwrap(PROJECT, exchange.json)
+    if isinstance(found.get("name"), str):
+        yield claim(NAME, found["name"] == sent["name"], "as it was sent", "changed")
+    if found and OWN_MEMBER in sent:
+        observed = "changed" if OWN_MEMBER in found else "left out"
+        yield claim(PROJECT, found.get(OWN_MEMBER) == sent[OWN_MEMBER], AS_SENT, observed)
+
+
+def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """How listed projects relate to each other."""
+    projects = record.listed(exchange)
+    keys = [each["id"] if is_id(each.get("id")) else each for each in projects]
+    is_once = len({json.dumps(each, sort_keys=True) for each in keys}) == len(keys)
+    yield claim(ITEMS, is_once, "each project once", "a project twice")
+    times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
+    if is_once and len(times) == len(projects):
+        yield claim(ITEMS, times == sorted(times), "oldest first", "another order")
+
+
+def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """How a deployment relates to its path and its project."""
+    found = (
+        record.unwrap(DEPLOYMENT, exchange.json) if exchange.probe != probes.UNKNOWN_PATH else {}
+    )
+    asked, owner = unquote(exchange.target.rpartition("/")[2]), found.get("project_id")
+    owners = [each.get("id") for each in record.projects if latest_of(each) == asked]
+    if is_id(found.get("id")):
+        is_it = str(found["id"]) == asked
+        yield claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
+    if owner is not None and any(map(is_id, owners)):
+        part, is_its = f"{DEPLOYMENT}/properties/project_id", str(owner) in map(str, owners)
+        yield claim(part, is_its, "the id of its project", "another id")
+
+
+def is_elsewhere(exchange: Exchange) -> bool:
+    return exchange.status == 404 or exchange.location is not None
+
+
+def object_in(content: bytes) -> dict[str, Any]:
+    """The JSON object in a body, {} if there is none."""
+    value = parse_json(content)
     return value if isinstance(value, dict) else {}
-
-
-def array_of(exchange: Exchange) -> list[Any] | None:
-    """The array of a list, None without one."""
-    return array_in(json_of(exchange), "projects") if exchange.is_success else None
 
 
 def latest_of(project: dict[str, Any]) -> str:
@@ -220,9 +231,7 @@ def is_id(value: Any) -> bool:
     return type_of(value) == "integer"
 
 
-def likeness(exchange: Exchange) -> Any:
+def likeness(exchange: Exchange) -> tuple[int, Any]:
     """What responses for one reason have in common: the code of the error, or the whole body."""
-    code = object_of(exchange).get("code")
-    asked = unquote(exchange.target).rpartition("/")[2]
-    body = exchange.content.decode(errors="replace")
-    return code or body.replace(exchange.target, "").replace(asked, "")
+    body = exchange.content.decode(errors="replace").replace(exchange.target, "")
+    return exchange.status, object_in(exchange.content).get("code") or body

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from .client import BASIC, JSON, NONE, TOKEN, WRONG
-
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
+# What a request has in its Authorization header.
+TOKEN, WRONG, BASIC, NONE = "token", "wrong token", "Basic", "no token"
 
 PROJECTS = "#/paths/~1v1~1projects"
 DEPLOYMENT = "#/paths/~1v1~1deployments~1{id}"
@@ -14,146 +14,124 @@ RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 INPUT = SCHEMAS + "ProjectInput"
 NAME = f"{INPUT}/properties/name"
-NAMED = '{{"name": "{name}"}}'
+INVALID_BODY = f"{RESPONSES}InvalidBody"
+
+# What a probe may need, and the reason why it is not asked without.
+NEEDS = {
+    "listed": "no listed project has a deployment",
+    "created": "no project was created",
+    "followed": "no created project has a deployment",
+}
 
 
 class Probe(NamedTuple):
     """A request, and the response that the contract has for it.
 
-    `expects` names a response of the contract; without one the request belongs to no part, and it
-    is a note if it is rejected where the plain GET is not. `rules` are parts that hold if the
-    service accepts what the contract accepts, or rejects what it rejects. `{id}` stands for a
-    deployment's id, `{word}` for a random word, `{name}` for a new name, `{created}` for that of
-    the created project.
+    `expects` names a response of the contract, which has the `status`; without one the request
+    belongs to no part, and it is a note if it is rejected where the plain GET is not. `rules` are
+    parts that hold if the service accepts what the contract accepts, or rejects what it rejects.
+    `{word}` stands for a random word, `{name}` for a new name, the others for what an earlier
+    response says. `needs` names such a one of `NEEDS` without which the probe is not asked.
     """
 
     name: str
     level: str
     method: str
     target: str
+    path: str = ""  # of the contract, if it is one that should exist
+    status: int = 0
     expects: str = ""
     rules: tuple[str, ...] = ()
     authorization: str = TOKEN
     body: str = ""
-    content_type: str = JSON
-
-    @property
-    def path(self) -> str:
-        """The path of the contract that is asked, if it is one that should exist."""
-        if "{id}" in self.target:
-            return DEPLOYMENT
-        return PROJECTS if self.target.startswith("/v1/projects") else ""
+    content_type: str = ""
+    needs: str = ""
 
 
 LIST = Probe(
-    "list",
-    READ,
-    "GET",
-    "/v1/projects",
-    f"{PROJECTS}/get/responses/200",
-    (f"{PROJECTS}/get", PROJECTS),
+    *("list", READ, "GET", "/v1/projects", PROJECTS, 200, f"{PROJECTS}/get/responses/200"),
+    rules=(f"{PROJECTS}/get", PROJECTS),
 )
 CREATE = Probe(
-    "create",
-    WRITE,
-    "POST",
-    "/v1/projects",
-    f"{PROJECTS}/post/responses/201",
-    (f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
+    *("create", WRITE, "POST", "/v1/projects", PROJECTS, 201, f"{PROJECTS}/post/responses/201"),
+    rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
     body='{{"name": "{name}", "stub_verify": "{word}"}}',
+    content_type="application/json",
 )
+# For a service that rejects members which it does not know.
+CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')
 GET_DEPLOYMENT = Probe(
-    "deployment",
-    READ,
-    "GET",
-    "/v1/deployments/{id}",
-    f"{DEPLOYMENT}/get/responses/200",
-    (f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
+    *("deployment", READ, "GET", "/v1/deployments/{listed}", DEPLOYMENT),
+    *(200, f"{DEPLOYMENT}/get/responses/200"),
+    rules=(f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
+    needs="listed",
 )
-LISTED = LIST._replace(name="created is listed", level=WRITE)
-FOLLOWED = GET_DEPLOYMENT._replace(name="created deployment", level=WRITE)
+LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
+FOLLOWED = GET_DEPLOYMENT._replace(
+    name="created deployment", level=WRITE, target="/v1/deployments/{followed}", needs="followed"
+)
 UNKNOWN_DEPLOYMENT = Probe(
-    "unknown deployment",
-    READ,
-    "GET",
-    "/v1/deployments/stub-verify-{word}",
-    f"{RESPONSES}DeploymentNotFound",
+    *("unknown deployment", READ, "GET", "/v1/deployments/stub-verify-{word}"),
+    *("", 404, f"{RESPONSES}DeploymentNotFound"),
 )
-UNKNOWN_PATH = Probe("unknown path", READ, "GET", "/v1/stub-verify-{word}", f"{RESPONSES}NotFound")
+UNKNOWN_PATH = Probe(
+    *("unknown path", READ, "GET", "/v1/stub-verify-{word}", "", 404, f"{RESPONSES}NotFound"),
+)
 
 
-def without(probe: Probe, authorization: str, name: str, body: str = "") -> Probe:
-    """An operation with another credential than the token."""
-    return probe._replace(
-        name=f"{probe.name}, {name}",
-        expects=f"{RESPONSES}Unauthorized",
-        rules=(BEARER,),
-        authorization=authorization,
-        body=body,
-    )
+def without(probe: Probe, authorization: str) -> Probe:
+    """An operation with another credential than the token.
+
+    The contract rejects the body: a service that looks at it first creates nothing.
+    """
+    name, body = f"{probe.name}, {authorization}", "{{}}" if probe.body else ""
+    changed = probe._replace(name=name, body=body, authorization=authorization)
+    return changed._replace(status=401, expects=f"{RESPONSES}Unauthorized", rules=(BEARER,))
 
 
 def others(probe: Probe) -> tuple[Probe, ...]:
     """What else is asked at the path of a GET."""
-    plain = Probe(f"{probe.name}, HEAD", READ, "HEAD", probe.target)
-    query = f"{probe.target}?stub-verify={{word}}"
+    query, not_allowed = f"{probe.target}?stub-verify={{word}}", f"{RESPONSES}MethodNotAllowed"
+    plain = probe._replace(status=0, expects="", rules=())
+    options = plain._replace(name=f"{probe.name}, OPTIONS", method="OPTIONS")
     return (
-        plain,
-        plain._replace(name=f"{probe.name}, unknown query", method="GET", target=query),
-        without(probe, NONE, "no token"),
-        without(probe, WRONG, "wrong token"),
-        plain._replace(
-            name=f"{probe.name}, OPTIONS",
-            method="OPTIONS",
-            expects=f"{RESPONSES}MethodNotAllowed",
-        ),
+        plain._replace(name=f"{probe.name}, HEAD", method="HEAD"),
+        plain._replace(name=f"{probe.name}, unknown query", target=query),
+        without(probe, NONE),
+        without(probe, WRONG),
+        options._replace(status=405, expects=not_allowed),
     )
 
 
-OTHER_LISTS = (*others(LIST), without(LIST, BASIC, "Basic"))
-OTHER_DEPLOYMENTS = others(GET_DEPLOYMENT)
-# The contract rejects the body: a service that looks at it first creates nothing.
-OTHER_CREATIONS = (
-    without(CREATE, NONE, "no token", body="{{}}"),
-    without(CREATE, WRONG, "wrong token", body="{{}}"),
-)
-
-
-def rejected(name: str, response: str, *rules: str, body: str, content_type: str = JSON) -> Probe:
+def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:
     """A body that the contract rejects with this response."""
-    expects = RESPONSES + response
-    return CREATE._replace(
-        name=name, level=ABUSE, expects=expects, rules=rules, body=body, content_type=content_type
-    )
+    probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
+    return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
 
 
-ABUSES = (
-    rejected("no JSON", "MalformedBody", body='{{"name": '),
-    rejected("an array", "InvalidBody", INPUT, body="[]"),
-    rejected("no name", "InvalidBody", NAME, body="{{}}"),
-    rejected(
-        "an id",
-        "InvalidBody",
-        f"{INPUT}/propertyNames",
-        f"{INPUT}/propertyNames/not",
-        body='{{"name": "{name}", "id": "stub-verify-{word}"}}',
-    ),
-    rejected("the created name again", "NameTaken", body='{{"name": "{created}"}}'),
-    rejected("another content type", "UnsupportedMediaType", body=NAMED, content_type="text/plain"),
-    rejected(
-        "70 KiB", "BodyTooLarge", body='{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
-    ),
-)
+AN_ID = '{{"name": "{name}", "id": "stub-verify-{word}"}}'
+LARGE = '{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
+NOT_OF_CLIENTS = (f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not")
+OF_TEXT = rejected("another content type", 415, "UnsupportedMediaType", CREATE_BY_NAME.body)
+# In the order in which they are asked.
 ALL = (
     LIST,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
-    *OTHER_LISTS,
+    *others(LIST),
+    without(LIST, BASIC),
     CREATE,
     LISTED,
-    *OTHER_CREATIONS,
-    GET_DEPLOYMENT,
     FOLLOWED,
-    *OTHER_DEPLOYMENTS,
-    *ABUSES,
+    without(CREATE, NONE),
+    without(CREATE, WRONG),
+    GET_DEPLOYMENT,
+    *others(GET_DEPLOYMENT),
+    rejected("no JSON", 400, "MalformedBody", '{{"name": '),
+    rejected("an array", 422, "InvalidBody", "[]", INPUT),
+    rejected("no name", 422, "InvalidBody", "{{}}", NAME),
+    rejected("an id", 422, "InvalidBody", AN_ID, *NOT_OF_CLIENTS),
+    rejected("the created name again", 409, "NameTaken", '{{"name": "{created}"}}'),
+    OF_TEXT._replace(content_type="text/plain"),
+    rejected("70 KiB", 413, "BodyTooLarge", LARGE),
 )

@@ -1,7 +1,6 @@
 """What a run comes to: a verdict for each part of the contract, the findings, and the text."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,10 +9,10 @@ import stub
 from web.redaction import Redactor, cut
 
 from .client import Exchange
-from .forms import Forms
-from .judge import COULD_NOT_CHECK, NOT_SEEN
-from .probes import ABUSE, ALL, BEARER, LEVELS
-from .session import LEAK, Observations, parts_of
+from .forms import parts_in
+from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record
+from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, WRITE, Probe
+from .session import LEAK
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
 MAX_SHOWN_BYTES = 500  # of a body
@@ -31,143 +30,145 @@ class Part(NamedTuple):
     """A part and its verdict. A difference has the exchange that showed it, and its place there."""
 
     part: str
-    origin: str
-    text: str  # of its origin
-    verdict: str
+    origin: str  # fixed or chosen
+    verdict: str = NOT_SEEN
     expected: str = ""
     observed: str = ""
     reason: str = ""
     probe: str = ""
+    text: str = ""  # of the origin; this and what follows are not in the report
     place: str = ""
     exchange: Exchange | None = None
 
-    def document(self) -> dict[str, str]:
-        left_out = ("text", "place", "exchange")
-        return {name: value for name, value in self._asdict().items() if name not in left_out}
+
+IN_THE_REPORT = Part._fields[: Part._fields.index("text")]
 
 
-def judge_parts(forms: Forms, observed: Observations) -> list[Part]:
-    """The parts with their verdicts, in the order of the contract."""
-    witnessed = parts_of(forms)
-    return [
-        judge_part(
-            Part(part, origin, text, NOT_SEEN),
-            {p for p in witnessed if part in witnessed[p]},
-            observed,
-        )
-        for part, (origin, text) in forms.origins.items()
-    ]
+def judge_parts(record: Record) -> list[Part]:
+    """The parts of the contract with their verdicts, in its order."""
+    shown = {probe: parts_of(probe, record.contract) for probe in ALL}
+    found = []
+    for pointer, origin in dict(parts_in(record.contract, "#")).items():
+        ((kind, text),) = origin.items()
+        witnesses = [probe for probe in ALL if pointer in shown[probe]]
+        found.append(judge_part(Part(pointer, kind, text=text), witnesses, record))
+    return found
 
 
-def judge_part(part: Part, witnesses: set[str], observed: Observations) -> Part:
+def parts_of(probe: Probe, contract: stub.Contract) -> set[str]:
+    """The parts that a probe can show."""
+    errors = dict(parts_in(contract, ERRORS)).keys() if probe.expects != INVALID_BODY else ()
+    parts = dict(parts_in(contract, probe.expects)) if probe.expects else ()
+    return {*probe.rules, *parts} - {*errors}
+
+
+def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
     """The part with its verdict; `witnesses` are the probes that can show it."""
-    seen = [each for each in observed.seen if each.claim.part == part.part]
-    against = [each for each in seen if not each.claim.agrees]
+    seen = [each for each in record.claims if each[0].part == part.part]
+    against = [each for each in seen if not each[0].holds]
     if part.part == BEARER and not against:  # which every operation has to show
-        witnesses = {each.name for each in ALL if BEARER in each.rules}
-        witnesses -= {each.probe for each in seen}
+        names = [exchange.probe.name for _, exchange in seen]
+        witnesses = [each for each in witnesses if each.name not in names]
         seen = [] if witnesses else seen
     if not seen:
-        verdict, reason, probe = why_not_seen(witnesses, observed)
+        verdict, reason, probe = why_not_seen(witnesses, record)
         return part._replace(verdict=verdict, reason=reason, probe=probe)
     shown = against or seen[:1]
-    claims = [each.claim for each in shown]
+    claim, exchange = shown[0]
     verdicts = DIFFERENCES if against else ("kept", "confirmed")
     return part._replace(
         verdict=verdicts[part.origin != "fixed"],
-        expected="; ".join(dict.fromkeys(each.expected for each in claims)),
-        observed="; ".join(sorted({each.observed for each in claims})),
-        probe=shown[0].probe,
-        place=shown[0].claim.place,
-        exchange=shown[0].exchange if against else None,
+        expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
+        observed="; ".join(sorted({each.observed for each, _ in shown})),
+        probe=exchange.probe.name,
+        place=claim.place,
+        exchange=exchange if against else None,
     )
 
 
-def why_not_seen(witnesses: set[str], observed: Observations) -> tuple[str, str, str]:
+def why_not_seen(witnesses: list[Probe], record: Record) -> tuple[str, str, str]:
     """The verdict, the reason, and the probe that could have shown the part."""
-    probes = [each for each in ALL if each.name in witnesses]
-    if not probes:
+    if not witnesses:
         return NOT_SEEN, "cannot be provoked by a well-formed request", ""
-    for verdict in (COULD_NOT_CHECK, NOT_SEEN):
-        for each in probes:
-            if (found := observed.silent.get(each.name)) and found[0] == verdict:
-                return *found, each.name
-    first = min(probes, key=lambda each: LEVELS.index(each.level))
-    if LEVELS.index(first.level) > LEVELS.index(observed.level):
-        more = " --abuse" if first.level == ABUSE else ""
-        return NOT_SEEN, f"needs --write{more}", first.name
-    return NOT_SEEN, "no response had it", first.name
+    names = [each.name for each in witnesses if each.name in record.silent]
+    for name in sorted(names, key=lambda name: record.silent[name][0] != COULD_NOT_CHECK):
+        return *record.silent[name], name
+    first = min(witnesses, key=lambda each: LEVELS.index(each.level))
+    needs = {WRITE: "needs --write", ABUSE: "needs --write --abuse"}
+    is_asked = LEVELS.index(first.level) <= LEVELS.index(record.level)
+    return NOT_SEEN, "no response had it" if is_asked else needs[first.level], first.name
 
 
-def document_of(parts: list[Part], observed: Observations) -> dict[str, Any]:
+def document_of(parts: list[Part], record: Record, redactor: Redactor) -> dict[str, Any]:
     """The report, but for where and when."""
+
+    def masked(members: dict[str, Any]) -> dict[str, Any]:
+        texts = {name: each for name, each in members.items() if isinstance(each, str)}
+        return {**members, **{name: redactor.text(each) for name, each in texts.items()}}
+
     return {
-        "level": observed.level,
-        "parts": [each.document() for each in parts],
-        "probes": observed.outcomes,
-        "leaks": observed.leaks,
-        "created": [{"id": each.id, "name": each.name} for each in observed.created],
+        "level": record.level,
+        "parts": [masked(dict(zip(IN_THE_REPORT, each, strict=False))) for each in parts],
+        "probes": [masked(each) for each in record.outcomes],
+        "leaks": record.leaks,
+        "created": [masked(each) for each in record.created],
     }
 
 
-def findings_of(parts: list[Part], observed: Observations) -> list[stub.Finding]:
-    """All that a team may want to fail on."""
-    found = [("leaks", f"{probe}: {LEAK}") for probe in observed.leaks]
-    for each in parts:
-        what = f"{each.part}: {each.expected} here, {each.observed} there"
-        found += [(each.verdict, what)] if each.verdict in DIFFERENCES else []
-    return [stub.Finding(kind, what, 1, ADVICE[kind]) for kind, what in found]
+def findings_of(parts: list[Part], record: Record) -> list[str]:
+    """All that a team may want to fail on; each begins with its kind."""
+    found = [each for each in parts if each.verdict in DIFFERENCES]
+    return [
+        *(f"leaks: {probe}: {LEAK}" for probe in record.leaks),
+        *(f"{p.verdict}: {p.part}: {p.expected} here, {p.observed} there" for p in found),
+    ]
 
 
-def known_in(text: str) -> list[str]:
-    """The lines of a file of known findings, without their reasons, which follow a ` # `."""
-    lines = (re.split(r"(?:^|\s)#(?:\s|$)", line)[0].strip() for line in text.splitlines())
-    return [line for line in lines if line]
-
-
-def text_of(parts: list[Part], slowest: float, redactor: Redactor) -> Iterator[str]:
+def text_of(parts: list[Part], record: Record, redactor: Redactor) -> Iterator[str]:
     """The counts, each difference with what was sent and received, and what was not checked."""
     counts = Counter(each.verdict for each in parts)
     shown = [each for each in VERDICTS if each != COULD_NOT_CHECK or counts[each]]
     told = ", ".join(f"{counts[each]} {each}" for each in shown)
+    slowest = max(each.seconds for each in record.exchanges)
     yield f"{told}; slowest response: {slowest:.1f} s"
     for kind in DIFFERENCES:
-        by_exchange: dict[int, list[Part]] = {}
-        for each in parts:
-            if each.verdict == kind:
-                by_exchange.setdefault(id(each.exchange), []).append(each)
-        yield from ("", f"{kind} ({ADVICE[kind]}):") if by_exchange else ()
-        for group in by_exchange.values():
-            for each in group:
-                yield f"  {each.part}"
-                yield f"    {each.origin}:    {each.text}"
-                yield f"    contract:  {each.expected}"
-                yield f"    service:   {each.observed}"
-                yield f"    probe:     {each.probe}"
-                if each.place:
-                    yield f"    at:        {cut(redactor.text(each.place), MAX_SHOWN_PLACE)}"
-            if group[0].exchange:
-                yield from (f"    {line}" for line in lines_of(group[0].exchange, redactor))
+        found = [each for each in parts if each.verdict == kind]
+        yield from ("", f"{kind} ({ADVICE[kind]}):") if found else ()
+        for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
+            for each in found:
+                if each.exchange is exchange:
+                    yield from lines_of_part(each, redactor)
+            yield from (f"    {line}" for line in lines_of(exchange, redactor))
     for kind in (COULD_NOT_CHECK, NOT_SEEN):
-        by_reason: dict[str, list[str]] = {}
-        for each in parts:
-            if each.verdict == kind:
-                by_reason.setdefault(each.reason, []).append(each.part)
-        for reason, names in by_reason.items():
-            yield from ("", f"{kind}: {reason}", *(f"  {name}" for name in names))
+        found = [each for each in parts if each.verdict == kind]
+        for reason in dict.fromkeys(each.reason for each in found):
+            yield from ("", f"{kind}: {reason}")
+            yield from (f"  {each.part}" for each in found if each.reason == reason)
+
+
+def lines_of_part(part: Part, redactor: Redactor) -> list[str]:
+    """A difference, both sides and where it is."""
+    place = f"    at:        {cut(redactor.text(part.place), MAX_SHOWN_PLACE)}"
+    return [
+        f"  {part.part}",
+        f"    {part.origin}:    {part.text}",
+        f"    contract:  {part.expected}",
+        f"    service:   {part.observed}",
+        f"    probe:     {part.probe}",
+        *([place] if part.place else []),
+    ]
 
 
 def lines_of(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     """A request and its response, masked."""
-    yield f"> {exchange.method} {redactor.target(exchange.target)}"
-    if exchange.authorization:
-        yield f"> Authorization: {redactor.secret('Authorization', exchange.authorization)}"
-    if exchange.content_type:
-        yield f"> Content-Type: {exchange.content_type}"
+    probe = exchange.probe
+    sent = {"Authorization": exchange.authorization, "Content-Type": probe.content_type}
+    yield f"> {probe.method} {redactor.target(exchange.target)}"
+    yield from (f"> {name}: {redactor.secret(name, each)}" for name, each in sent.items() if each)
     yield from (f"> {line}" for line in body_lines(exchange.body, redactor))
     yield f"< {exchange.status}"
-    for name, value in exchange.headers.items():
-        yield f"< {name}: {redactor.secret(name, str(value))}"
+    received = exchange.headers.items()
+    yield from (f"< {name}: {redactor.secret(name, str(each))}" for name, each in received)
     yield from (f"< {line}" for line in body_lines(exchange.content, redactor))
 
 
@@ -179,21 +180,9 @@ def body_lines(body: bytes, redactor: Redactor) -> Iterator[str]:
         yield f"… ({len(body):,} bytes)"
 
 
-def left_behind(observed: Observations) -> Iterator[str]:
+def left_behind(record: Record) -> Iterator[str]:
     """What the run has left in the service."""
-    yield from ("", "left behind in the service:") if observed.created else ()
-    for each in observed.created:
-        unknown = "without an id" if each.is_certain else "perhaps"
-        place = unknown if each.id is None else json.dumps(each.id, ensure_ascii=False)
-        yield f"  {place}  {json.dumps(each.name, ensure_ascii=False)}"
-
-
-def mask(value: Any, redactor: Redactor) -> Any:
-    """A JSON value with each token masked."""
-    if isinstance(value, str):
-        return redactor.text(value)
-    if isinstance(value, list):
-        return [mask(each, redactor) for each in value]
-    if isinstance(value, dict):
-        return {name: mask(each, redactor) for name, each in value.items()}
-    return value
+    yield from ("", "left behind in the service:") if record.created else ()
+    for each in record.created:
+        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
+        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"

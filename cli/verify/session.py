@@ -1,390 +1,252 @@
-"""A session with a service: asks the probes in their order, and collects what responses say."""
+"""A session with a service: asks the probes in their order, and records what responses say."""
 
-import json
-import secrets
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import click
 
 from web.redaction import Redactor
 
-from . import probes
-from .client import TOKEN, UNREACHABLE, Client, Exchange, Unusable
-from .forms import NO_JSON, Claim, Forms, claim, json_of
-from .judge import (
-    ERRORS,
-    INVALID_BODY,
-    NOT_SEEN,
-    OWN_MEMBER,
-    PROJECT,
-    PROJECT_LIST,
-    RECORD,
-    Judge,
-    array_of,
-    is_id,
-    latest_of,
-    object_of,
-)
-from .probes import ABUSE, READ, Probe
+from . import judge, probes
+from .client import NO_JSON, TIMED_OUT, UNREACHABLE, Client, Exchange
+from .forms import Claim, array_in, claim
+from .judge import NOT_SEEN, PROJECT, Record, is_elsewhere, latest_of, object_in
+from .probes import LEVELS, NEEDS, Probe
 
 STILL = 10.0  # seconds without a change after which a deployment is followed no longer
 MAX_POLL_PAUSE = 2.0  # seconds
-HTML = "text/html"
-NO_PROJECT = "no project was created"
+MAX_TIMEOUTS = 3  # in a row; then nothing more is asked
 LEAK = "the response contains the token"
 
 
-class Seen(NamedTuple):
-    """A claim, and where it is from."""
+class Unusable(click.ClickException):
+    """Why nothing can be checked, in a sentence."""
 
-    claim: Claim
-    probe: str
-    exchange: Exchange
-
-
-class Created(NamedTuple):
-    """What may be left in the service; `id` is None if no response named one."""
-
-    id: Any
-    name: Any
-    is_certain: bool = False  # whether it was created
-
-
-@dataclass
-class Observations:
-    """All that a session saw: what verdicts, output and report are made from."""
-
-    level: str
-    exchanges: list[tuple[Probe, Exchange]] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
-    # Why a probe showed nothing, by its name: a verdict and the reason.
-    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    outcomes: list[dict[str, Any]] = field(default_factory=list)
-    created: list[Created] = field(default_factory=list)
-    leaks: list[str] = field(default_factory=list)  # probes
-
-    def find(self, path: str) -> list[Exchange]:
-        """The exchanges with the token at a path of the contract."""
-        return [
-            exchange
-            for probe, exchange in self.exchanges
-            if probe.path == path
-            and probe.expects
-            and probe.authorization == TOKEN
-            and not exchange.failure
-        ]
+    exit_code = 2
 
 
 class Session:
-    """Asks a service; `wait` is in seconds, `tell` gets a line for each probe."""
+    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe."""
 
     def __init__(
         self,
-        forms: Forms,
+        record: Record,
         client: Client,
         redactor: Redactor,
-        level: str,
         wait: float,
+        pause: float,
         tell: Callable[[str], None],
     ) -> None:
-        self.observed = Observations(level)
-        self._judge = Judge(forms)
-        self._contract = forms.contract
-        self._client = client
-        self._redactor = redactor
-        self._wait = wait
-        self._tell = tell
-        self._sent_before = 0  # requests, when the previous probe ended
+        self._record, self._client, self._redactor = record, client, redactor
+        self._wait, self._pause, self._tell = wait, pause, tell
+        self._words = dict.fromkeys(NEEDS, "")
 
     def ask_all(self) -> None:
         """Ask. Raises `Unusable` if the first responses show that nothing can be checked."""
-        level = self.observed.level
-        first = self._ask(probes.LIST)
-        self._check_first(first)
-        unknown = self._ask(probes.UNKNOWN_DEPLOYMENT)
-        if all(each.status in (401, 403) for each in (first, unknown)):
-            raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
-        self._judge.unknown_path = self._ask(probes.UNKNOWN_PATH)
-        self._check_service(first, unknown, self._judge.unknown_path)
-        for probe in probes.OTHER_LISTS:
-            self._ask(probe)
-        if not self.observed.seen:
-            raise Unusable("nothing could be checked: the lines above say why.")
-        created, takes_posts = self._create() if level != READ else ({}, False)
-        projects = [*self._judge.projects_of(first), created]
-        self._set_owners(projects)
-        latest = next(filter(None, map(latest_of, projects)), "")
-        self._follow(probes.GET_DEPLOYMENT, latest, 0, "no listed project has a deployment")
-        for probe in probes.OTHER_DEPLOYMENTS:
-            self._ask(probe, "no listed project has a deployment", id=latest)
-        for probe in probes.ABUSES if level == ABUSE else ():
-            if takes_posts:
-                self._ask(probe, NO_PROJECT, created=created.get("name", ""))
+        special: dict[Probe, Callable[[Probe], None]] = {
+            probes.LIST: self._ask_first,
+            probes.CREATE: self._create,
+            probes.LISTED: self._find_created,
+            probes.FOLLOWED: partial(self._follow, wait=self._wait),
+            probes.GET_DEPLOYMENT: partial(self._follow, wait=0),
+        }
+        levels = LEVELS[: LEVELS.index(self._record.level) + 1]
+        for probe in probes.ALL:
+            if probe == probes.CREATE and not self._record.claims:
+                raise Unusable("nothing could be checked: the lines above say why.")
+            if probe.level not in levels:
+                continue
+            if probe.needs and not self._words[probe.needs]:
+                self._record.silent[probe.name] = (NOT_SEEN, NEEDS[probe.needs])
+                self._report(probe, f"not asked: {NEEDS[probe.needs]}")
             else:
-                self._skip(probe, NO_PROJECT)
+                special.get(probe, self._ask)(probe)
+            if probe == probes.UNKNOWN_PATH:
+                self._check_service()
         self._judge_paths()
 
-    def _check_first(self, first: Exchange) -> None:
-        """Raise `Unusable` if the first response is not one of such a service."""
+    def _ask(self, probe: Probe) -> None:
+        self._conclude(probe, [self._send(probe)])
+
+    def _ask_first(self, probe: Probe) -> None:
+        """Ask for the list. Raises `Unusable` if the port has nothing to be used."""
+        self._ask(probe)
+        first = self._record.exchanges[-1]
         if (first.failure or first.status == 400) and (other := self._client.other_scheme()):
             raise Unusable(f"the port speaks another scheme: give {other}.")
         if first.failure.startswith(UNREACHABLE):
             raise Unusable(f"{first.failure}.")
-        if first.location is not None and not self._judge.is_moved(first):
-            raise Unusable(redirected(first))
-        if first.is_success and is_page(first):
-            raise Unusable("the service responds with HTML: is there a login page before it?")
+        self._record.projects += self._record.listed(first)
+        self._words["listed"] = next(filter(None, map(latest_of, self._record.projects)), "")
 
-    def _check_service(self, first: Exchange, *others: Exchange) -> None:
-        """Raise `Unusable` if the service responds alike to everything."""
-        places = {(each.location or "").partition("?")[0] for each in (first, *others)}
-        if first.location and len(places) == 1:
-            raise Unusable(redirected(first))
-        if first.is_success and json_of(first) is NO_JSON and others[-1].is_success:
+    def _check_service(self) -> None:
+        """Raise `Unusable` if the first responses are not those of such a service."""
+        responses = [self._record.of(each)[-1] for each in probes.ALL[:3]]
+        first = responses[0]
+        if all(each.status in (401, 403) for each in responses[:2]):
+            raise Unusable(f"the service rejects the token in VERIFY_TOKEN ({first.status}).")
+        places = {(each.location or "").partition("?")[0] for each in responses}
+        if first.location is not None and (len(places) == 1 or not first.is_moved):
+            place = first.header("Location") or "no place"
             raise Unusable(
-                "the service responds alike to everything: is there a login page before it?"
+                f"the service redirects ({first.status} to {place}), which is not followed: give "
+                "the URL of the service itself."
             )
-        if all(map(is_page, (first, *others))):
-            raise Unusable("the service responds with HTML: give the URL of the service itself.")
-        if all(each.status == 404 for each in (first, *others)):
+        if all(map(is_page, responses)):
+            raise Unusable(
+                "the service responds with HTML, or alike to everything: give the URL of the "
+                "service itself, without a login page before it."
+            )
+        if all(each.status == 404 for each in responses):
             self._tell("warning: the first responses are all 404: is the URL the one before /v1?")
 
-    def _set_owners(self, projects: list[dict[str, Any]]) -> None:
-        owners: dict[str, set[str]] = {}
-        for each in projects:
-            if is_id(each.get("id")):
-                owners.setdefault(latest_of(each), set()).add(str(each["id"]))
-        self._judge.owners = owners
+    def _create(self, probe: Probe) -> None:
+        """Create a project, with the name alone if no other member is accepted."""
+        exchanges = [self._send(probe)]
+        if exchanges[0].status in (400, 422):
+            exchanges.append(self._send(probes.CREATE_BY_NAME))
+        self._conclude(probe, exchanges)
+        last, words = exchanges[-1], self._words
+        if last.is_success:
+            words["created"] = object_in(last.body)["name"]
+            created = {**self._record.unwrap(PROJECT, last.json), "name": words["created"]}
+            self._record.projects.append(created)
+            words["followed"] = latest_of(created)
 
-    def _ask(self, probe: Probe, reason: str = "", **words: str) -> Exchange:
-        """Ask a probe, or skip it for the `reason` if it lacks a word."""
-        text = probe.target + probe.body
-        if not all(word for name, word in words.items() if f"{{{name}}}" in text):
-            return self._skip(probe, reason)
-        self._client.may_wait = True
-        exchange = self._send(probe, **words)
-        self._conclude(probe, [exchange])
-        return exchange
+    def _find_created(self, probe: Probe) -> None:
+        """Poll the list until it has the created project."""
+        record, words, created = self._record, self._words, self._record.projects[-1]
+        for exchange in self._poll(probe, self._wait):
+            projects = record.listed(exchange)
+            found = [each for each in projects if is_same(each, created)]
+            if found:
+                break
+        more = []
+        if projects or (exchange.is_success and array_in(exchange.json, "projects") == []):
+            what = "a created project is listed"
+            more.append(claim(judge.PROJECT_LIST, bool(found), what, "it is not"))
+        for listed in found[:1]:
+            record.projects[-1] = {**listed, **created}
+            words["followed"] = words["followed"] or latest_of(listed)
+            if (own := judge.OWN_MEMBER) in created:
+                more.append(claim(PROJECT, own in listed, judge.AS_SENT, "not in the list"))
+        words["listed"] = words["listed"] or words["followed"]
+        self._conclude(probe, [exchange], more)
 
-    def _send(self, probe: Probe, **words: str) -> Exchange:
-        """Send a probe. What a POST may leave behind is noted before it is sent."""
-        word = secrets.token_hex(4)
-        words = {"word": word, "name": f"stub-verify-{word}", **words}
-        target = probe.target.format(**{**words, "id": quote(words.get("id", ""), safe="")})
-        body = probe.body.format(**{key: json.dumps(each)[1:-1] for key, each in words.items()})
-        if probe.method != "POST" or self._client.is_given_up:
-            exchange = self._client.ask(probe.method, target, probe.authorization)
-        else:
-            created, sent = self.observed.created, read_name(body)
-            created.append(Created(None, sent))
-            exchange = self._client.ask(
-                "POST", target, probe.authorization, body.encode(), probe.content_type
-            )
-            is_rejected = exchange.status in (301, 307, 308) or 400 <= exchange.status < 500
-            if is_rejected or exchange.is_success:
-                created.pop()
-            if exchange.is_success:
-                record = self._judge.unwrap(PROJECT, object_of(exchange))
-                # A service may return an old record for a name in use.
-                if record.get("id") is None or record["id"] not in [each.id for each in created]:
-                    created.append(Created(record.get("id"), record.get("name", sent), True))
-        self.observed.exchanges.append((probe, exchange))
-        return exchange
-
-    def _create(self) -> tuple[dict[str, Any], bool]:
-        """Create a project, find it in the list, and follow its deployment.
-
-        Returns its record, {} without one, and whether a body can be rejected for what it is.
-        """
-        word = secrets.token_hex(4)
-        words = {"word": word, "name": f"stub-verify-{word}"}
-        self._client.may_wait = True
-        exchanges = [self._send(probes.CREATE, **words)]
-        if not exchanges[0].failure and exchanges[0].status in (400, 422):
-            # A service may reject members that it does not know.
-            plain = self._send(probes.CREATE._replace(body=probes.NAMED), **words)
-            exchanges += [plain] if plain.is_success else []
-        exchange, record, more = exchanges[-1], {}, []
-        if exchange.is_success:
-            record = self._judge.unwrap(PROJECT, object_of(exchange))
-            more = [*self._judge.compare_created(record, exchange, **words)]
-        self._conclude(probes.CREATE, exchanges, more)
-        created: dict[str, Any] = {}
-        if exchange.is_success:
-            listed = self._find_created(record, words["name"])
-            latest = latest_of(record) or latest_of(listed)
-            created = {**listed, **record, "name": words["name"], "latest_deployment_id": latest}
-            if self.observed.created[0].id is None:
-                first = self.observed.created[0]
-                self.observed.created[0] = first._replace(id=created.get("id"))
-            self._set_owners([created])
-            self._follow(
-                probes.FOLLOWED, latest, self._wait, "the created project names no deployment"
-            )
-        else:
-            reason = f"the creation was rejected with {exchange.status}"
-            self.observed.silent.setdefault(probes.CREATE.name, (NOT_SEEN, reason))
-            for probe in (probes.LISTED, probes.FOLLOWED):
-                self._skip(probe, NO_PROJECT)
-        for probe in probes.OTHER_CREATIONS:
-            self._ask(probe)
-        return created, exchange.is_success or exchange.status in (400, 409, 422)
-
-    def _find_created(self, record: dict[str, Any], name: str) -> dict[str, Any]:
-        """Poll the list until it has the created project; return what is listed, or {}."""
-        listed: dict[str, Any] = {}
-
-        def is_listed(exchange: Exchange) -> bool:
-            for each in self._judge.projects_of(exchange):
-                key = "id" if "id" in record and "id" in each else "name"
-                if each.get(key) == {**record, "name": name}[key]:
-                    listed.update(each)
-            return bool(listed)
-
-        last = self._poll(probes.LISTED, is_listed, self._wait)[-1]
-        array, more = array_of(last), []
-        if array is not None and (not array or self._judge.projects_of(last)):
-            more.append(
-                claim(PROJECT_LIST, bool(listed), "a created project is listed", "it is not")
-            )
-        if OWN_MEMBER in record and OWN_MEMBER not in listed and listed:
-            more.append(
-                claim(PROJECT, False, "members of the client as they were sent", "not in the list")
-            )
-        self._conclude(probes.LISTED, [last], more)
-        return listed
-
-    def _follow(self, probe: Probe, latest: str, wait: float, reason: str) -> None:
+    def _follow(self, probe: Probe, wait: float) -> None:
         """Poll a deployment until it has ended or changes no more; ask once more after its end."""
-        if not latest:
-            self._skip(probe, reason)
-            return
-        ended = {*self._contract.statuses} - {*self._contract.running}
-        status, changed_at = "", time.monotonic()
-
-        def status_of(exchange: Exchange) -> str:
-            return str(self._judge.unwrap(RECORD, object_of(exchange)).get("status"))
-
-        def has_ended(exchange: Exchange) -> bool:
-            nonlocal status, changed_at
-            if not exchange.is_success:
-                return False
-            now, before, status = time.monotonic(), status, status_of(exchange)
-            changed_at = changed_at if status == before else now
-            return status in ended or now - changed_at >= STILL
-
-        exchanges = self._poll(probe, has_ended, wait, id=latest)
-        note = ""
+        contract = self._record.contract
+        ended = {*contract.statuses} - {*contract.running}
+        status, changed_at, exchanges, note = "", time.monotonic(), list[Exchange](), ""
+        for exchange in self._poll(probe, wait):
+            exchanges.append(exchange)
+            previous, status = status, self._status_of(exchange) or status
+            changed_at = changed_at if status == previous else time.monotonic()
+            is_still = exchange.is_success and time.monotonic() - changed_at >= STILL
+            if status in ended or is_still:
+                break
         if status in ended:
-            exchanges.append(self._send(probe, id=latest))
-            if exchanges[-1].is_success and status_of(exchanges[-1]) != status:
+            exchanges.append(self._send(probe))
+            if self._status_of(exchanges[-1]) not in ("", status):
                 note = "went back after its end"
         found = [each for each in exchanges if each.is_success]
         self._conclude(probe, found or exchanges[-1:], note=note)
 
-    def _poll(
-        self, probe: Probe, is_done: Callable[[Exchange], bool], wait: float, **words: str
-    ) -> list[Exchange]:
-        """Ask again and again until it is done, or for `wait` seconds."""
-        self._client.may_wait = True
-        started, exchanges = time.monotonic(), []
+    def _status_of(self, exchange: Exchange) -> str:
+        """The status of a deployment, "" if it could not be read."""
+        found = self._record.unwrap(judge.DEPLOYMENT, exchange.json) if exchange.is_success else {}
+        return str(found.get("status", ""))
+
+    def _poll(self, probe: Probe, wait: float) -> Iterator[Exchange]:
+        """Ask again and again, for `wait` seconds at most."""
+        started = time.monotonic()
         while True:
-            exchange = self._send(probe, **words)
-            exchanges.append(exchange)
+            exchange = self._send(probe)
+            yield exchange
             waited = time.monotonic() - started
             is_over = waited >= wait or exchange.status == 429 or exchange.location is not None
-            if is_done(exchange) or is_over or self._client.is_given_up:
-                return exchanges
+            if is_over or self._is_given_up:
+                return
             time.sleep(min(waited / 10, MAX_POLL_PAUSE))
+
+    def _send(self, probe: Probe) -> Exchange:
+        """Send a probe; once more after a 5xx, but for POST, and after a 429 that says when."""
+        exchange = self._exchange(probe)
+        limited = [each for each in self._record.of(probe) if each.status == 429]
+        if limited == [exchange] and exchange.retry_after is not None:
+            time.sleep(exchange.retry_after)
+            return self._exchange(probe)
+        if exchange.status >= 500 and probe.method != "POST":  # which may have created a project
+            return self._exchange(probe)
+        return exchange
+
+    def _exchange(self, probe: Probe) -> Exchange:
+        """Send a request. It is recorded before, since it may be interrupted."""
+        exchanges, request = self._record.exchanges, self._client.request(probe, self._words)
+        if self._is_given_up:
+            return request._replace(failure=f"not asked after {MAX_TIMEOUTS} timeouts in a row")
+        time.sleep(self._pause if exchanges else 0)
+        exchanges.append(request)
+        exchanges[-1] = self._client.send(request)
+        return exchanges[-1]
+
+    @property
+    def _is_given_up(self) -> bool:
+        latest = [each.failure for each in self._record.exchanges[-MAX_TIMEOUTS:]]
+        return latest == [TIMED_OUT] * MAX_TIMEOUTS
 
     def _conclude(
         self, probe: Probe, exchanges: list[Exchange], more: Iterable[Claim] = (), note: str = ""
     ) -> None:
-        """Keep the claims of responses, and tell what came of a probe."""
-        claims = []
-        for exchange in exchanges:
-            found = [*self._judge.claims(probe, exchange)]
-            found += more if exchange is exchanges[-1] else ()
-            claims += found
-            seen = (Seen(each, probe.name, exchange) for each in dict.fromkeys(found))
-            self.observed.seen += seen
-        last = exchanges[-1]
-        silence = self._judge.silence(probe, last)
-        outcome = "agrees" if all(each.agrees for each in claims) else "differs"
-        if silence and not claims:
-            self.observed.silent[probe.name] = silence
+        """Record what responses say, and tell what came of a probe."""
+        record, last = self._record, exchanges[-1]
+        found = [(each, one) for one in exchanges for each in judge.claims_of(record, one)]
+        found = [*dict.fromkeys(found), *((each, last) for each in more)]
+        record.claims += found
+        silence = judge.silence_of(record, last)
+        outcome = "agrees" if all(each.holds for each, _ in found) else "differs"
+        if silence and not found:
+            record.silent[probe.name] = silence
             outcome = ": ".join(silence)
         elif not probe.expects:
-            has_get = any(each.is_success for each in self.observed.find(probe.path))
+            has_get = any(each.is_success for each in record.at(probe.path))
             outcome = "as GET" if last.is_success or not has_get else f"note: {last.status}"
-        notes = [f"once {each.repeated}" for each in exchanges if each.repeated]
-        notes += [note] if note else []
+        failed = [each for each in record.of(probe) if each.status >= 500 and each is not last]
+        notes = [*(f"once {each.status}" for each in failed), *filter(None, [note])]
         self._report(probe, "; ".join([outcome, *notes]))
 
-    def _skip(self, probe: Probe, reason: str) -> Exchange:
-        self.observed.silent[probe.name] = (NOT_SEEN, reason)
-        self._report(probe, f"not asked: {reason}")
-        return Exchange(probe.method, "", "", "", failure=reason)
-
     def _report(self, probe: Probe, outcome: str) -> None:
-        observed, requests = self.observed, self._client.sent - self._sent_before
-        self._sent_before = self._client.sent
-        observed.outcomes.append({"name": probe.name, "requests": requests, "outcome": outcome})
+        record, sent = self._record, self._record.of(probe)
+        record.outcomes.append({"name": probe.name, "requests": len(sent), "outcome": outcome})
         self._tell(f"{probe.name:26} {outcome}")
-        sent = (exchange for each, exchange in observed.exchanges if each.name == probe.name)
         if any(self._leaks(each) for each in sent):
-            observed.leaks.append(probe.name)
+            record.leaks.append(probe.name)
             self._tell(f"{probe.name:26} {LEAK}")
 
     def _leaks(self, exchange: Exchange) -> bool:
         """Whether the token is in a response, in any spelling."""
-        headers = "\n".join(f"{name}: {value}" for name, value in exchange.headers.items())
-        text = f"{headers}\n{exchange.content.decode(errors='replace')}"
+        text = f"{exchange.headers}\n{exchange.content.decode(errors='replace')}"
         return self._redactor.text(text) != text
 
     def _judge_paths(self) -> None:
         """A path exists if it has any response but 404 and a redirect."""
-        seen = self.observed.seen
-        broken = {each.claim.part for each in seen if not each.claim.agrees}
+        record = self._record
         for path in (probes.PROJECTS, probes.DEPLOYMENT):
-            exchanges = self.observed.find(path)
-            others = [each for each in exchanges if each.status not in (401, 403, 404)]
-            found = [each for each in others if each.location is None]
-            if found or (exchanges and f"{path}/get" in broken):
+            seen = [each for each in record.at(path) if each.status not in (401, 403)]
+            found = [each for each in seen if not is_elsewhere(each)]
+            if found or record.contradicts(f"{path}/get"):
                 what = claim(path, bool(found), "exists", "404")
-                seen.append(Seen(what, probes.LIST.name, (found or exchanges)[0]))
-
-
-def parts_of(forms: Forms) -> dict[str, set[str]]:
-    """The parts that each probe can witness, by its name."""
-    parts = {
-        each.name: {*each.rules, *(forms.within(each.expects) if each.expects else ())}
-        for each in probes.ALL
-    }
-    errors = {*forms.within(ERRORS)}
-    of_errors = {each.name for each in probes.ALL if each.expects == INVALID_BODY}
-    return {name: found if name in of_errors else found - errors for name, found in parts.items()}
+                record.claims.append((what, (found or seen)[0]))
 
 
 def is_page(exchange: Exchange) -> bool:
-    """Whether it is HTML; JSON with another label is none."""
-    is_html = exchange.media_type == HTML and not exchange.failure
-    return is_html and json_of(exchange) is NO_JSON
+    """Whether it is a page for people, or for everything, rather than JSON."""
+    is_page = exchange.is_success or exchange.media_type == "text/html"
+    return is_page and not exchange.failure and exchange.json is NO_JSON
 
 
-def redirected(exchange: Exchange) -> str:
-    place = exchange.header("Location")
-    return (
-        f"the service redirects ({exchange.status}{f' to {place}' if place else ''}), which is not "
-        "followed: give the URL of the service itself."
-    )
-
-
-def read_name(body: str) -> Any:
-    """The name in a body of a probe, None if it has none."""
-    try:
-        return json.loads(body).get("name")
-    except (ValueError, AttributeError):
-        return None
+def is_same(listed: dict[str, object], created: dict[str, object]) -> bool:
+    """Whether a listed project is the created one."""
+    key = "id" if "id" in listed and "id" in created else "name"
+    return listed.get(key) == created[key]

@@ -5,318 +5,334 @@ that states it; what follows from a difference is no other one.
 """
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from tests.verify.changes import (
-    ERRORS as ALL,
+from tests.verify.conftest import Change, Request, Response, Service, problem
+
+LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
+LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
+LIST_200, POST_201, DEP_200 = (
+    *(f"{LIST}/responses/200", f"{POST}/responses/201", f"{DEP}/responses/200"),
 )
-from tests.verify.changes import (
-    Edit,
-    first,
-    has_type,
-    of_errors,
-    of_fields,
-    of_listed,
-    of_projects,
-    on,
-    put,
-    renamed,
-    without,
+BODY, DEP_ID = f"{POST}/requestBody", f"{DEP}/parameters/0"
+BEARER = "#/components/securitySchemes/bearer"
+
+
+def response(*names: str) -> list[str]:
+    return [f"#/components/responses/{name}" for name in names]
+
+
+def schema(name: str, *members: str) -> list[str]:
+    """A schema, and members of it."""
+    at = f"#/components/schemas/{name}"
+    return [at, *(f"{at}/properties/{each}" for each in members)]
+
+
+CACHE, WWW, ALLOW = (
+    f"#/components/headers/{name}" for name in ("Cache-Control", "WWW-Authenticate", "Allow")
 )
-from tests.verify.parts import (
-    ALLOW,
-    BEARER,
-    BODY,
-    CACHE,
-    CODE,
-    CREATED,
-    DCREATED,
-    DEP,
-    DEP_200,
-    DEP_404,
-    DEP_ID,
-    DEP_PATH,
-    DEPLOYMENT,
-    DETAIL,
-    DID,
-    ERRORS,
-    FIELD,
-    FIELD_DETAIL,
-    ID,
-    IN_A_PROBLEM,
-    INPUT,
-    INPUT_NAME,
-    INVALID,
-    ITEMS,
-    LARGE,
-    LATEST,
-    LIST,
-    LIST_200,
-    LIST_PATH,
-    MALFORMED,
-    MEDIA,
-    MEMBERS,
-    METHOD,
-    NAME,
-    NAMES,
-    NO_CREATION,
-    NO_LIST,
-    NOT,
-    NOTHING,
-    OWNER,
-    POINTER,
-    POST,
-    POST_201,
-    PROBLEM,
-    PROJECT,
-    PROJECTS,
-    PSTATUS,
-    STATUS,
-    TAKEN,
-    UNAUTHORIZED,
-    UNKNOWN,
-    WWW,
-    abused,
-    broken,
-    differs,
-    read,
-    schema,
-    unchecked,
-    written,
-)
-from tests.verify.service import Change, Request, Response
+UNAUTHORIZED, DEP_404, UNKNOWN = response("Unauthorized", "DeploymentNotFound", "NotFound")
+METHOD, MALFORMED, TAKEN = response("MethodNotAllowed", "MalformedBody", "NameTaken")
+LARGE, INVALID, MEDIA = response("BodyTooLarge", "InvalidBody", "UnsupportedMediaType")
+PROJECTS, ITEMS = schema("ProjectList", "projects")
+PROJECT, *MEMBERS = schema("Project", "id", "name", "created_at", "latest_deployment_id")
+ID, NAME, CREATED, LATEST = MEMBERS
+INPUT, INPUT_NAME = schema("ProjectInput", "name")
+NAMES, NOT = f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not"
+DEPLOYMENT, *_ = schema("Deployment")
+_, DID, OWNER, STATUS, DCREATED = schema("Deployment", "id", "project_id", "status", "created_at")
+IN_A_PROBLEM = ("type", "title", "status", "detail", "code")
+PROBLEM, *PROBLEM_MEMBERS, ERRORS = schema("Problem", *IN_A_PROBLEM, "errors")
+FIELD, POINTER, FIELD_DETAIL = schema("FieldError", "pointer", "detail")
 
 JSON, HTML, PLAIN = "application/json", "text/html; charset=utf-8", "text/plain"
-PAGE = b"<!doctype html><title>Not here</title>"
-A_DEPLOYMENT = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
-LATER = "2100-01-05T09:00:00Z"
-CODES = (400, 415, 422)
+ALL_ERRORS = (
+    *("anonymous", "unauthorized", "unknown", "no deployment", "method"),
+    *("media type", "large", "malformed", "invalid", "taken"),
+)
+Edit = Callable[[Any], Any]
 
 
-def there(edit: Edit) -> Change:
-    """A change of each deployment."""
-    return on("deployment", body=edit)
+def on(
+    *cases: str,
+    status: int = 0,
+    headers: dict[str, str | None] | None = None,
+    body: Edit | None = None,
+    raw: bytes | None = None,
+    has: Callable[[Request], bool] = lambda _: True,
+) -> Change:
+    """A change of the responses of these cases, or of all, to requests that are such ones.
+
+    A header of None is left out.
+    """
+
+    def change(response: Response, request: Request, number: int) -> None:
+        if (cases and response.case not in cases) or not has(request):
+            return
+        content = response.body
+        if status and isinstance(content, dict) and content.get("status") == response.status:
+            content["status"] = status
+        if status >= 400 > response.status:
+            response.body = problem("", status).body
+            response.headers["Content-Type"] = "application/problem+json"
+        response.status, response.raw = status or response.status, raw
+        response.headers.update(headers or {})
+        if body:
+            response.body = body(response.body)
+
+    return change
 
 
-def all_of(edit: Edit) -> Change:
+def first(times: int, change: Change) -> Change:
+    """A change of the first responses to requests of each kind."""
+    return lambda response, request, number: (
+        change(response, request, number) if number < times else None
+    )
+
+
+def has_type(media_type: str | None, *cases: str) -> Change:
+    return on(*cases, headers={"Content-Type": media_type})
+
+
+def on_list(edit: Edit) -> Change:
     """A change of the array in the list."""
     return on("list", body=put(projects=edit))
 
 
-def of_case(case: str, status: int, **more: Any) -> Change:
-    return on(case, status=status, **more)
+def on_listed(edit: Edit) -> Change:
+    return on_list(lambda projects: [edit(each) for each in projects])
+
+
+def on_projects(edit: Edit) -> Change:
+    """A change of each project, listed or created."""
+
+    def change(*response: Any) -> None:
+        on_listed(edit)(*response)
+        on("created", body=edit)(*response)
+
+    return change
+
+
+def on_deployment(edit: Edit) -> Change:
+    return on("deployment", body=edit)
+
+
+def on_errors(edit: Edit) -> Change:
+    return on(*ALL_ERRORS, body=edit)
+
+
+def on_fields(edit: Edit) -> Change:
+    return on("invalid", body=put(errors=lambda errors: [edit(each) for each in errors]))
 
 
 def moved(*cases: str, status: int = 308) -> Change:
     """A redirect to the path with a slash."""
 
     def change(response: Response, request: Request, number: int) -> None:
-        headers = {"Location": f"{request.path}/"}
-        on(*cases, status=status, headers=headers, raw=b"")(response, request, number)
+        location: dict[str, str | None] = {"Location": f"{request.path}/"}
+        on(*cases, status=status, headers=location, raw=b"")(response, request, number)
 
     return change
 
 
-def post_without_token(status: int) -> Change:
+def to_post(status: int) -> Change:
     """The response to a POST that is rejected for its token."""
     return on("anonymous", "unauthorized", status=status, has=lambda each: each.method == "POST")
 
 
-LISTS = [
-    read("list 203", differs(LIST_200), of_case("list", 203)),
-    read("list 204", differs(LIST_200), of_case("list", 204, raw=b"")),
-    read("list 410", broken(LIST), of_case("list", 410)),
-    read("v2", broken(LIST, LIST_PATH), version="/v2"),
-    abused("v2, written to", broken(LIST, LIST_PATH), version="/v2"),
-    read("list 503", NO_LIST, of_case("list", 503)),
-    read("list 503 once", NOTHING, first(1, of_case("list", 503))),
+def without(*names: str) -> Edit:
+    return lambda body: {name: each for name, each in body.items() if name not in names}
+
+
+def put(**members: Any) -> Edit:
+    """Members that take the place of others, or a function of their value."""
+    return lambda body: {
+        **body,
+        **{
+            name: value(body.get(name)) if callable(value) else value
+            for name, value in members.items()
+        },
+    }
+
+
+def renamed(old: str, new: str) -> Edit:
+    return lambda body: {new if name == old else name: each for name, each in body.items()}
+
+
+class Difference(NamedTuple):
+    """A way in which a service differs, and what `verify` has to find: this and nothing else."""
+
+    name: str
+    level: str  # read, write or abuse
+    findings: set[tuple[str, str]]  # parts, and their verdicts
+    changes: tuple[Change, ...]
+    more: dict[str, Any]
+
+    def service(self) -> Service:
+        return Service(*self.changes, **self.more)
+
+
+def broken(*parts: str) -> set[tuple[str, str]]:
+    return {(part, "broken") for part in parts}
+
+
+def differs(*parts: str) -> set[tuple[str, str]]:
+    return {(part, "differs") for part in parts}
+
+
+def unchecked(*parts: str) -> set[tuple[str, str]]:
+    return {(part, "could not check") for part in parts}
+
+
+def read(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
+    return Difference(name, "read", findings, changes, more)
+
+
+def write(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
+    return Difference(name, "write", findings, changes, more)
+
+
+def abuse(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
+    return Difference(name, "abuse", findings, changes, more)
+
+
+NOTHING: set[tuple[str, str]] = set()
+NO_LIST = unchecked(LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
+NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
+ANOTHER = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
+TO_LOGIN: dict[str, str | None] = {"Location": "/login", "Content-Type": HTML}
+AWAY: dict[str, str | None] = {"Location": "https://a.example/"}
+NO_ZONE = "2026-01-05T09:00:00"
+DIFFERENCES = [
+    # The list.
+    read("list 203", differs(LIST_200), on("list", status=203)),
+    read("list 204", differs(LIST_200), on("list", status=204, raw=b"")),
+    read("list 410", broken(LIST), on("list", status=410)),
+    abuse("v2", broken(LIST, LIST_PATH), version="/v2"),
+    read("list 503", NO_LIST, on("list", status=503)),
+    read("list 503 once", NOTHING, first(1, on("list", status=503))),
     read("list moved", broken(LIST_PATH), moved("list")),
-    written("all moved", broken(LIST_PATH) | differs(UNKNOWN, DEP_404), moved()),
-    read("list is vnd.api+json", differs(LIST_200), has_type("application/vnd.api+json", "list")),
+    write("all moved", broken(LIST_PATH) | differs(UNKNOWN, DEP_404), moved()),
     read("list is JSON of HTML", differs(LIST_200), has_type(HTML, "list")),
     read("list without a type", differs(LIST_200), has_type(None, "list")),
     read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
-    read("list is NaN", NO_LIST, on("list", raw=b'{"projects": NaN}')),
-    read("an array at the top", differs(PROJECTS), on("list", body=lambda body: body["projects"])),
-    read("list is null", differs(PROJECTS), on("list", raw=b"null")),
-    read("list is of another name", differs(ITEMS), on("list", body=renamed("projects", "data"))),
+    read("an array", differs(PROJECTS), on("list", body=lambda body: body["projects"])),
+    read("list of another name", differs(ITEMS), on("list", body=renamed("projects", "data"))),
     read("an envelope", differs(PROJECTS), on("list", body=lambda body: {"data": body})),
     read(
-        "an envelope of another name",
-        differs(ITEMS, CREATED),
-        of_listed(without("created_at")),
+        *("an envelope of another name", differs(ITEMS, CREATED), on_listed(without("created_at"))),
         on("list", body=lambda body: {"data": {"items": body["projects"]}}),
     ),
-    abused("projects null", differs(ITEMS), all_of(lambda _: None)),
-    read("projects by id", differs(ITEMS), all_of(lambda each: {one["id"]: one for one in each})),
-    read("projects are ids", differs(PROJECT), all_of(lambda each: [one["id"] for one in each])),
-    read("oldest last", differs(ITEMS), all_of(
-        lambda each: [put(created_at=LATER)(each[0]), *each[1:]]
-    )),
-    read("a project twice", differs(ITEMS), all_of(lambda each: [*each, each[0]])),
-    read("many, one without a time", differs(CREATED), all_of(
-        lambda each: [*each[:-1], without("created_at")(each[-1])]
-    )),
-    written("never listed", differs(PROJECTS), lists=False),
-    written("a first page", differs(PROJECTS), page=3),
-    written("cut from the list", differs(PROJECT), of_listed(without("stub_verify"))),
-    written("list without ids", differs(ID), of_listed(without("id"))),
-    abused("a list that cannot be read", unchecked(LIST, LIST_200, PROJECTS, ITEMS), on(
-        "list", raw=b"{'projects'"
-    )),
-]  # fmt: skip
-TIMES = (1767603600, "2026-01-05T09:00:00", "2026-01-05", None, "2026-01-05T09:00:00+0100")
-PROJECT_RECORDS = [
-    *(
-        read(f"project without {part}", differs(part), of_projects(without(part.split("/")[-1])))
-        for part in MEMBERS
-    ),
-    read("project id null", differs(ID), of_projects(put(id=None))),
-    read("project id a number", differs(ID), of_projects(put(id=int)), id_form="{1}"),
-    read("project name an object", differs(NAME), of_projects(put(name=lambda x: {"en": x}))),
-    *(
-        read(f"created {each}", differs(CREATED), of_projects(put(created_at=each)))
-        for each in TIMES
-    ),
-    read("latest of none", differs(LATEST), of_projects(put(latest_deployment_id="d-none"))),
-    read("latest an object", differs(LATEST), of_projects(put(latest_deployment_id={"id": "d-1"}))),
-]
-DEPLOYMENTS = [
-    read("deployment 203", differs(DEP_200), of_case("deployment", 203)),
-    read("deployment 405", broken(DEP), of_case("deployment", 405)),
-    read("deployment 404", differs(LATEST), of_case("deployment", 404)),
+    abuse("projects null", differs(ITEMS), on_list(lambda _: None)),
+    read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
+    read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
+    read("a project twice", differs(ITEMS), on_list(lambda projects: [*projects, projects[0]])),
+    write("never listed", differs(PROJECTS), listed_after=10**6),
+    write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
+    write("cut from the list", differs(PROJECT), on_listed(without("stub_verify"))),
+    write("list without ids", differs(ID), on_listed(without("id"))),
+    # A project.
+    *(read(f"without {part}", differs(part), on_projects(without(part[part.rindex("/") + 1 :])))
+      for part in MEMBERS),
+    read("project id a number", differs(ID), on_projects(put(id=int)), id_form="{1}"),
+    *(read(f"created {time}", differs(CREATED), on_projects(put(created_at=time)))
+      for time in (1767603600, NO_ZONE)),
+    read("latest of none", differs(LATEST), on_projects(put(latest_deployment_id="d-none"))),
+    # A deployment.
+    read("deployment 405", broken(DEP), on("deployment", status=405)),
+    write("deployment 404", differs(LATEST), on("deployment", status=404)),
     # A 404 tells nothing of the token where the token gets one, too.
-    read("deployment 404 to all", differs(LATEST), of_case("deployment", 404), on(
-        *("anonymous", "unauthorized"), status=404, has=lambda each: "/deployments/" in each.target
-    )),
-    read("no such path", broken(DEP), of_case("deployment", 404, body=put(
-        code="not_found"
-    ))),
+    read(
+        *("deployment 404 to all", differs(LATEST), on("deployment", status=404)),
+        on(
+            *("anonymous", "unauthorized"),
+            status=404,
+            has=lambda each: "/deployments/" in each.target,
+        ),
+    ),
+    read("no path", broken(DEP), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
-    read("to another origin", differs(DEP_200), of_case(
-        "deployment", 302, headers={"Location": "https://a.example/"}, raw=b""
+    read("elsewhere", differs(DEP_200), on("deployment", status=302, headers=AWAY, raw=b"")),
+    read("deployment in an object", differs(DEPLOYMENT), on_deployment(lambda x: {"data": x})),
+    read("in a list", differs(DEPLOYMENT) | broken(STATUS), on_deployment(lambda body: [body])),
+    read("deployment without id", differs(DID), on_deployment(without("id"))),
+    read("another deployment", broken(DEP_ID), on_deployment(put(id="d-0"))),
+    read("one deployment for all ids", broken(DEP_ID) | differs(DEP_404), on(
+        "no deployment", status=200, headers={"Content-Type": JSON}, body=lambda _: ANOTHER
     )),
-    read("deployment in an object", differs(DEPLOYMENT), there(lambda body: {"data": body})),
-    read("deployment in a list", differs(DEPLOYMENT) | broken(STATUS), there(lambda body: [body])),
-    read("deployment null", differs(DEPLOYMENT) | broken(STATUS), on("deployment", raw=b"null")),
-    read("deployment without id", differs(DID), there(without("id"))),
-    read("another deployment", broken(DEP_ID), there(put(id="d-0"))),
-    read("one deployment for all ids", broken(DEP_ID) | differs(DEP_404), of_case(
-        "no deployment", 200, headers={"Content-Type": JSON}, body=lambda _: A_DEPLOYMENT
-    )),
-    read("no project_id", differs(OWNER), there(without("project_id"))),
-    read("project_id a number", differs(OWNER), there(put(project_id=7))),
-    read("project_id of another", differs(OWNER), there(put(project_id="p-0"))),
-    read("project_id null", NOTHING, there(put(project_id=None))),
-    read("no status", broken(STATUS), there(without("status"))),
-    read("status null", broken(STATUS), there(put(status=None))),
-    read("deployment of no zone", differs(DCREATED), there(put(created_at="2026-01-05T09:00:00"))),
-    written("its deployment is not found", differs(LATEST), finds=False),
-]  # fmt: skip
-CREATIONS = [
-    written("created 200", differs(POST_201), of_case("created", 200)),
-    written("created 204", differs(POST_201), of_case("created", 204, raw=b"")),
-    written("created null", differs(PROJECT), on("created", raw=b"null")),
-    written("created text/plain", differs(POST_201), has_type(PLAIN, "created")),
-    written("created is no JSON", differs(POST_201), on("created", raw=b"ok")),
-    written("created in an object", differs(PROJECT), on("created", body=lambda x: {"project": x})),
-    written("created id alone", differs(NAME), on("created", body=without("name"))),
-    written("own member lost", differs(PROJECT), keeps_members=False),
-    written("name in capitals", differs(NAME), of_projects(put(name=str.upper))),
-    written("POST 404", broken(POST), posts=404),
-    abused("POST 405", broken(POST), posts=405),
-    abused("POST 501", NO_CREATION, posts=501),
-    abused("POST 403", NO_CREATION, posts=403),
-    abused("POST 415", differs(BODY), posts=415),
-    abused("a member is required", differs(INPUT), needs_member="team"),
-    written("integer ids", differs(ID, LATEST, DID, OWNER), of_projects(
-        put(id=int, latest_deployment_id=int)
-    ), there(put(id=int, project_id=int)), id_form="{1}"),
-]  # fmt: skip
-ACCESS = [
-    read("no token needed", broken(BEARER), needs_token=False, takes_basic=True),
-    read("Basic taken", broken(BEARER), takes_basic=True),
-    read("any token taken", broken(BEARER), takes_any=True),
-    read("deployments are open", broken(BEARER), opens="deployments"),
-    # The token is asked for with GET alone.
-    written("POST is open", broken(BEARER), opens="POST", needs_name=False),
+    read("project_id a number", differs(OWNER), on_deployment(put(project_id=7))),
+    read("project_id of another", differs(OWNER), on_deployment(put(project_id="p-0"))),
+    read("no status", broken(STATUS), on_deployment(without("status"))),
+    read("status null", broken(STATUS), on_deployment(put(status=None))),
+    read("deployment of no zone", differs(DCREATED), on_deployment(put(created_at=NO_ZONE))),
+    write("its deployment is not found", differs(LATEST), found_after=10**6),
+    # A creation.
+    write("created 200", differs(POST_201), on("created", status=200)),
+    write("created 204", differs(POST_201), on("created", status=204, raw=b"")),
+    write("created null", differs(PROJECT), on("created", raw=b"null")),
+    write("created is no JSON", differs(POST_201), on("created", raw=b"ok")),
+    write("created in an object", differs(PROJECT), on("created", body=lambda x: {"project": x})),
+    write("created id alone", differs(NAME), on("created", body=without("name"))),
+    write("own member lost", differs(PROJECT), on("created", body=without("stub_verify"))),
+    write("name in capitals", differs(NAME), on_projects(put(name=str.upper))),
+    write("POST 404", broken(POST), on("created", status=404)),
+    abuse("POST 405", broken(POST), on("created", status=405)),
+    abuse("POST 501", NO_POST, on("created", status=501)),
+    abuse("POST 403", NO_POST, on("created", status=403)),
+    abuse("POST 415", differs(BODY), on("created", status=415)),
+    abuse("a member is required", differs(INPUT), needs_team=True),
+    # The token, which a list and a deployment can show without --write.
+    read("no token needed", broken(BEARER), opens=".*"),
+    read("Basic taken", broken(BEARER), takes="Basic "),
+    read("any token taken", broken(BEARER), takes="Bearer "),
+    read("deployments are open", broken(BEARER), opens=".*/deployments"),
+    write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
     read("no token 404", differs(UNAUTHORIZED), on("anonymous", status=404)),
-    read("no token 302", differs(UNAUTHORIZED), on(
-        "anonymous", status=302, headers={"Location": "/login", "Content-Type": HTML}, raw=b""
-    )),
+    read(
+        *("no token 302", differs(UNAUTHORIZED)),
+        on("anonymous", status=302, headers=TO_LOGIN, raw=b""),
+    ),
     read("wrong token 400", differs(UNAUTHORIZED), on("unauthorized", status=400)),
     read("no challenge", differs(WWW), on("anonymous", headers={"WWW-Authenticate": None})),
     read("challenge Basic", differs(f"{WWW}/schema"), on(
         "unauthorized", headers={"WWW-Authenticate": 'Basic realm="all"'}
     )),
-    read("empty 401", differs(UNAUTHORIZED), on(
-        "anonymous", "unauthorized", headers={"Content-Type": None}, raw=b""
-    )),
-]  # fmt: skip
-HEADERS = [
-    read("no Cache-Control", differs(CACHE), on(headers={"Cache-Control": None})),
-    read("none at 405", differs(CACHE), on("method", headers={"Cache-Control": None})),
+    # Headers and paths.
+    read("no Cache-Control", differs(CACHE), on("method", headers={"Cache-Control": None})),
     read("max-age", differs(f"{CACHE}/schema"), on("list", headers={"Cache-Control": "max-age=9"})),
-    read(
-        "Allow is prose", differs(f"{ALLOW}/schema"), on("method", headers={"Allow": "GET, (any)"})
-    ),
-    read("Allow without GET", differs(f"{ALLOW}/schema"), on("method", headers={"Allow": ""})),
+    read("Allow without GET", differs(f"{ALLOW}/schema"), on("method", headers={"Allow": "HEAD"})),
     read("no Allow", differs(ALLOW), on("method", headers={"Allow": None})),
-]
-PATHS = [
-    read("OPTIONS 204", differs(METHOD), of_case("method", 204, raw=b"")),
-    read("OPTIONS 501", unchecked(METHOD, ALLOW, f"{ALLOW}/schema"), of_case("method", 501)),
-    read("unknown path 410", differs(UNKNOWN), of_case("unknown", 410)),
-    read("unknown path 500", unchecked(UNKNOWN), of_case("unknown", 500)),
-    read("a page for all", differs(UNKNOWN), of_case(
-        "unknown", 200, headers={"Content-Type": HTML}, raw=PAGE
-    )),
-    read("an HTML 404", differs(UNKNOWN), on("unknown", headers={"Content-Type": HTML}, raw=PAGE)),
-    read("no deployment 422", differs(DEP_404), of_case("no deployment", 422)),
-    read("no deployment 204", differs(DEP_404), of_case("no deployment", 204, raw=b"")),
+    read("OPTIONS 204", differs(METHOD), on("method", status=204, raw=b"")),
+    read("OPTIONS 501", unchecked(METHOD, ALLOW, f"{ALLOW}/schema"), on("method", status=501)),
+    read("unknown path 410", differs(UNKNOWN), on("unknown", status=410)),
+    read("an HTML 404", differs(UNKNOWN), on("unknown", headers={"Content-Type": HTML}, raw=b"<")),
+    read("unknown path 200", differs(UNKNOWN), on("unknown", status=200, body=put(id="7"))),
+    # Problems.
+    *(read(f"no {name} in errors", differs(part), on_errors(without(name)))
+      for name, part in zip(IN_A_PROBLEM, PROBLEM_MEMBERS, strict=True)),
+    read("status a boolean", differs(PROBLEM_MEMBERS[2]), on_errors(put(status=True))),
+    read("status of another", differs(PROBLEM_MEMBERS[2]), on_errors(put(status=499))),
+    abuse("another shape", differs(PROBLEM), on_errors(lambda body: {"error": body["detail"]})),
+    abuse("409 is JSON", differs(TAKEN), has_type(JSON, "taken")),
+    # Bodies that the contract rejects.
+    abuse("invalid 409", differs(INVALID), on("invalid", status=409)),
+    abuse("large 500", unchecked(LARGE), on("large", status=500)),
+    abuse("large 303", differs(LARGE), on("large", status=303, headers=AWAY, raw=b"")),
+    abuse("no JSON accepted", differs(MALFORMED), accepts={"malformed"}),
+    abuse("an array accepted", differs(INPUT), accepts={"object"}),
+    abuse("no name accepted", differs(INPUT_NAME), accepts={"name"}),
+    abuse("an id accepted", differs(NAMES, NOT), accepts={"id"}),
+    abuse("a name accepted twice", differs(TAKEN), accepts={"taken"}),
+    abuse("any type accepted", differs(MEDIA), accepts={"media type"}),
+    abuse("70 KiB accepted", differs(LARGE), accepts={"large"}),
+    abuse("422 without errors", differs(ERRORS), on("invalid", body=without("errors"))),
+    abuse("errors by name", differs(ERRORS), on("invalid", body=put(errors={"name": ["no"]}))),
+    abuse("errors are texts", differs(FIELD), on_fields(lambda each: each["detail"])),
+    abuse("no pointer", differs(POINTER), on_fields(without("pointer"))),
+    abuse("pointer of a URI", differs(POINTER), on_fields(put(pointer=lambda each: f"#{each}"))),
+    abuse("no field detail", differs(FIELD_DETAIL), on_fields(without("detail"))),
 ]  # fmt: skip
-PROBLEMS = [
-    *(
-        read(f"no {each} in errors", differs(schema("Problem", each)), of_errors(without(each)))
-        for each in IN_A_PROBLEM
-    ),
-    read("code a number", differs(CODE), of_errors(put(code=1001))),
-    read("status a boolean", differs(PSTATUS), of_errors(put(status=True))),
-    read("status of another", differs(PSTATUS), of_errors(put(status=499))),
-    read("detail is message", differs(DETAIL), of_errors(renamed("detail", "message"))),
-    abused("no code at 409", differs(CODE), on("taken", body=without("code"))),
-    abused("another shape", differs(PROBLEM), of_errors(lambda body: {"error": body["detail"]})),
-    read("errors are arrays", differs(PROBLEM), of_errors(lambda body: [body])),
-    read("errors are JSON", differs(UNAUTHORIZED, DEP_404, UNKNOWN, METHOD), has_type(JSON, *ALL)),
-    abused("409 is JSON", differs(TAKEN), has_type(JSON, "taken")),
-]
-BODIES = [
-    abused("malformed 422", differs(MALFORMED), of_case("malformed", 422)),
-    abused("invalid 409", differs(INVALID), of_case("invalid", 409)),
-    abused("taken 422", differs(TAKEN), of_case("taken", 422)),
-    abused("media type 400", differs(MEDIA), of_case("media type", 400)),
-    abused("large 400", differs(LARGE), of_case("large", 400)),
-    abused("large 500", unchecked(LARGE), of_case("large", 500)),
-    abused("no JSON taken", differs(MALFORMED), needs_json=False),
-    abused("no name taken", differs(INPUT_NAME), needs_name=False),
-    abused("an id taken", differs(NAMES, NOT), takes_ids=True),
-    abused("a name taken twice", differs(TAKEN), unique=False),
-    abused("any type taken", differs(MEDIA), needs_media_type=False),
-    abused("70 KiB taken", differs(LARGE), limit=1 << 20),
-    abused("422 without errors", differs(ERRORS), on("invalid", body=without("errors"))),
-    abused("errors by name", differs(ERRORS), on("invalid", body=put(errors={"name": ["no"]}))),
-    abused("errors are texts", differs(FIELD), of_fields(lambda each: each["detail"])),
-    abused("no pointer", differs(POINTER), of_fields(without("pointer"))),
-    abused("pointer is a name", differs(POINTER), of_fields(put(pointer=lambda each: each[1:]))),
-    abused("pointer of a URI", differs(POINTER), of_fields(put(pointer=lambda each: f"#{each}"))),
-    abused("no field detail", differs(FIELD_DETAIL), of_fields(without("detail"))),
-]
-DIFFERENCES = [
-    *(*LISTS, *PROJECT_RECORDS, *DEPLOYMENTS, *CREATIONS, *ACCESS),
-    *(*HEADERS, *PATHS, *PROBLEMS, *BODIES),
-]
-
-MORE: dict[str, Any] = {"a_new": {"id": [7]}, "status_text": None, "url": "https://a.example/x"}
 
 
 def rewritten(response: Response, request: Request, number: int) -> None:
@@ -333,41 +349,37 @@ def grown(response: Response, request: Request, number: int) -> None:
         response.body["seen"] = {"id": [number]}
 
 
-def at(text: str) -> tuple[Change, ...]:
-    return of_projects(put(created_at=text)), there(put(created_at=text))
+def at(time: str) -> tuple[Change, ...]:
+    return on_projects(put(created_at=time)), on_deployment(put(created_at=time))
 
 
-def asked_with(method: str) -> Any:
-    return lambda request: request.method == method
-
-
+MORE: dict[str, Any] = {"a_new": {"id": [7]}, "status_text": None, "url": "https://a.example/x"}
 # What a service may do at any time, or later than asked, or where no part says otherwise.
 GROWTH = [
-    abused("it conforms", NOTHING),
-    abused("more members", NOTHING, of_projects(put(**MORE)), there(put(**MORE)), grown),
-    abused("more in the list", NOTHING, on("list", body=put(next=None, total=3, items=[]))),
-    abused("more in errors", NOTHING, of_errors(put(trace=[1])), of_fields(put(code="no"))),
-    abused("other text", NOTHING, rewritten),
-    abused("spellings of types", NOTHING, has_type("Application/JSON;v=1", "list", "created")),
-    abused("case of no-store", NOTHING, on(headers={"Cache-Control": "private, No-Store"})),
-    abused("an unknown status", NOTHING, there(put(status="READY"))),
-    abused("times with offset", NOTHING, *at("2026-01-05T09:00:00.123456789+05:30")),
-    abused("a leap second", NOTHING, *at("2016-12-31t23:59:60z")),
-    abused("ids to encode", NOTHING, id_form="{}/ %2F?é#&{}"),
-    abused("ids of digits", NOTHING, id_form="{1}"),
-    abused("listed late", NOTHING, listed_after=3),
-    abused("its deployment is found late", NOTHING, found_after=3),
-    abused("somebody else creates", NOTHING, others=True),
-    abused("no project yet", NOTHING, sample=0),
-    read("no project yet, only read", NOTHING, sample=0),
-    abused("prose and codes", NOTHING, of_errors(put(title="", code="E-7", type="/errors/7"))),
-    abused("two challenges", NOTHING, on(
+    abuse("it conforms", NOTHING),
+    abuse("more members", NOTHING, on_projects(put(**MORE)), on_deployment(put(**MORE)), grown),
+    abuse("more in the list", NOTHING, on("list", body=lambda body: {"items": [], **body})),
+    abuse("more in errors", NOTHING, on_errors(put(trace=[1])), on_fields(put(code="no"))),
+    abuse("other text", NOTHING, rewritten),
+    abuse("spellings of types", NOTHING, has_type("Application/JSON;v=1", "list", "created")),
+    abuse("case of no-store", NOTHING, on(headers={"Cache-Control": "private, No-Store"})),
+    abuse("an unknown status", NOTHING, on_deployment(put(status="READY"))),
+    abuse("times with offset", NOTHING, *at("2026-01-05T09:00:00.123456789+05:30")),
+    abuse("ids to encode", NOTHING, id_form="{}/ %2F?é#&{}"),
+    abuse("listed late", NOTHING, listed_after=2),
+    abuse("its deployment is found late", NOTHING, found_after=2),
+    abuse("no project yet", NOTHING, sample=0),
+    read("project_id null", NOTHING, on_deployment(put(project_id=None))),
+    abuse("prose and codes", NOTHING, on_errors(put(title="", code="E-7", type="/errors/7"))),
+    abuse("two challenges", NOTHING, on(
         "anonymous", "unauthorized", headers={"WWW-Authenticate": 'bearer, Basic realm="x"'}
     )),
-    abused("more methods", NOTHING, on("method", headers={"Allow": "DELETE, GET, HEAD, POST"})),
-    abused("no HEAD", NOTHING, on("list", "deployment", status=404, has=asked_with("HEAD"))),
-    abused("no query", NOTHING, on("list", status=400, has=lambda each: "?" in each.target)),
-    abused("a path below", NOTHING, base="/api/v7"),
+    abuse("more methods", NOTHING, on("method", headers={"Allow": "DELETE, GET, HEAD, POST"})),
+    abuse("no HEAD", NOTHING, on(
+        "list", "deployment", status=404, has=lambda each: each.method == "HEAD"
+    )),
+    abuse("no query", NOTHING, on("list", status=400, has=lambda each: "?" in each.target)),
+    abuse("a path below", NOTHING, base="/api/v7"),
     # What says nothing of the token, neither keeps nor breaks.
-    *(written(f"POST without a token {each}", NOTHING, post_without_token(each)) for each in CODES),
+    *(write(f"POST without a token {each}", NOTHING, to_post(each)) for each in (400, 415, 422)),
 ]  # fmt: skip

@@ -1,6 +1,5 @@
 """What a service sees of `verify`: its requests, in their order."""
 
-import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -8,9 +7,8 @@ from itertools import pairwise
 import pytest
 
 from tests.program import run
-from tests.verify.changes import first, of_listed, on, put
-from tests.verify.service import TOKEN, Request, Service, listening
-from tests.verify.verified import LEVELS, verify
+from tests.verify.conftest import LEVELS, TOKEN, Request, Response, Service, listening, verify
+from tests.verify.differences import first, on, on_listed, put
 
 pytestmark = pytest.mark.process
 
@@ -28,10 +26,9 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header(level:
     assert {each.method for each in requests} == (safe if level == "read" else {*safe, "POST"})
     assert {each.in_flight for each in requests} == {1}
     sent = Counter(each.header("Authorization") for each in requests)
-    wrong = {str(each) for each in sent} - {f"Bearer {TOKEN}", "Basic c3R1YjpzdHVi", "None"}
-    (credential,) = wrong
-    assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", credential)
-    assert sent[credential] == sent[None] == (2 if level == "read" else 3)
+    (wrong,) = {str(each) for each in sent} - {f"Bearer {TOKEN}", "Basic c3R1YjpzdHVi", "None"}
+    assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", wrong)
+    assert sent[wrong] == sent[None] == (2 if level == "read" else 3)
     for each in requests:
         others = [value for name, value in each.headers if name != "Authorization"]
         assert TOKEN not in f"{each.target} {others} {each.body!r}"
@@ -67,38 +64,28 @@ def test_abusive_bodies_are_those_that_the_contract_rejects() -> None:
     posts = [each for each in asked("abuse", service=service) if each.method == "POST"]
     assert sorted(each.status for each in posts) == [201, 400, 401, 401, 409, 413, 415, *[422] * 3]
     assert max(len(each.body) for each in posts) < 80 * 1024
-    assert len(service.created) == 1
-    assert len(service.requests) <= 40
+    assert (len(service.created), len(service.requests) <= 40) == (1, True)
 
 
 def test_what_a_tolerant_service_creates_has_another_name_each_time_and_is_told() -> None:
-    service = Service(needs_media_type=False, limit=1 << 20, takes_ids=True, unique=False)
+    service = Service(accepts={"media type", "large", "id", "taken"})
     done = verify(service, level="abuse")
-    assert len(service.created) == 5
     assert [each["id"] for each in done.report["created"]] == service.created
     names = [each["name"] for each in service.projects[3:]]
-    assert len({*names}) == 4  # one is sent again
+    assert (len(names), len({*names})) == (5, 4)  # one is sent again
     for each in (*names, *service.created):
         assert f'"{each}"' in done.stdout
-
-
-def test_what_a_post_without_a_token_creates_is_told() -> None:
-    service = Service(opens="POST", needs_name=False)
-    done = verify(service, level="write")
-    assert len(service.created) == 3
-    assert [each["id"] for each in done.report["created"]] == service.created
+    opened = Service(opens="POST", accepts={"name"})
+    assert len(verify(opened, level="write").report["created"]) == len(opened.created) == 3
 
 
 def test_there_is_a_pause_between_requests() -> None:
     requests = asked("read", "--pause", "0.03")
     assert min(after.at - before.until for before, after in pairwise(requests)) >= 0.03
-
-
-def test_the_pause_is_a_fifth_of_a_second() -> None:
     service = Service(on(status=401))  # which ends the run
     with listening(service) as url:
         run("verify", url, env={"VERIFY_TOKEN": TOKEN})
-    before, after = service.requests
+    before, after, _ = service.requests
     assert after.at - before.until >= 0.2
 
 
@@ -107,7 +94,7 @@ def test_ids_are_those_of_the_list_or_of_this_run_and_one_segment_of_the_path() 
     asked("abuse", service=service)
     ids = {each.path.split("/")[3] for each in service.requests if "/deployments/" in each.path}
     assert {each for each in ids if not each.startswith("stub-verify-")} == {"d~1", "d~4"}
-    strange = Service(of_listed(put(latest_deployment_id="../../admin?x=1#y")))
+    strange = Service(on_listed(put(latest_deployment_id="../../admin?x=1#y")))
     verify(strange)
     assert not [each for each in strange.requests if "/admin" in each.path]
 
@@ -126,4 +113,44 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("http_proxy", url)
         monkeypatch.setenv("no_proxy", "")
         assert verify(Service()).status == 0
-    assert json.dumps([each.headers for each in proxy.requests]) == "[]"
+    assert proxy.requests == []
+
+
+def test_redirects_are_not_followed_and_not_polled() -> None:
+    trap = Service()
+    with listening(trap) as other:
+        headers: dict[str, str | None] = {"Location": f"{other}/v1/projects"}
+        for case in ("list", "created", "deployment", "unknown", "anonymous"):
+            verify(Service(on(case, status=303, headers=headers, raw=b"")), level="abuse")
+    assert trap.requests == []
+    near: dict[str, str | None] = {"Location": "/v1/secret"}
+    later = on("list", status=308, headers=near, has=lambda _: bool(service.created))
+    service = Service(later, on("unknown", status=302, headers=near, raw=b""))
+    done = verify(service, "--wait", "5", level="write")
+    assert "/v1/secret" not in {each.path for each in service.requests}
+    assert done.requests["created is listed"] == 1
+
+
+def test_retry_after_is_obeyed_once_for_each_probe_and_a_429_ends_the_polls() -> None:
+    limited: dict[str, str | None] = {"Retry-After": "0"}
+
+    def later(response: Response, request: Request, number: int) -> None:
+        """After the creation, 429 to each second request for the list."""
+        if service.created and request.method == "GET" and number % 2:
+            on("list", status=429, headers=limited)(response, request, number)
+
+    service = Service(later, on("unknown", status=429, headers={"Retry-After": "1"}), sample=0)
+    service.listed_after = 10**6
+    done = verify(service, "--wait", "5", level="write")
+    one, other = [each for each in service.requests if each.path.startswith("/v1/stub-verify")]
+    assert other.at - one.until >= 1
+    statuses = [each.status for each in service.requests if each.path == "/v1/projects"]
+    assert (done.requests["created is listed"], statuses[-5:-2]) == (3, [429, 200, 429])
+
+
+def test_a_deployment_that_changes_no_more_is_followed_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cli.verify.session.STILL", 0.0)
+    done = verify(Service(ends=False), "--wait", "3", level="write")
+    assert done.requests["created deployment"] == 1

@@ -1,85 +1,57 @@
 """What differs is found at its part; what a service may do at any time is not."""
 
-from typing import Any
-
 import pytest
 
-from tests.verify.changes import of_errors, of_projects, on, put, without
-from tests.verify.differences import DIFFERENCES, GROWTH
-from tests.verify.parts import (
-    ALLOW,
-    BEARER,
-    CREATED,
-    DEP_404,
-    ITEMS,
-    LATEST,
-    LIST,
-    MEDIA,
-    POST_201,
-    STATUS,
-    TAKEN,
-    TITLE,
-    UNAUTHORIZED,
-    Difference,
-    broken,
-    differs,
-)
-from tests.verify.service import Request, Response, Service
-from tests.verify.verified import find, verify
+from app import create_app
+from tests.conftest import SAMPLE_SEED
+from tests.conftest import TOKEN as OWN_TOKEN
+from tests.live import serving
+from tests.stub.greased import AXES, greased_app
+from tests.verify import differences as parts
+from tests.verify.conftest import Request, Response, Service, verify
+from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, on_list, to_post
 
 pytestmark = pytest.mark.process
+
+ENV = {"VERIFY_TOKEN": OWN_TOKEN}
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.name)
 def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
-    find(difference)
+    done = verify(difference.service(), level=difference.level)
+    assert done.found == difference.findings, done.stdout
 
 
 @pytest.mark.parametrize("grown", GROWTH, ids=lambda each: each.name)
 def test_what_may_grow_or_come_late_is_no_difference(grown: Difference) -> None:
-    assert find(grown).status == 0
+    done = verify(grown.service(), level=grown.level)
+    assert (done.status, done.found) == (0, set()), done.stdout
 
 
-def test_what_differs_together_is_found_together() -> None:
-    service = Service(
-        on("deployment", body=without("status")),
-        on("created", status=200),
-        of_projects(put(created_at=1767603600)),
-        on("list", status=404),
-        on("no deployment", status=410),
-        on("method", headers={"Allow": None}),
-        of_errors(without("title")),
-        on("anonymous", "unauthorized", status=403),
-        opens="deployments",
-        unique=False,
-        needs_media_type=False,
-    )
-    done = verify(service, level="abuse")
-    different = (POST_201, CREATED, DEP_404, ALLOW, TITLE, UNAUTHORIZED, TAKEN, MEDIA)
-    assert done.found == broken(LIST, STATUS, BEARER) | differs(*different)
-    assert done.status == 1
-
-
-def test_what_needs_another_level_is_not_seen_with_the_reason() -> None:
+def test_what_was_not_seen_has_a_reason() -> None:
     done = verify(Service())
-    assert done.parts[POST_201]["reason"] == done.parts[BEARER]["reason"] == "needs --write"
-    assert done.parts[TAKEN]["reason"] == "needs --write --abuse"
-    assert {done.parts[each]["verdict"] for each in (POST_201, BEARER, TAKEN)} == {"not seen"}
-    assert "no listed project" in verify(Service(sample=0)).parts[STATUS]["reason"]
+    assert (
+        done.parts[parts.POST_201]["reason"]
+        == done.parts[parts.BEARER]["reason"]
+        == "needs --write"
+    )
+    assert done.parts[parts.TAKEN]["reason"] == "needs --write --abuse"
+    assert {
+        done.parts[each]["verdict"] for each in (parts.POST_201, parts.BEARER, parts.TAKEN)
+    } == {"not seen"}
+    away = on("invalid", status=303, headers=parts.AWAY, raw=b"")  # neither takes nor rejects it
+    assert parts.NAMES in verify(Service(away), level="abuse").seen("not seen")
+    assert "no listed project" in verify(Service(sample=0)).parts[parts.STATUS]["reason"]
 
 
 def test_the_token_is_kept_where_each_operation_was_asked() -> None:
-    assert verify(Service(), level="write").parts[BEARER]["verdict"] == "kept"
-    silent = Service(on("unauthorized", status=415, has=lambda each: each.method == "POST"))
-    part = verify(silent, level="write").parts[BEARER]
-    assert (part["verdict"], part["reason"]) == ("not seen", "415 tells nothing of the token")
-    limited = Service(on("unauthorized", status=503, has=lambda each: each.method == "POST"))
-    assert verify(limited, level="write").parts[BEARER]["verdict"] == "could not check"
-
-
-def test_an_id_of_no_deployment_is_no_broken_path() -> None:
-    done = verify(Service(on("deployment", status=404)), level="write")
-    assert done.found == differs(LATEST)
+    for change, verdict, reason in (
+        (on("none"), "kept", ""),
+        (to_post(415), "not seen", "415 tells nothing of the token"),
+        (to_post(503), "could not check", "503"),
+    ):
+        part = verify(Service(change), level="write").parts[parts.BEARER]
+        assert (part["verdict"], part["reason"]) == (verdict, reason)
 
 
 @pytest.mark.parametrize("level", ["read", "write"])
@@ -88,16 +60,34 @@ def test_a_status_that_goes_back_is_told(level: str) -> None:
         if response.case == "deployment" and "?" not in request.target:
             response.body["status"] = "failed" if number == 0 else "building"
 
-    done = verify(Service(back), level=level)
-    assert "agrees; went back after its end" in done.stdout
+    assert "agrees; went back after its end" in verify(Service(back), level=level).stdout
     assert "went back" not in verify(Service(), level=level).stdout
 
 
 def test_an_item_twice_is_told_as_that() -> None:
-    def edit(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        days = enumerate(projects, 1)
-        dated = [{**each, "created_at": f"2026-01-0{day}T09:00:00Z"} for day, each in days]
-        return [*dated, dated[0]]
+    done = verify(Service(on_list(lambda projects: [*projects, projects[0]])))
+    assert done.parts[parts.ITEMS]["observed"] == "a project twice"
 
-    done = verify(Service(on("list", body=put(projects=edit))))
-    assert done.parts[ITEMS]["observed"] == "a project twice"
+
+def test_the_stub_keeps_and_confirms_all() -> None:
+    with serving(create_app(seed=SAMPLE_SEED, pace=0), control_prefix="/_stub/") as port:
+        done = verify(f"http://127.0.0.1:{port}", level="abuse", env=ENV)
+    assert (done.status, done.found) == (0, set())
+    cannot = parts.response("BadRequest", "HeadersTooLarge", "InternalError")
+    assert done.seen("not seen") == {*cannot, f"{parts.OWNER}/anyOf/1"}  # no list names such a one
+    assert len(done.report["created"]) == 1
+
+
+def test_a_service_that_takes_a_name_alone_differs_and_gets_one_project() -> None:
+    app = create_app(seed=SAMPLE_SEED, pace=0, strict=True)
+    with serving(app, control_prefix="/_stub/") as port:
+        done = verify(f"http://127.0.0.1:{port}", level="write", env=ENV)
+    assert (done.status, done.found) == (0, differs(parts.INPUT))
+    assert len(done.report["created"]) == 1
+
+
+def test_grease_is_no_difference_where_the_contract_leaves_it_open() -> None:
+    app = greased_app(tuple(AXES), 1, seed=SAMPLE_SEED, pace=0)
+    with serving(app, control_prefix="/_stub/") as port:
+        done = verify(f"http://127.0.0.1:{port}", level="abuse", env=ENV)
+    assert done.found == differs(parts.POST_201, parts.ITEMS)  # success-code, and "Oldest first."

@@ -1,33 +1,57 @@
-"""What a person sees of a run, and the report."""
+"""What a person sees of a run, the report, and what is a finding."""
 
 import json
 import re
 import signal
 import socket
-import stat
 import threading
 from contextlib import suppress
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.program import process
-from tests.verify.changes import ERRORS, of_projects, on, put, without
-from tests.verify.parts import DCREATED, DEP_404, DID, POST_201, STATUS, differs
-from tests.verify.service import TOKEN, Change, Request, Response, Service, listening
-from tests.verify.verified import LEVELS, verify
+from tests.verify.conftest import (
+    LEVELS,
+    TOKEN,
+    Change,
+    Request,
+    Response,
+    Service,
+    listening,
+    plain,
+    verify,
+)
+from tests.verify.differences import (
+    ALL_ERRORS,
+    CREATED,
+    DCREATED,
+    DEP_404,
+    DID,
+    POST_201,
+    STATUS,
+    differs,
+    on,
+    on_deployment,
+    on_projects,
+    put,
+    without,
+)
 
 pytestmark = pytest.mark.process
 
-IN_A_HEADER: dict[str, Any] = {"headers": {"X-Sent": f"Bearer {TOKEN}"}}
-NO_STATUS = on("deployment", body=without("status"))
+NO_STATUS = on_deployment(without("status"))
+GONE = on("no deployment", status=410)
+LEAK = on("list", headers={"X-Sent": "Bearer tok-9f27%2FKc+abc~x.y=="})
+ALL = ("--fail-on", "broken,differs,leaks")
+GONE_LINE = f"differs: {DEP_404}: 404 here, 410 there"
+STATUS_LINE = f"broken: {STATUS}: present here, missing there"
 
 
-def test_both_sides_are_told() -> None:
-    service = Service(on("created", status=200), on("no deployment", status=410), NO_STATUS)
-    done = verify(service, level="write")
+def test_both_sides_and_counts_are_told() -> None:
+    done = verify(Service(on("created", status=200), GONE, NO_STATUS), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
         (POST_201, "201", "200"),
@@ -38,10 +62,6 @@ def test_both_sides_are_told() -> None:
         assert f"  {part}\n" in done.stdout
         assert f"    contract:  {expected}\n    service:   {observed}\n" in done.stdout
     assert "    fixed:    §3\n" in done.stdout
-
-
-def test_there_are_counts() -> None:
-    done = verify(Service(NO_STATUS, on("no deployment", status=410)))
     verdicts = ("kept", "broken", "confirmed", "differs", "not seen")
     counts = ", ".join(f"{len(done.seen(each))} {each}" for each in verdicts)
     assert re.search(rf"^{counts}; slowest response: \d+\.\d s$", done.stdout, re.MULTILINE)
@@ -53,11 +73,9 @@ def test_the_form_of_the_report(level: str) -> None:
     done = verify(service, level=level)
     report = done.report
     members = ["url", "started_at", "level", "parts", "probes", "leaks", "created"]
-    assert [*report] == members
-    assert report["level"] == level
+    assert ([*report], report["level"]) == (members, level)
     assert datetime.fromisoformat(report["started_at"].replace("Z", "+00:00")).tzinfo
-    probes = {each["name"] for each in report["probes"]}
-    assert sum(each["requests"] for each in report["probes"]) == len(service.requests)
+    assert sum(done.requests.values()) == len(service.requests)
     for each in report["probes"]:
         assert set(each) == {"name", "requests", "outcome"}
         assert f"{each['name']:26} {each['outcome']}\n" in done.stdout
@@ -65,16 +83,18 @@ def test_the_form_of_the_report(level: str) -> None:
     for each in report["parts"]:
         assert [*each] == members
         assert bool(each["reason"]) == (each["verdict"] == "not seen")
-        assert each["verdict"] == "not seen" or each["probe"] in probes
-    assert len(report["created"]) == (0 if level == "read" else 1)
-    assert all(set(each) == {"id", "name"} for each in report["created"])
+        assert each["verdict"] == "not seen" or each["probe"] in done.requests
+    created = [{"id": each["id"], "name": each["name"]} for each in service.projects[3:]]
+    assert report["created"] == created
 
 
 def test_a_project_without_an_id_is_left_behind_too() -> None:
-    service = Service(of_projects(without("id")))
+    service = Service(on_projects(without("id")))
     done = verify(service, level="write")
-    assert f'without an id  "{service.projects[-1]["name"]}"' in done.stdout
+    assert f'perhaps  "{service.projects[-1]["name"]}"' in done.stdout
     assert [each["id"] for each in done.report["created"]] == [None]
+    listed = Service(on("created", raw=b"ok"))
+    assert [each["id"] for each in verify(listed, level="write").report["created"]] == ["p-4"]
 
 
 def reflecting(response: Response, request: Request, number: int) -> None:
@@ -82,13 +102,15 @@ def reflecting(response: Response, request: Request, number: int) -> None:
     sent = request.header("Authorization") or ""
     response.headers["X-Sent"] = sent
     if isinstance(response.body, dict):
-        response.body["detail"] = f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
+        response.body["name"] = response.body["detail"] = (
+            f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
+        )
         text = json.dumps(response.body).replace("/", "\\/").replace("~", "\\u007e")
         response.raw = text.encode()
 
 
 def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    service = Service(*(on(each, status=418) for each in ERRORS[2:]), NO_STATUS, reflecting)
+    service = Service(*(on(each, status=418) for each in ALL_ERRORS[2:]), NO_STATUS, reflecting)
     done = verify(service, level="abuse")
     printed = capfd.readouterr()
     texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
@@ -100,14 +122,13 @@ def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
     assert "finding: leaks: list: the response contains the token\n" in done.stdout
 
 
-@pytest.mark.parametrize("place", ["header", "body"])
-def test_a_response_with_the_token_is_a_finding(place: str) -> None:
-    change = on("list", **{place: put(sent=TOKEN)} if place == "body" else IN_A_HEADER)
-    done = verify(Service(change))
+def test_a_response_with_the_token_is_a_finding() -> None:
     asked = ["list", "list, HEAD", "list, unknown query"]
-    assert done.report["leaks"] == (asked if place == "header" else asked[::2])
-    assert "list                       the response contains the token\n" in done.stdout
-    assert done.status == 1
+    body = on("list", body=put(sent=TOKEN))
+    for change, probes in ((LEAK, asked), (body, asked[::2])):
+        done = verify(Service(change))
+        assert (done.status, done.report["leaks"]) == (1, probes)
+        assert "list                       the response contains the token\n" in done.stdout
     clean = verify(Service(on("list", body=put(sent=TOKEN[:-1]))))
     assert (clean.status, clean.report["leaks"]) == (0, [])
 
@@ -120,27 +141,16 @@ def test_a_terminal_gets_no_control_characters() -> None:
         response.raw = json.dumps(response.body).encode()
 
     edit = put(code=wild, detail=wild)
-    service = Service(
-        on("no deployment", status=410, body=edit, headers={"X-A": "a\x1b[2Jb"}),
-        on("list", body=lambda body: json.loads(json.dumps(body).replace("sample", "\\u001b[2J"))),
-        of_projects(put(created_at="\x1b[2J")),
-        in_ascii,
-    )
-    done = verify(service)
+    gone = on("no deployment", status=410, body=edit, headers={"X-A": "a\x1b[2Jb"})
+    done = verify(Service(gone, on_projects(put(created_at="\x1b[2J", name=wild)), in_ascii))
     assert not set("\x1b\x07\x9b\u202e\u2028") & set(done.stdout + done.stderr)
-
-
-def test_a_long_body_is_not_printed_whole() -> None:
-    done = verify(Service(on("no deployment", status=410, raw=b"x" * 500_000)))
-    assert len(done.stdout) < 100_000
-    assert "… (500,000 bytes)" in done.stdout
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        on("no deployment", status=410, raw=b"x" * 490 + TOKEN.encode() + b"x" * 90),
-        on("deployment", body=put(created_at=f"{'x' * 65}{TOKEN}")),
+        on("no deployment", status=410, raw=b"x" * 490 + TOKEN.encode() + b"x" * 500_000),
+        on_deployment(put(created_at=f"{'x' * 75}{TOKEN}", filler="x" * 500_000)),
     ],
     ids=["a body", "a value"],
 )
@@ -148,27 +158,23 @@ def test_where_text_is_cut_no_half_of_the_token_is_left(change: Change) -> None:
     done = verify(Service(change))
     assert "xxx***" in done.stdout
     assert TOKEN[:5] not in done.stdout
+    assert len(done.stdout) < 100_000
+    assert re.search(r"… \(500,\d+ bytes\)", done.stdout)
 
 
-def test_cookies_are_masked() -> None:
-    headers = {"Set-Cookie": "session=s3cret; Secure"}
-    done = verify(Service(on("no deployment", status=410, headers=headers)))
+def test_an_exchange_is_printed_once_for_all_its_differences_and_its_cookies_are_masked() -> None:
+    headers: dict[str, str | None] = {"Set-Cookie": "session=s3cret; Secure"}
+    change = on("deployment", body=without("id", "created_at"), headers=headers)
+    done = verify(Service(change))
+    assert done.found == differs(DID, DCREATED)
+    assert done.stdout.count("> GET /v1/deployments/d-1\n") == 1
     assert "Set-Cookie: ***" in done.stdout
     assert "s3cret" not in done.stdout
 
 
-def test_an_exchange_is_printed_once_for_all_its_differences() -> None:
-    done = verify(Service(on("deployment", body=without("id", "created_at"))))
-    assert done.found == differs(DID, DCREATED)
-    assert done.stdout.count("> GET /v1/deployments/d-1\n") == 1
-
-
 def test_what_no_part_states_is_a_note() -> None:
-    rejects = (
-        on("list", status=405, has=lambda each: each.method == "HEAD"),
-        on("list", status=400, has=lambda each: "?" in each.target),
-    )
-    done = verify(Service(*rejects))
+    head = on("list", status=405, has=lambda each: each.method == "HEAD")
+    done = verify(Service(head, on("list", status=400, has=lambda each: "?" in each.target)))
     outcomes = {each["name"]: each["outcome"] for each in done.report["probes"]}
     assert outcomes["list, HEAD"] == "note: 405"
     assert outcomes["list, unknown query"] == "note: 400"
@@ -187,12 +193,17 @@ def test_http_is_warned_of_beyond_this_machine(monkeypatch: pytest.MonkeyPatch) 
     assert "warning" not in near.stdout
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: Path) -> None:
     known = tmp_path / "known.txt"
     known.touch()
-    for file, more in ((tmp_path / "no" / "x.json", ()), (known, ("--known", str(known)))):
+    for file, *words in (
+        (tmp_path / "no" / "x.json", "--report"),
+        (known, "--known", str(known), "--report"),
+        (tmp_path / "none.txt", "--known"),
+        (tmp_path, "--known"),
+    ):
         service = Service()
-        done = verify(service, "--report", str(file), *more)
+        done = verify(service, *words, str(file))
         assert (done.status, service.requests) == (2, [])
         assert str(file) in done.stderr
 
@@ -203,21 +214,26 @@ def test_a_report_replaces_another_and_leaves_no_other_file(tmp_path: Path) -> N
     verify(Service(), "--report", str(file))
     assert json.loads(file.read_text())["parts"]
     assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
-    assert stat.S_ISREG(file.stat().st_mode)
     verify(Service(on(status=503)), "--report", str(file))
     assert not file.exists()  # that of another run
 
 
 URL = "http://127.0.0.1:1"
 WRONG_URLS = (
-    *("", "service.example", "ftp://service.example", "http://", "http://127.0.0.1:99999"),
-    *("http://127.0.0.1:port", "http://user:pw@127.0.0.1:1", f"{URL}/?a=b", f"{URL}/#a"),
-    *(f"{URL}/v1", f"{URL}/v1/", f"{URL}/a b", f"{URL}/\r\nX: y", "http://[::1", "http://a..b"),
+    *(
+        "",
+        "service.example",
+        "ftp://service.example",
+        "http://",
+        "http://127.0.0.1:99999",
+        "http://127.0.0.1:0",
+    ),
+    *("http://user:pw@127.0.0.1:1", f"{URL}/?a=b", f"{URL}/#a", f"{URL}/v1", f"{URL}/v1/"),
+    *(f"{URL}/a b", f"{URL}/\r\nX: y", "http://[::1"),
 )
 WRONG_OPTIONS = (
-    *("--abuse", "--wait -1", "--wait nan", "--wait soon", "--pause -1", "--pause inf"),
-    *("--fail-on kept", "--fail-on=", "--known /no/such/file", "--ca /no/such/file"),
-    *(f"--ca {__file__}", "--token x", "--report -", "--known -", URL),
+    *("--abuse", "--wait -1", "--pause inf", "--fail-on kept", "--fail-on=", "--known -"),
+    *(f"--ca {__file__}", "--ca /no/such/file", "--token x", "--report -", URL),
 )
 
 
@@ -231,12 +247,7 @@ def test_a_wrong_option_is_status_2(words: tuple[str, ...]) -> None:
     assert "pw@" not in done.stderr
 
 
-def test_an_authority_needs_https() -> None:
-    assert "--ca is for https" in verify(URL, "--ca", __file__).stderr
-    assert "no certificate" in verify("https://127.0.0.1:1", "--ca", __file__).stderr
-
-
-@pytest.mark.parametrize("token", [None, "", "a\r\nX: y", " ", "a b", "\u00e9", "a\x01"])
+@pytest.mark.parametrize("token", [None, "", "a\r\nX: y", " ", "a b", "\u00e9"])
 def test_the_token_is_in_the_environment_alone(token: str | None) -> None:
     service = Service()
     done = verify(service, env={} if token is None else {"VERIFY_TOKEN": token})
@@ -244,31 +255,89 @@ def test_the_token_is_in_the_environment_alone(token: str | None) -> None:
     assert "VERIFY_TOKEN" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_after_a_signal_it_says_what_is_left_behind(number: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "case"), [(signal.SIGINT, "deployment"), (signal.SIGTERM, "created")]
+)
+def test_after_a_signal_it_says_what_is_left_behind(number: int, case: str, tmp_path: Path) -> None:
     """A process of its own, whose arguments have no token."""
-    file = tmp_path / "report.json"
-    is_read = threading.Event()
-    seen: list[str] = []
+    file, is_asked, seen = tmp_path / "report.json", threading.Event(), list[str]()
 
-    def polled(response: Response, request: Request, number: int) -> None:
-        if service.created and request.method == "GET" and not is_read.is_set():
+    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+        if service.created and response.case == case and not is_asked.is_set():
             for each in Path("/proc").glob("[0-9]*/cmdline"):
                 with suppress(OSError):
                     seen.append(each.read_text(errors="replace"))
-            is_read.set()  # the response to the creation
+            is_asked.set()
+            service.stop.wait(20)
+        plain(handler, request, response)
 
-    service = Service(polled, ends=False, found_after=10**6)
+    service = Service(write=write)
     with listening(service) as url:
         options = ("--write", "--wait", "60", "--pause", "0", "--report", str(file))
         env = {"VERIFY_TOKEN": TOKEN}
         with process("app.py", "verify", url, *options, env=env) as started:
-            assert is_read.wait(60)
+            assert is_asked.wait(60)
             started.send_signal(number)
             stdout, stderr = started.communicate(timeout=20)
     assert started.returncode == 128 + number
-    assert f'  "{service.created[0]}"  "stub-verify-' in stdout
+    left = f'"{service.created[0]}"' if case == "deployment" else "perhaps"
+    assert f'  {left}  "stub-verify-' in stdout
     assert "Traceback" not in stdout + stderr
     assert not file.exists()
     assert any(url in each for each in seen) == Path("/proc/self").exists()
     assert not [each for each in (*seen, stdout, stderr) if TOKEN in each]
+
+
+@pytest.mark.parametrize(
+    ("change", "fail_on", "status"),
+    [
+        (NO_STATUS, None, 1),
+        (GONE, None, 0),
+        (LEAK, None, 1),
+        (GONE, "broken, differs", 1),
+        (NO_STATUS, "differs", 0),
+        (LEAK, "differs", 0),
+    ],
+)
+def test_fail_on_says_what_is_a_finding(change: Change, fail_on: str | None, status: int) -> None:
+    done = verify(Service(change), *(("--fail-on", fail_on) if fail_on else ()))
+    assert done.status == status
+    assert ("\nfinding: " in done.stdout) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "unused"),
+    [
+        (f"# ours\n\n{GONE_LINE} # we know\n{STATUS_LINE}\t# it is # late\n", 0, 0),
+        ("broken: *\ndiffers: *DeploymentNotFound*", 0, 0),
+        (f"#{GONE_LINE}", 1, 1),  # a comment has a space after its mark
+        (GONE_LINE, 1, 0),
+        (GONE_LINE.replace("410", "403") + f"\n{STATUS_LINE}", 1, 1),
+        (f"differs: {CREATED}: *\ndiffers: *\nbroken: *", 0, 1),
+    ],
+)
+def test_a_known_finding_is_none(text: str, status: int, unused: int, tmp_path: Path) -> None:
+    file = tmp_path / "known.txt"
+    file.write_text(text)
+    done = verify(Service(NO_STATUS, GONE), *ALL, "--known", str(file))
+    assert done.status == status, done.stdout
+    assert done.stdout.count("matches no finding") == unused
+
+
+def test_a_line_is_used_if_its_kind_is_no_reason_to_fail(tmp_path: Path) -> None:
+    file = tmp_path / "known.txt"
+    file.write_text(GONE_LINE)
+    done = verify(Service(GONE), "--known", str(file))
+    assert "finding: " not in done.stdout
+    assert "matches no finding" not in done.stdout
+
+
+def test_a_finding_is_the_same_with_other_ids_and_times(tmp_path: Path) -> None:
+    file = tmp_path / "known.txt"
+    changes = (NO_STATUS, on_projects(put(created_at=7)), GONE, on("created", status=200))
+    printed = verify(Service(*changes), *ALL, level="abuse").stdout
+    lines = [each for each in printed.splitlines() if each.startswith("finding: ")]
+    assert len(lines) == 4
+    file.write_text("\n".join(each.removeprefix("finding: ") for each in lines))
+    second = Service(*changes, id_form="{}_other_{}", sample=9)
+    assert verify(second, *ALL, "--known", str(file), level="abuse").status == 0

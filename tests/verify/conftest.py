@@ -1,0 +1,332 @@
+"""A service of the interface, written apart from the stub, which can be made to differ; and runs.
+
+It conforms to openapi.json in all that `verify` can see. A `Change` edits a finished response. It
+records each request.
+"""
+
+import json
+import re
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from tests.program import run
+
+TOKEN = "tok-9f27/Kc+abc~x.y=="
+ENDED = ("succeeded", "failed", "canceled")
+CHALLENGE = 'Bearer realm="projects"'
+LEVELS = {"read": (), "write": ("--write",), "abuse": ("--write", "--abuse")}
+QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
+
+
+@dataclass
+class Request:
+    """What the service received, and when; `at` and `until` are monotonic seconds."""
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: bytes
+    at: float
+    in_flight: int  # requests, this one included
+    until: float = 0.0
+    status: int = 0
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    def header(self, name: str) -> str | None:
+        return next((value for each, value in self.headers if each.lower() == name.lower()), None)
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Response:
+    """A response before it is written; `case` says which one of the contract it is."""
+
+    case: str
+    status: int
+    body: Any
+    headers: dict[str, str | None] = field(default_factory=dict)
+    raw: bytes | None = None  # in place of the body as JSON
+
+    def data(self) -> bytes:
+        if self.raw is not None:
+            return self.raw
+        return b"" if self.body is None else json.dumps(self.body, ensure_ascii=False).encode()
+
+
+Change = Callable[[Response, Request, int], None]
+"""Edits a response; the number counts the requests of its kind, from 0."""
+
+Write = Callable[[BaseHTTPRequestHandler, Request, Response], None]
+
+
+class Service:
+    """Projects, deployments, and what was asked.
+
+    `opens` matches the method and path of requests that need no token, `takes` the credentials
+    that are accepted beside the token. `accepts` has the cases that are not rejected. `after` is
+    the number of requests that do not find what was created.
+    """
+
+    def __init__(
+        self,
+        *changes: Change,
+        write: Write | None = None,
+        base: str = "",
+        version: str = "/v1",
+        token: str = TOKEN,
+        id_form: str = "{}-{}",
+        sample: int = 3,  # projects at the start
+        opens: str = "-",
+        takes: str = "-",
+        accepts: Collection[str] = (),
+        needs_team: bool = False,  # a member besides the name
+        listed_after: int = 0,
+        found_after: int = 0,
+        ends: bool = True,  # new deployments
+    ) -> None:
+        self.changes, self.write, self.base, self.token = changes, write or plain, base, token
+        self.root, self.opens, self.takes, self.accepts = f"{version}/", opens, takes, accepts
+        self.id_form, self.needs_team, self.ends = id_form, needs_team, ends
+        self.listed_after, self.found_after = listed_after, found_after
+        self.stop = threading.Event()  # for what writes without end
+        self.requests: list[Request] = []
+        self.projects: list[dict[str, Any]] = []
+        self.deployments: dict[str, dict[str, Any]] = {}
+        self.created: list[str] = []  # ids
+        self.in_flight = 0
+        self.lock = threading.RLock()
+        self._seen: Counter[Any] = Counter()
+        for number in range(sample):
+            self._add({"name": f"sample-{number}"}, (*ENDED, "building")[number % 4])
+
+    def _add(self, sent: Any, status: str) -> dict[str, Any]:
+        number, sent = len(self.projects) + 1, sent if isinstance(sent, dict) else {}
+        ids = {
+            "id": self.id_form.format("p", number),
+            "created_at": f"2026-01-{number:02}T09:00:00Z",
+        }
+        deployment_id = self.id_form.format("d", number)
+        project = {"name": None, **sent, **ids, "latest_deployment_id": deployment_id}
+        self.projects.append(project)
+        deployment = {**ids, "id": deployment_id, "project_id": project["id"], "status": status}
+        self.deployments[deployment_id] = deployment
+        return project
+
+    def respond(self, request: Request) -> Response:
+        """The response, with the changes."""
+        with self.lock:
+            response = self._conforming(request)
+            response.headers.setdefault("Cache-Control", "no-store")
+            kind = "problem+json" if response.status >= 400 else "json"
+            response.headers.setdefault("Content-Type", f"application/{kind}")
+            key: Any = (request.method, request.target, request.header("Authorization"))
+            if request.method == "POST" or response.case in ("unknown", "no deployment"):
+                key = (request.method, response.case)  # each time another target or body
+            for change in self.changes:
+                change(response, request, self._seen[key])
+            self._seen[key] += 1
+            return response
+
+    def _conforming(self, request: Request) -> Response:
+        authorization, path = request.header("Authorization"), request.path.removeprefix(self.base)
+        is_open = re.match(self.opens, f"{request.method} {path}")
+        if not is_open and not re.match(self.takes, authorization or ""):
+            if authorization is None:
+                return problem("anonymous", 401, {"WWW-Authenticate": CHALLENGE})
+            if authorization != f"Bearer {self.token}":
+                challenge = f'{CHALLENGE}, error="invalid_token"'
+                return problem("unauthorized", 401, {"WWW-Authenticate": challenge})
+        deployment = re.fullmatch(f"{self.root}deployments/([^/]+)", path)
+        if deployment and request.method in ("GET", "HEAD"):
+            return self._deployment(unquote(deployment[1]))
+        if path == f"{self.root}projects" and request.method in ("GET", "HEAD", "POST"):
+            return self._post(request) if request.method == "POST" else self._list()
+        if deployment or path == f"{self.root}projects":
+            return problem("method", 405, {"Allow": "GET, HEAD" + ", POST" * (not deployment)})
+        return problem("unknown", 404)
+
+    def _list(self) -> Response:
+        is_late = self.created and self.listed_after > 0
+        self.listed_after -= bool(is_late)
+        hidden = self.created if is_late else ()
+        listed = [dict(each) for each in self.projects if each["id"] not in hidden]
+        return Response("list", 200, {"projects": listed})
+
+    def _deployment(self, name: str) -> Response:
+        found = self.deployments.get(name, {})
+        is_new = found and found["project_id"] in self.created
+        if not found or (is_new and self.found_after > 0):
+            self.found_after -= bool(is_new)
+            return problem("no deployment", 404)
+        shown = dict(found)
+        if is_new and self.ends:
+            found["status"] = {"queued": "building"}.get(found["status"], "succeeded")
+        return Response("deployment", 200, shown)
+
+    def _post(self, request: Request) -> Response:
+        try:
+            sent = json.loads(request.body)
+        except ValueError:
+            sent = None
+        members = sent if isinstance(sent, dict) else {}
+        is_json = request.header("Content-Type") == "application/json"
+        names = [each["name"] for each in self.projects]
+        errors = (
+            ("object", sent is not members),
+            ("id", "id" in members),
+            ("name", sent is members and not members.get("name")),
+            ("team", self.needs_team and "team" not in members),
+        )
+        fields = [name for name, is_one in errors if is_one and name not in self.accepts]
+        for case, status, is_one in (
+            ("media type", 415, not is_json),
+            ("large", 413, len(request.body) > 65536),
+            ("malformed", 400, sent is None),
+            ("invalid", 422, fields and sent is not None),
+            ("taken", 409, bool(members.get("name")) and members["name"] in names),
+        ):
+            if is_one and case not in self.accepts:
+                response = problem(case, status)
+                rows = [
+                    {"pointer": f"/{each}" * (each != "object"), "detail": "no"} for each in fields
+                ]
+                response.body |= {"errors": rows} if case == "invalid" else {}
+                return response
+        project = self._add(sent, "queued")
+        self.created.append(project["id"])
+        return Response("created", 201, dict(project))
+
+
+def plain(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+    """Write a response as usual."""
+    data = response.data() if response.status != 204 else b""
+    handler.send_response(response.status)
+    for name, value in response.headers.items():
+        if value is not None:
+            handler.send_header(name, value)
+    if response.status != 204:
+        handler.send_header("Content-Length", str(len(data)))
+    handler.end_headers()
+    if request.method != "HEAD":
+        handler.wfile.write(data)
+
+
+def problem(case: str, status: int, headers: dict[str, str | None] | None = None) -> Response:
+    code = case.replace(" ", "_")
+    body = {"type": "about:blank", "title": "No", "status": status, "detail": "no", "code": code}
+    return Response(case, status, body, headers or {})
+
+
+@contextmanager
+def listening(service: Service, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """The URL of the service, as long as it listens."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def respond(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with service.lock:
+                service.in_flight += 1
+                parts = (self.command, self.path, [*self.headers.items()], body, time.monotonic())
+                request = Request(*parts, in_flight=service.in_flight)
+                service.requests.append(request)
+            response = service.respond(request)
+            request.status = response.status
+            with service.lock:
+                service.in_flight -= 1  # before the client sends another one
+                request.until = time.monotonic()
+            service.write(self, request, response)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = respond  # noqa: N815
+
+        def log_message(self, *args: object) -> None:
+            """The tests look at the requests instead."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    server.stop = service.stop
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        scheme, port = "https" if tls else "http", server.server_address[1]
+        yield f"{scheme}://127.0.0.1:{port}{service.base}"
+    finally:
+        service.stop.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    stop: threading.Event
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients may go away."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
+class Verified(NamedTuple):
+    """What a run left; `report` is None if it wrote none."""
+
+    status: int
+    stdout: str
+    stderr: str
+    report: Any
+
+    @property
+    def parts(self) -> dict[str, dict[str, Any]]:
+        return {each["part"]: each for each in self.report["parts"]}
+
+    @property
+    def found(self) -> set[tuple[str, str]]:
+        """The parts of which there is something to say, with their verdicts."""
+        verdicts = {(part, each["verdict"]) for part, each in self.parts.items()}
+        return {each for each in verdicts if each[1] in ("broken", "differs", "could not check")}
+
+    def seen(self, verdict: str) -> set[str]:
+        return {part for part, each in self.parts.items() if each["verdict"] == verdict}
+
+    @property
+    def requests(self) -> dict[str, int]:
+        """How often each probe was asked."""
+        return {each["name"]: each["requests"] for each in self.report["probes"]}
+
+
+def verify(
+    service: Service | str,
+    *options: str,
+    level: str = "read",
+    env: Mapping[str, str] | None = None,
+) -> Verified:
+    """Run `verify` on a service, or on what is at a URL."""
+    environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
+    listens = nullcontext(service) if isinstance(service, str) else listening(service)
+    with listens as url, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.json")
+        words = ("verify", url, *LEVELS[level], *QUICK, "--report", str(file), *options)
+        done = run(*words, env=environ)
+        report = json.loads(file.read_text("utf-8")) if file.exists() else None
+    assert "Traceback" not in done.stdout + done.stderr, done
+    return Verified(done.status, done.stdout, done.stderr, report)
