@@ -30,6 +30,7 @@ KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
 MEMBERS = {"project": "Project", "deployment": "Deployment"}  # the schemas of the contract
 OF_THE_SERVER = {"date", "server", "connection", "content-length", "content-type", "cache-control"}
 NAMED_PART = re.compile(r"[A-Za-z]+[_.:~-]")
+LAST_WORD = re.compile(r"[A-Za-z]+[_.:~-]$")
 RANGES = ("0-9", "a-f", "a-z", "A-F", "A-Z")
 
 
@@ -144,7 +145,7 @@ def id_form(ids: Collection[str]) -> IdForm:
     first, *others = ids
     prefix = named_prefix(first)
     while not all(each.startswith(prefix) for each in others):
-        prefix = named_prefix(prefix[:-1])
+        prefix = LAST_WORD.sub("", prefix)
     rests = [each[len(prefix) :] for each in ids]
     used = {char for rest in rests for char in rest}
     alphabet = dict.fromkeys(alphabet_range(char, used) for char in sorted(used))
