@@ -65,6 +65,3 @@ class WorldClock:
 
     def refresh(self) -> None:
         """Learn how another process changed it, where processes share it."""
-
-    def ping(self) -> None:
-        """Raise `StoreUnavailable` if it cannot be changed now."""

@@ -17,7 +17,7 @@ from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
 
-from .clock import WorldClock
+from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
 from .coverage import Counted, Coverage
 from .entry import Entry
@@ -164,7 +164,9 @@ class WorldFactory:
         ids = self._ids(name, grease, initial_ids if seed is None else None)
         clock = WorldClock(self.clock, self.options.freeze)
         if hasattr(self.new_store, "share_clock"):  # where processes share the records
-            clock = self.new_store.share_clock(clock, name)
+            clock = self.new_store.share_clock(
+                self.clock, self.options.freeze, MAX_ADVANCE, world=name
+            )
         store: WorldStore = self.new_store(
             clock,
             ids,
