@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -14,7 +14,6 @@ from web.problems import Problem
 from .entry import Entry
 
 MAX_ENTRIES = 1000
-MAX_SENTENCES = 100  # of an entry; the coverage counts all
 
 NUMBER = "[0-9]{1,15}"
 NUMBERS = dict.fromkeys(("after", "before", "limit"), NUMBER)
@@ -36,8 +35,6 @@ class Journal:
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number. The caller holds `lock`."""
-        if len(entry.unpromised) > MAX_SENTENCES:
-            entry = entry._replace(unpromised=entry.unpromised[:MAX_SENTENCES])
         self.last += 1
         self._entries.append(entry)
         self.size += entry.size
@@ -72,9 +69,8 @@ class Journal:
         """
         words = [*status.split(), *q.casefold().split()]
         with self.lock:
-            entries, last = list(self._entries), self.last
-            dropped = last - self._cleared - len(entries)
-        numbered = list(enumerate(entries, last - len(entries) + 1))
+            numbered, last = self.numbered(), self.last
+            dropped = last - self._cleared - len(numbered)
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
         matching = (
@@ -86,16 +82,9 @@ class Journal:
         documents = [entry.document(number) for number, entry in found]
         return {"requests": documents, "last": last, "dropped": dropped}
 
-    def newest(self, after: int, limit: int) -> tuple[Iterator[tuple[int, Entry]], int, int]:
-        """The newest `limit` entries after number `after`, oldest first, each with its number.
-
-        With them, the number of the oldest entry that there is, and the highest number. The caller
-        holds `lock`.
-        """
-        entries, last = list(self._entries), self.last
-        first = last - len(entries) + 1
-        start = max(first, after + 1, last - limit + 1)
-        return enumerate(entries[start - first :], start), first, last
+    def numbered(self) -> list[tuple[int, Entry]]:
+        """The entries that there are, each with its number. The caller holds `lock`."""
+        return list(enumerate(self._entries, self.last - len(self._entries) + 1))
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""

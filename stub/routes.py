@@ -56,7 +56,7 @@ class Stub(NamedTuple):
         `more` are findings that the requests alone do not show.
         """
         return Verdict(
-            self.worlds.coverage_of_the_run(),
+            self.worlds.run,
             self.worlds.unused_faults(),
             self.worlds.rejections.values(),
             self.redactor,
