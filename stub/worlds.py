@@ -165,9 +165,7 @@ class WorldFactory:
         """A new world, which starts with a seed, or with the one of the program."""
         grease = Switch(self._grease)
         initial_ids, records = self._initial
-        if seed is not None:
-            initial_ids = None
-        ids = Ids(self.new_id, self.options.ids_seed, name, grease, initial_ids)
+        ids = self._ids(name, grease, initial_ids if seed is None else None)
         clock = WorldClock(self.clock, self.options.freeze)
         now = clock()
         if hasattr(self.new_store, "share_clock"):  # where processes share the records
@@ -199,14 +197,17 @@ class WorldFactory:
         return read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
 
     @cached_property
-    def _initial(self) -> tuple[Ids | None, Records]:
+    def _initial(self) -> tuple[Ids, Records]:
         """The ids and the records that all worlds begin with.
 
         The seed gets its missing ids first, from the same source as a world.
         """
-        ids = Ids(self.new_id, self.options.ids_seed, "", Switch(self._grease))
+        ids = self._ids("", Switch(self._grease))
         now = self.options.freeze or self.clock()
         return ids, (self.seed or EMPTY_SEED).records(now, ids, self.pace)
+
+    def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
+        return Ids(self.new_id, self.options.ids_seed, world, grease, initial)
 
 
 class Worlds:
@@ -220,7 +221,7 @@ class Worlds:
         self._lock = Lock()
         self._journal_bytes = journal_bytes
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
-        self._kept_lock = Lock()
+        self._count_lock = Lock()  # another one, as a reset may be slow
         self._worlds = {"": make("", None)}
         self.run = self._worlds[""].run
         # Of the worlds that a reset has ended.
@@ -274,18 +275,16 @@ class Worlds:
             world = self._make(name, seed)
             if seed is None:
                 world.store.reset()
-            previous = self._worlds.get(name)
+            previous = self._worlds.pop(name, None)
             if seed is not None or not name:
                 self._worlds[name] = world
-            elif previous:
-                del self._worlds[name]
             if previous:
                 self._unused_faults.extend(previous.faults.unused())
                 self._dropped += previous.journal.dropped
 
     def count_rejection(self, rejection: RejectedRequest) -> None:
         """Count a request that the server rejected before the app."""
-        with self._lock:
+        with self._count_lock:
             count, first = self.rejections.get(rejection.code, (0, rejection))
             self.rejections[rejection.code] = count + 1, first
 
@@ -293,12 +292,11 @@ class Worlds:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
         the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
         """
-        with self._kept_lock:
+        with self._count_lock:
             self._kept += size
             if self._kept > self._journal_bytes:
-                worlds = list(self._worlds.values())  # in one step, as a reset may be slow
                 keepers: list[Journal | Coverage] = [self.run]
-                for world in worlds:
+                for world in list(self._worlds.values()):
                     keepers += [world.journal, world.coverage]
                 self._kept = sum(each.size for each in keepers)
                 while self._kept > self._journal_bytes * 15 // 16:
