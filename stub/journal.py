@@ -39,15 +39,15 @@ class Journal:
         self._entries.append(entry)
         self.size += entry.size
         if len(self._entries) > MAX_ENTRIES:
-            self._drop_oldest()
+            self._drop()
         return self.last
 
     def drop(self) -> int:
         """Drop the oldest entry, if any; return the bytes that it kept."""
         with self.lock:
-            return self._drop_oldest() if self._entries else 0
+            return self._drop() if self._entries else 0
 
-    def _drop_oldest(self) -> int:
+    def _drop(self) -> int:
         size = self._entries.popleft().size
         self.size -= size
         self.dropped += 1

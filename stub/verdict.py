@@ -83,11 +83,12 @@ class Verdict:
         self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
         self._rejections = rejections
         self._dropped = dropped
-        seen = (
+        found = [
             Finding(kind, what, count, KINDS[kind], first)
             for kind, what, count, first in self._seen(coverage, redactor)
-        )
-        found = [*(each for each in seen if each.kind in fail_on), *more]
+            if kind in fail_on
+        ]
+        found += more
         self.findings = [
             each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
         ]
@@ -135,12 +136,12 @@ class Verdict:
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"
                 yield "rejected", what, count, rejection.document(redactor)
-        operations = self._document["operations"]
-        for operation, counts in operations.items():
+        operations = self._document["operations"].items()
+        for operation, counts in operations:
             for status, count in counts.items():
                 if not count and status != "other":
                     yield "missed", f"{operation} {status}", 0, None
-        for operation, counts in operations.items():
+        for operation, counts in operations:
             if not any(counts.values()):
                 yield "idle", operation, 0, None
         for what, count in self._unused_faults.items():

@@ -49,7 +49,9 @@ def test_a_reset_with_the_state_brings_back_the_list_digit_by_digit(
 ) -> None:
     fill(stub)
     stub.put("/_stub/deployments/of_none", json={"status": "odd"})
-    stub.put("/_stub/deployments/of_one", json={"status": "x", "project_id": "prj_website"})
+    for name in ("one", "two", "one"):
+        of_website = {"status": "x", "project_id": "prj_website"}
+        stub.put(f"/_stub/deployments/{name}", json=of_website)
     state = stub.get("/_stub/state").data
     listed, seen = stub.get("/v1/projects").data, statuses(stub)
     other = restored(state, clock)
@@ -79,12 +81,6 @@ def test_a_deployment_has_the_status_that_it_had_and_will_have(
     moving = next(each for each in first if each["id"] == "moving")
     assert moving["timeline"][0] == {"status": "s2", "seconds": 16.5}
     assert "created_at" not in moving
-
-
-def test_the_state_of_an_empty_world_is_an_empty_seed() -> None:
-    client = control_client_of(create_app())
-    assert client.get("/_stub/state").json == {"projects": [], "deployments": []}
-    assert client.head("/_stub/state").data == b""
 
 
 def test_a_seed_keeps_the_order_and_the_digits_of_a_project() -> None:
@@ -164,16 +160,3 @@ def test_a_stage_of_very_many_seconds_is_exported(stub: FlaskClient) -> None:
     state = stub.get("/_stub/state")
     assert stub.post("/_stub/reset", json=state.json).status_code == 204
     assert stub.get("/v1/deployments/d").json["status"] == "a"
-
-
-def test_the_latest_deployment_of_a_project_stays_the_latest(
-    stub: FlaskClient, clock: Clock
-) -> None:
-    for name in ("one", "two", "one"):
-        deployment = {"status": "failed", "project_id": "prj_website"}
-        stub.put(f"/_stub/deployments/{name}", json=deployment)
-    other = restored(stub.get("/_stub/state").data, clock)
-    (website,) = (
-        each for each in other.get("/v1/projects").json["projects"] if each["id"] == "prj_website"
-    )
-    assert website["latest_deployment_id"] == "one"

@@ -1,7 +1,6 @@
 """Worlds: each begins as the sample and shares nothing."""
 
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ from tests.conftest import (
     Clock,
     client_of,
     control_client_of,
-    in_parallel,
     names,
     seed_of,
 )
@@ -121,39 +119,6 @@ def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) 
     assert snapshot(stub) == before
     created = stub.post("/v1/projects", json={"name": "a"}).json
     assert created["created_at"] == "2026-11-21T10:00:00.000Z"
-
-
-def test_no_request_sees_a_mixture_of_two_states(app: Flask) -> None:
-    """Each list is one of two whole ones, and each created project has its entry beside it."""
-    seeded = [f"s{number}" for number in range(20)]
-    document = {"projects": [{"name": name} for name in seeded]}
-    mixed: list[Any] = []
-    done = threading.Event()
-
-    def read() -> None:
-        client = control_client_of(app)
-        while not done.is_set():
-            seen = set(names(client)) - {"mine"}
-            if seen not in (set(seeded), set(SAMPLE_NAMES)):
-                mixed.append(seen)
-            client.post("/v1/projects", json={"name": "mine"})
-
-    def reset() -> None:
-        client = control_client_of(app)
-        try:
-            for number in range(30):
-                if number % 2:
-                    client.post("/_stub/reset", json=document)
-                else:
-                    client.post("/_stub/reset")
-        finally:
-            done.set()
-
-    assert in_parallel([reset, *(3 * [read])]) == 4 * [None]
-    assert mixed == []
-    client = control_client_of(app)
-    entries = client.get("/_stub/requests?operation=createProject&status=201").json["requests"]
-    assert len(entries) == names(client).count("mine")
 
 
 def test_a_request_stays_in_the_world_that_it_entered() -> None:
