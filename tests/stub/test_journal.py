@@ -79,6 +79,9 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
     assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
     large.delete("/_stub/requests")
     assert large.get("/_stub/requests").json == {"requests": [], "last": 100, "dropped": 0}
+    for _ in range(15):  # for which there is room now
+        small.get("/v1/projects", headers=headers)
+    assert small.get("/_stub/requests").json["dropped"] == 0
     assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
     large.post("/_stub/reset")
     assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]

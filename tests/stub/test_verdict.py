@@ -152,7 +152,7 @@ def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
     job.post("/v1/projects", json={})
     job.post("/_stub/faults", json={"status": 503})
     other.get("/v1/nothing")
-    kinds = "fail_on=unpromised,rejected&fail_on=violations&fail_on=unused-faults"
+    kinds = "fail_on=unpromised,+rejected&fail_on=violations&fail_on=unused-faults"
     verdict = job.get(f"/_stub/verdict?{kinds}&allow=*+page&allow=unused-*&allow=x").json
     assert [(each["kind"], each["what"]) for each in verdict["findings"]] == [
         ("unpromised", "listProjects: query parameter size"),
