@@ -26,7 +26,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self._entries: deque[Entry] = deque()
+        self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self._cleared = 0  # the number of the last entry that was cleared
         self.size = 0  # bytes that the entries keep
         self.dropped = 0  # entries, before the last clear() too
@@ -36,22 +36,22 @@ class Journal:
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number. The caller holds `lock`."""
         self.last += 1
-        self._entries.append(entry)
+        self.entries.append((self.last, entry))
         self.size += entry.size
-        if len(self._entries) > MAX_ENTRIES:
+        if len(self.entries) > MAX_ENTRIES:
             self._drop()
         return self.last
 
     def drop(self) -> int:
         """Drop the oldest entry, if any; return the bytes that it kept."""
         with self.lock:
-            return self._drop() if self._entries else 0
+            return self._drop() if self.entries else 0
 
     def _drop(self) -> int:
-        size = self._entries.popleft().size
-        self.size -= size
+        _, entry = self.entries.popleft()
+        self.size -= entry.size
         self.dropped += 1
-        return size
+        return entry.size
 
     def document(
         self,
@@ -69,7 +69,7 @@ class Journal:
         """
         words = [*status.split(), *q.casefold().split()]
         with self.lock:
-            numbered, last = self.numbered(), self.last
+            numbered, last = list(self.entries), self.last
             dropped = last - self._cleared - len(numbered)
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
@@ -82,14 +82,10 @@ class Journal:
         documents = [entry.document(number) for number, entry in found]
         return {"requests": documents, "last": last, "dropped": dropped}
 
-    def numbered(self) -> list[tuple[int, Entry]]:
-        """The entries that there are, each with its number. The caller holds `lock`."""
-        return list(enumerate(self._entries, self.last - len(self._entries) + 1))
-
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
         with self.lock:
-            self._entries.clear()
+            self.entries.clear()
             self.size = 0
             self._cleared = self.last
 

@@ -111,10 +111,9 @@ class World:
         number of the oldest entry that there is, and the highest number; the coverage of these.
         """
         with self.journal.lock:
-            numbered, last = self.journal.numbered(), self.journal.last
-            first = last - len(numbered) + 1
-            newest = [each for each in numbered[-limit:] if each[0] > after]
-            return newest, first, last, self.coverage.document()
+            entries, last = list(self.journal.entries), self.journal.last
+            newest = [each for each in entries[-limit:] if each[0] > after]
+            return newest, last - len(entries) + 1, last, self.coverage.document()
 
 
 class RejectedRequest(NamedTuple):
