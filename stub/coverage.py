@@ -149,9 +149,8 @@ def bounded(what: str, known: Collection[str]) -> str:
 
 def table(document: dict[str, Any]) -> str:
     """The coverage of a run as text; empty if there were no requests."""
-    if not (
-        document["violations"] or any(any(c.values()) for c in document["operations"].values())
-    ):
+    is_met = any(any(counts.values()) for counts in document["operations"].values())
+    if not (is_met or document["violations"]):
         return ""
     lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
     width = max(map(len, document["operations"]))
