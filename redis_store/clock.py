@@ -2,99 +2,94 @@
 
 import json
 from datetime import datetime, timedelta
-from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import NamedTuple
+
+from store import Clock
 
 from . import scripts
-from .rows import read_time
-from .server import RedisConnection, keys_of, readable
+from .server import RedisConnection, keys_of
 
-MICROSECOND = timedelta(microseconds=1)
+
+class Setting(NamedTuple):
+    """How a clock differs from the real time, as it is in Redis; a time is ISO 8601."""
+
+    frozen_at: str | None
+    ahead: float = 0.0  # seconds
+    advanced: float = 0.0  # seconds of all steps
+
+    def time(self, real: datetime) -> datetime:
+        if self.frozen_at is not None:
+            return datetime.fromisoformat(self.frozen_at)
+        return real + timedelta(seconds=self.ahead)
 
 
 class RedisClock:
-    """The clock `own` of this process, with the setting that is in Redis as a text.
+    """Has the methods of `stub.clock.WorldClock`, with the setting in Redis as a text.
 
     The text is empty until the clock is changed. To tell the time, Redis is not asked: `text` is
-    the last known one. The store compares it with that in Redis, and calls `remember` if they
-    differ. Raises `StoreUnavailable`.
+    the last known one. The store compares it with that in Redis, and calls `learn` if they differ.
+    Raises `StoreUnavailable`.
     """
 
-    def __init__(self, server: RedisConnection, own: Any, world: str) -> None:
+    def __init__(
+        self,
+        server: RedisConnection,
+        world: str,
+        real: Clock,
+        frozen_at: datetime | None = None,
+        max_advance: timedelta = timedelta.max,
+    ) -> None:
         self.text = ""
-        self.reading = own.reading
         self._server = server
-        self._state = keys_of(world)[0]
-        self._own = own
-        self._start = own.setting
+        self._keys = keys_of(world)
+        self._real = real
+        self._start = self._setting = Setting(frozen_at.isoformat() if frozen_at else None)
+        self._max_advance = max_advance
         self._lock = Lock()
 
     def __call__(self) -> datetime:
-        moment: datetime = self._own()
-        return moment
+        return self.reading()[0]
+
+    def reading(self) -> tuple[datetime, bool]:
+        setting = self._setting
+        return setting.time(self._real()), setting.frozen_at is not None
 
     @property
     def advanced(self) -> float:
-        seconds: float = self._own.advanced
-        return seconds
+        return self._setting.advanced
 
-    def remember(self, known: str, text: bytes) -> str:
-        """Take a text in place of the `known` one, unless another thread has done so meanwhile."""
-        with readable(self._state):
-            new = text.decode()
-            setting = self._setting_of(new)
+    def learn(self, known: str, text: str) -> Setting:
+        """Take a text in place of the `known` one, unless another thread has done so meanwhile.
+
+        Returns its setting. Raises `ValueError`, `TypeError` or `OverflowError` if it has none.
+        """
+        setting = Setting(*json.loads(text)) if text else self._start
+        setting.time(self._real()) - self._real()  # which may be out of range
         with self._lock:
             if self.text == known:
-                self._own.setting = setting
-                self.text = new
-        return new
-
-    def refresh(self) -> str:
-        """Learn how another process changed it; return the text."""
-        known = self.text
-        with self._server.available([self._state]) as client:
-            return self.remember(known, client.hget(self._state, "clock") or b"")  # type: ignore[arg-type]
-
-    def ping(self) -> None:
-        """Write the current setting again: a full server rejects that."""
-        while not self._swap(text := self.refresh(), text):
-            pass
-
-    def change(self, seconds: float, *, freeze: bool | None) -> bool:
-        """Advance it, and freeze it or let it run, as `own` does."""
-        while True:
-            text = self.refresh()
-            setting = self._setting_of(text).changed(self._own.real(), seconds, freeze)
-            if setting is None:
-                return False
-            if self._swap(text, new := text_of(setting)):
-                self.remember(text, new.encode())
-                return True
-
-    def _swap(self, old: str, new: str) -> bool:
-        """Write `new` if the setting is `old`, and return whether it was."""
-        with self._server.available([self._state]) as client:
-            run = client.register_script(scripts.SET_CLOCK)
-            return bool(run([self._state], [old, new]))
-
-    def _setting_of(self, text: str) -> Any:
-        setting = self._start._replace(**members_of(text)) if text else self._start
-        setting.time(self._own.real())  # which may be out of range
+                self.text, self._setting = text, setting
         return setting
 
+    def refresh(self) -> tuple[str, Setting]:
+        """Learn how another process changed it; return the text and the setting."""
+        known = self.text
+        with self._server.available(self._keys) as client:
+            text = (client.hget(self._keys[0], "clock") or b"").decode()  # type: ignore[union-attr]
+            return text, self.learn(known, text)
 
-def text_of(setting: Any) -> str:
-    frozen_at = setting.frozen_at and setting.frozen_at.isoformat()
-    return json.dumps([frozen_at, setting.ahead // MICROSECOND, setting.advanced // MICROSECOND])
-
-
-@lru_cache
-def members_of(text: str) -> dict[str, Any]:
-    """Those of the setting of a text. Raises `ValueError`, `TypeError` or `OverflowError`."""
-    frozen_at, ahead, advanced = json.loads(text)
-    return {
-        "frozen_at": frozen_at and read_time(frozen_at),
-        "ahead": ahead * MICROSECOND,
-        "advanced": advanced * MICROSECOND,
-    }
+    def change(self, seconds: float, *, freeze: bool | None) -> bool:
+        while True:
+            text, setting = self.refresh()
+            real = self._real()
+            now = setting.time(real) + timedelta(seconds=seconds)
+            advanced = round(setting.advanced + seconds, 6)
+            if timedelta(seconds=advanced) > self._max_advance:
+                return False
+            is_frozen = setting.frozen_at is not None if freeze is None else freeze
+            frozen_at = now.isoformat() if is_frozen else None
+            new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
+            with self._server.available(self._keys) as client:
+                if client.register_script(scripts.SET_CLOCK)(self._keys, [text, new]):
+                    self.learn(text, new)
+                    return True

@@ -8,86 +8,81 @@ state        hash: `clock`, the setting of the clock, empty at first; `epoch`, w
              the records, and changes with them except where a project is created; `changed`, the
              time of the last change
 projects     list: each project as text
-index        hash: the fields `id ID` and `name NAME` of each project
+index        set: `id ID` and `name NAME` of each project
 deployments  hash by id: each deployment as text
 """
 
 KEYS = ("state", "projects", "index", "deployments")
 
-# Precedes CREATE, LIST, GET and ALL. ARGV[1] has the caller's time, the time a second later, and
-# the setting of its clock (`*` for any); times are texts of one length. A reply starts with a word:
-# `ok`, what prevents the call (`taken`, `full`), or why it must be repeated: `absent` (the world
-# has no records), `clock` (the setting is another one), `ids` (some are in use).
+# Precedes CREATE, LIST, GET and ALL. ARGV: the setting of the caller's clock, its time, and the
+# time a second later; times are texts of one length. A reply starts with a word: `ok`, what
+# prevents the call (`taken`, `full`), or why it must be repeated: `absent` (the world has no
+# records), `clock` (the setting is another one), `ids` (some are in use).
 PRELUDE = r"""
 local state, projects, index, deployments = unpack(KEYS)
-local call = redis.call
-local now, limit, setting = string.match(ARGV[1], '^(%S+) (%S+) (.*)$')
+local call, now = redis.call, ARGV[2]
 local clock, epoch, changed = unpack(call('HMGET', state, 'clock', 'epoch', 'changed'))
-if setting ~= '*' and setting ~= (clock or '') then return {'clock', clock or ''} end
+if (clock or '') ~= ARGV[1] then return {'clock', clock or ''} end
 if not epoch then return {'absent'} end
-if changed and now < changed and changed < limit then now = changed end
+if changed and now < changed and changed < ARGV[3] then now = changed end
 """
 
 # ARGV: maximum, name, JSON, timeline, the new ids of the project and of its deployment. Replies
-# which ids are in use.
+# which ids are in use, or the project.
 CREATE = r"""
-local max, name, sent, timeline, id, latest = tonumber(ARGV[2]), unpack(ARGV, 3, 7)
-if call('HEXISTS', index, 'name ' .. name) == 1 then return {'taken'} end
+local max, name, sent, timeline, id, latest = tonumber(ARGV[4]), unpack(ARGV, 5, 9)
+if call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
 if call('LLEN', projects) >= max then return {'full'} end
 local used = {'ids'}
-if id == '' or call('HEXISTS', index, 'id ' .. id) == 1 then table.insert(used, 'prj') end
+if id == '' or call('SISMEMBER', index, 'id ' .. id) == 1 then table.insert(used, 'prj') end
 if latest == '' or call('HEXISTS', deployments, latest) == 1 then table.insert(used, 'dpl') end
 if #used > 1 then return used end
+local project = table.concat({latest, id, now, name, sent}, '\n')
 call('HSET', state, 'changed', now)
 call('HSET', deployments, latest, table.concat({id, latest, now, timeline}, '\n'))
-call('HSET', index, 'id ' .. id, '', 'name ' .. name, '')
-call('RPUSH', projects, table.concat({latest, id, now, name, sent}, '\n'))
-return {'ok', now}
+call('SADD', index, 'id ' .. id, 'name ' .. name)
+call('RPUSH', projects, project)
+return {'ok', project}
 """
 
 # ARGV: the epoch and the number of the projects that the caller has, and the last of them, which is
 # no longer there if Redis was started anew with older records
 LIST = r"""
 local start = 0
-if epoch == ARGV[2] and call('LINDEX', projects, ARGV[3] - 1) == ARGV[4] then
-  start = tonumber(ARGV[3])
+if epoch == ARGV[4] and call('LINDEX', projects, ARGV[5] - 1) == ARGV[6] then
+  start = tonumber(ARGV[5])
 end
 return {'ok', epoch, start, call('LRANGE', projects, start, -1)}
 """
 
-GET = r"""
-return {'ok', call('HGET', deployments, ARGV[2])}
-"""
+GET = "return {'ok', call('HGET', deployments, ARGV[4])}"
 
-ALL = r"""
-return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', deployments)}
-"""
+ALL = "return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', deployments)}"
 
-# KEYS: the four. ARGV: the epoch and number of projects that the world must have (`*` for any,
-# which resets the clock; an empty epoch where it is absent), the new epoch, the time; the number of
-# values for the projects, the index and the deployments; these values
+# ARGV: the epoch and number of projects that the world must have (`*` for any, which resets the
+# clock; an empty epoch where it is absent), the new epoch, the time, the values for the
+# projects, the index and the deployments as JSON lists
 WRITE = r"""
+local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
-local clock, epoch = unpack(call('HMGET', KEYS[1], 'clock', 'epoch'))
+local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
 if ARGV[1] == '*' then
   clock = ''
-elseif (epoch or '') ~= ARGV[1] or call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
+elseif (epoch or '') ~= ARGV[1] or call('LLEN', projects) ~= tonumber(ARGV[2]) then
   return 0
 end
-call('HSET', KEYS[1], 'clock', clock or '', 'epoch', ARGV[3], 'changed', ARGV[4])
-call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
-local first = 8
-for each, command in ipairs({'RPUSH', 'HSET', 'HSET'}) do
-  local last = first + ARGV[4 + each] - 1
-  for at = first, last, 1000 do
-    call(command, KEYS[1 + each], unpack(ARGV, at, math.min(at + 999, last)))
+call('HSET', state, 'clock', clock or '', 'epoch', ARGV[3], 'changed', ARGV[4])
+call('UNLINK', projects, index, deployments)
+for at, command in ipairs({'RPUSH', 'SADD', 'HSET'}) do
+  local values = cjson.decode(ARGV[4 + at])
+  for first = 1, #values, 1000 do
+    call(command, KEYS[1 + at], unpack(values, first, math.min(first + 999, #values)))
   end
-  first = last + 1
 end
 return 1
 """
 
-# KEYS: the state. ARGV: the setting that the clock must have, the new one
+# ARGV: the setting that the clock must have, the new one
 SET_CLOCK = r"""
 if (redis.call('HGET', KEYS[1], 'clock') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'clock', ARGV[2])

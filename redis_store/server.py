@@ -1,26 +1,15 @@
-"""The connection to a Redis server, and what happens when it is away."""
+"""The connection to a Redis server, and what happens when it cannot be used."""
 
 import logging
+import os
 import re
-import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic
 from urllib.parse import parse_qsl, urlsplit
-from weakref import finalize
 
-from redis import BlockingConnectionPool, Redis, RedisError
+from redis import BlockingConnectionPool, Redis, RedisError, exceptions
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    AuthenticationError,
-    BusyLoadingError,
-    NoPermissionError,
-    OutOfMemoryError,
-    ReadOnlyError,
-)
-from redis.exceptions import ConnectionError as RedisDisconnected
-from redis.exceptions import TimeoutError as RedisTimeout
 from redis.retry import Retry
 
 from store import StoreUnavailable
@@ -30,59 +19,33 @@ from . import scripts
 TIMEOUT = 1.0  # seconds to connect, and for a reply
 PAUSE = 1.0  # seconds after a timeout in which Redis is not asked again
 
-# A URL in which `/`, `?`, `#`, `@` and `%` delimit or encode, and are no part of a password.
+# A URL in which `/`, `?`, `#`, `@` and `%` delimit or encode, and are no part of a password. Other
+# options of redis-py would change the timeouts or the replies.
+USER = r"(?:(?:[^\s/?#@%]|%[0-9A-Fa-f]{2})*@)?"
 URL = re.compile(
-    r"[a-z]+://"
-    r"(?:(?:[^\s/?#@%]|%[0-9A-Fa-f]{2})*@)?"  # user and password
-    r"[^\s/?#@%]*(?:/[^\s?#@]*)?(?:\?[^\s#@]*)?"  # host and port, path, options
+    rf"(?:rediss?://{USER}[^\s/?#@%]*(?:/[0-9]*)?|unix://{USER}/[^\s?#@]*)"
+    r"(?:\?(?:(?:db|ssl_\w+)=[^\s#@&]*&?)*)?"
 )
+WRONG_URL = (
+    "the URL is invalid: give redis://HOST:PORT/DATABASE; its only options begin with ssl_; in a"
+    " user or a password, percent-encode all but letters and digits, such as # as %23"
+)
+FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 
-# What the server replies may quote a command, so the log has these words instead.
-REASONS: dict[type[Exception], str] = {
-    AuthenticationError: "it rejects the user or the password",
-    BusyLoadingError: "it is loading its records",
-    NoPermissionError: "the user lacks permissions",
-    OutOfMemoryError: "it is full",
-    ReadOnlyError: "it is read-only",
-}
-
-WRONG_DATABASE = "DB index is out of range"
+AWAY = (RedisError, OSError)
+UNREACHABLE = (exceptions.ConnectionError, exceptions.TimeoutError)
+SPOILT = (ValueError, TypeError, OverflowError, RecursionError)
 
 log = logging.getLogger(__name__)
 
 
 def check_url(url: str) -> None:
-    """Raises `ValueError` for what redis-py would ignore, mistake, or let change the timeouts."""
+    """Raises `ValueError` for a URL that redis-py would mistake, or a file that is not there."""
     if not URL.fullmatch(url):
-        raise ValueError
-    parts = urlsplit(url)
-    has_database = parts.scheme == "unix" or re.fullmatch(r"/?[0-9]*", parts.path)
-    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    if not has_database or not all(name == "db" or name.startswith("ssl_") for name in names):
-        raise ValueError
-
-
-def check_certificates(url: str) -> None:
-    """Raises `ValueError`, which names the file, for a certificate or key that cannot be used."""
-    options = dict(parse_qsl(urlsplit(url).query))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for name in ("ssl_ca_certs", "ssl_ca_path", "ssl_keyfile", "ssl_certfile"):
-        if name not in options:
-            continue
-        path = Path(options[name])
-        try:
-            if name == "ssl_ca_path":
-                list(path.iterdir())
-            else:
-                path.read_bytes()
-            if name == "ssl_ca_certs":
-                context.load_verify_locations(path)
-            elif name == "ssl_certfile":
-                key, password = options.get("ssl_keyfile"), options.get("ssl_password", "")
-                context.load_cert_chain(path, key, password)
-        except OSError as error:
-            reason = error.strerror or "invalid"
-            raise ValueError(f"{name}: {path} cannot be used: {reason}") from None
+        raise ValueError(WRONG_URL)
+    for name, path in parse_qsl(urlsplit(url).query):
+        if name in FILES and not os.access(path, os.R_OK):
+            raise ValueError(f"{name}: {path} cannot be read")
 
 
 def keys_of(world: str) -> list[str]:
@@ -102,65 +65,51 @@ class RedisConnection:
             retry=Retry(NoBackoff(), 0),  # a create that is repeated would meet its own name
             protocol=2,
         )
-        finalize(self, pool.disconnect)  # redis-py leaves open sockets to the garbage collector
-        self.client = Redis(connection_pool=pool)
-        where = pool.connection_kwargs
-        address = f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
-        self._address = where.get("path", address)
+        self.client = Redis.from_pool(pool)
+        self._url = url
         self._unreachable = False
         self._pause_ends = 0.0
 
     @contextmanager
-    def available(self, keys: Sequence[str] = ()) -> Iterator[Redis]:
-        """The client. Its errors become `StoreUnavailable`; after a timeout all requests fail at
-        once for a while, so that they do not wait for each other.
+    def available(self, keys: Sequence[str]) -> Iterator[Redis]:
+        """The client, to use and to read the keys of a world.
 
-        The log names the `keys` if they do not have what this package writes.
+        Raises `StoreUnavailable`, with a line in the log, if the server cannot be used, and if the
+        keys have what this package cannot have written. After a timeout all requests fail at once
+        for a while, so that they do not wait for each other.
         """
         if monotonic() < self._pause_ends:
             raise StoreUnavailable
         try:
             yield self.client
-        except (RedisError, OSError) as error:
-            if isinstance(error, RedisTimeout):
+        except (*AWAY, *SPOILT) as error:
+            if isinstance(error, exceptions.TimeoutError):
                 self._pause_ends = monotonic() + PAUSE
-            reason = reason_of(error)
-            in_script = reason == "ResponseError" and "user_script" in str(error)
-            if reason == "WRONGTYPE" or in_script:
-                raise spoilt(keys) from error
-            if not self._unreachable:
-                log.warning(self.error_message(error))
-            self._unreachable = True
+            if not isinstance(error, AWAY) or reason_of(error) == "WRONGTYPE":
+                log.warning("Redis has something invalid in %s", " or ".join(keys))
+            elif not self._unreachable:
+                log.warning(unusable(self._url, error))
+                self._unreachable = True
             raise StoreUnavailable from error
         self._unreachable = False
 
-    def error_message(self, error: Exception) -> str:
-        return f"the store at {self._address} cannot be used: {reason_of(error)}"
 
-
-def spoilt(keys: Sequence[str]) -> StoreUnavailable:
-    """The error for keys with something that this package cannot have written; it is logged."""
-    log.warning("Redis has something invalid in %s", " or ".join(keys))
-    return StoreUnavailable()
-
-
-@contextmanager
-def readable(key: str) -> Iterator[None]:
-    """Reads what is in a key. Raises `StoreUnavailable` where another program spoilt it."""
-    try:
-        yield
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise spoilt([key]) from error
+def unusable(url: str, error: Exception) -> str:
+    """The message for an error of a connection, without a user, a password or an option."""
+    if not isinstance(error, AWAY):
+        return WRONG_URL
+    shown = re.sub(r"(?<=://)[^/]*@|\?.*", "", url)
+    return f"the store at {shown} cannot be used: {reason_of(error)}"
 
 
 def reason_of(error: Exception) -> str:
-    """Why Redis cannot be used, without a command, an argument or a password."""
-    for kind, reason in REASONS.items():
-        if isinstance(error, kind):
-            return reason
-    if type(error) in (RedisDisconnected, RedisTimeout) or isinstance(error, OSError):
-        return str(error).rstrip(".")  # which redis-py or the system wrote
-    if str(error) == WRONG_DATABASE:
-        return WRONG_DATABASE
-    code = re.match(r"[A-Z]{3,}\b", str(error))  # the first word of an error of Redis
-    return code[0] if code else type(error).__name__
+    """Why Redis cannot be used, without a command, an argument or a password.
+
+    Redis may quote a command, so of its errors the first word or the type is taken.
+    """
+    text = str(error).rstrip(".")
+    by_system = isinstance(error, OSError) or type(error) in UNREACHABLE
+    if by_system or text == "DB index is out of range":
+        return text
+    code = re.match(r"[A-Z]{3,}\b", text)
+    return code[0] if code else re.sub(r"\B(?=[A-Z])", " ", type(error).__name__).lower()

@@ -1,7 +1,10 @@
 """The store of a world on Redis."""
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial, partialmethod
+from itertools import repeat
 from operator import attrgetter
 from secrets import token_hex
 from threading import Lock
@@ -14,7 +17,6 @@ from records import (
     Project,
     ProjectList,
     Records,
-    Timeline,
     timeline_of,
     truncate_to_milliseconds,
 )
@@ -31,21 +33,14 @@ from store import (
     utc_now,
 )
 
-from . import scripts
+from . import rows, scripts
 from .clock import RedisClock
-from .rows import (
-    deployment_row,
-    project_row,
-    read_deployment,
-    read_project,
-    read_time,
-    time_text,
-    timeline_text,
-)
-from .server import RedisConnection, keys_of, log, readable
+from .server import RedisConnection, keys_of, log
 
 MAX_REPEATS = 40  # of a call that wrote nothing
 SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
+BY_AGE = attrgetter("created_at", "id")
+CONFLICTS = {b"taken": NameTaken, b"full": StoreFull}
 
 Made = TypeVar("Made")
 
@@ -68,50 +63,45 @@ class RedisStore:
         records: Records = NO_RECORDS,
         world: str = "",
     ) -> None:
-        self.now = clock
+        self.now = clock if isinstance(clock, RedisClock) else RedisClock(server, world, clock)
         self._server = server
         self._keys = keys_of(world)
         self._new_id = new_id
-        self._pace = pace
-        self._timeline = timeline_of(pace)
+        self._timeline = json.dumps(timeline_of(pace))
         self._max_projects = max_projects
+        self._in_memory = partial(MemoryStore, pace=pace, max_projects=max_projects)
         self._initial = records
         self._listed: tuple[bytes, tuple[Project, ...], ProjectList] = b"", (), ProjectList()
         self._change_lock = Lock()
 
     def list_projects(self) -> ProjectList:
         epoch, known, listed = self._listed
-        last = project_row(known[-1]) if known else ""
-        _, new_epoch, start, rows = self._call(scripts.LIST, epoch, len(known), last)
-        if start == len(known) and not rows:
-            return listed
-        with readable(self._keys[1]):
-            projects = (*known[:start], *map(read_project, rows))
-        listed = ProjectList(sorted(projects, key=OLDEST_FIRST))
-        self._listed = new_epoch, projects, listed
+        last = rows.write_project(known[-1]) if known else ""
+        with self._server.available(self._keys):
+            _, epoch, start, new = self._call(scripts.LIST, epoch, len(known), last)
+            if start < len(known) or new:
+                known = *known[:start], *map(rows.read_project, new)
+                listed = ProjectList(sorted(known, key=OLDEST_FIRST))
+                self._listed = epoch, known, listed
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
         ids = {b"prj": "", b"dpl": ""}  # drawn where nothing else prevents the project
-        timeline = timeline_text(self._timeline)
-        for _ in range(MAX_REPEATS):
-            arguments = [self._max_projects, name, sent, timeline, *ids.values()]
-            status, *reply = self._call(scripts.CREATE, *arguments)
-            if status == b"taken":
-                raise NameTaken
-            if status == b"full":
-                raise StoreFull
-            if status == b"ok":
-                with readable(self._keys[0]):
-                    return Project(ids[b"prj"], name, read_time(*reply), ids[b"dpl"], sent)
+        while True:
+            with self._server.available(self._keys):
+                arguments = self._max_projects, name, sent, self._timeline, *ids.values()
+                status, *reply = self._call(scripts.CREATE, *arguments)
+                if status == b"ok":
+                    return rows.read_project(*reply)
+            if status in CONFLICTS:
+                raise CONFLICTS[status]
             for prefix in reply:
                 ids[prefix] = self._new_id(prefix.decode())
-        raise StoreUnavailable
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
-        _, row = self._call(scripts.GET, deployment_id)
-        with readable(self._keys[3]):
-            return None if row is None else read_deployment(row)
+        with self._server.available(self._keys):
+            _, row = self._call(scripts.GET, deployment_id)
+            return None if row is None else rows.read_deployment(row)
 
     def records(self) -> Records:
         return self._read_all()[2]
@@ -120,51 +110,35 @@ class RedisStore:
         if records is not None:
             self._write(records, truncate_to_milliseconds(self.now()))
             return
-        with self._server.available() as client:
+        with self._server.available(self._keys) as client:
             client.unlink(*self._keys)
 
-    def add(self, records: Records, made_at: datetime | None = None) -> None:
-        self._change(lambda store: store.add(records, made_at))
-
-    def remove_projects(self) -> None:
-        self._change(MemoryStore.remove_projects)
-
-    def put_deployment(
-        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
-    ) -> tuple[Deployment, bool]:
-        return self._change(lambda store: store.put_deployment(deployment_id, timeline, project_id))
-
-    def _change(self, change: Callable[[MemoryStore], Made]) -> Made:
+    def _change(self, change: Callable[..., Made], *arguments: Any) -> Made:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
         with self._change_lock:
             for _ in range(MAX_REPEATS):
                 now, epoch, records = self._read_all()
-                store = MemoryStore(
-                    lambda now=now: now,  # type: ignore[misc]
-                    self._new_id,
-                    pace=self._pace,
-                    max_projects=self._max_projects,
-                    records=records,
-                )
-                made = change(store)
+                store = self._in_memory(repeat(now).__next__, self._new_id, records=records)
+                made = change(store, *arguments)
                 if self._write(store.records(), now, epoch, len(records.projects)):
                     return made
         log.error("the records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
 
+    add = partialmethod(_change, MemoryStore.add)
+    remove_projects = partialmethod(_change, MemoryStore.remove_projects)
+    put_deployment = partialmethod(_change, MemoryStore.put_deployment)
+
     def _read_all(self) -> tuple[datetime, bytes, Records]:
         """The time, the epoch and all records."""
-        _, now, epoch, projects, deployments = self._call(scripts.ALL)
-        with readable(self._keys[0]):
-            moment = read_time(now)
-        with readable(self._keys[1]):
-            by_time = sorted(map(read_project, projects), key=OLDEST_FIRST)
-        with readable(self._keys[3]):
-            owners = {None, *(each.id for each in by_time)}
-            by_age = sorted(map(read_deployment, deployments), key=attrgetter("created_at", "id"))
-            if any(each.project_id not in owners for each in by_age):
+        with self._server.available(self._keys):
+            _, now, epoch, *texts = self._call(scripts.ALL)
+            projects = sorted(map(rows.read_project, texts[0]), key=OLDEST_FIRST)
+            deployments = sorted(map(rows.read_deployment, texts[1]), key=BY_AGE)
+            owners = {None, *(each.id for each in projects)}
+            if any(each.project_id not in owners for each in deployments):
                 raise ValueError
-        return moment, epoch, Records(tuple(by_time), tuple(by_age))
+            return rows.read_time(now.decode()), epoch, Records(tuple(projects), tuple(deployments))
 
     def _call(self, script: str, *arguments: Any) -> list[Any]:
         """The reply of a script, once the world has records, and the clock the setting in Redis.
@@ -173,38 +147,30 @@ class RedisStore:
         that change, so that no project enters the middle of a list.
         """
         for _ in range(MAX_REPEATS):
-            setting = self._setting()  # read before the time: an older one is corrected
+            setting = self.now.text  # read before the time: an older one is corrected
             now = truncate_to_milliseconds(self.now())
-            first = f"{time_text(now)} {time_text(now + SKEW)} {setting}"
-            with self._server.available(self._keys) as client:
-                run = client.register_script(scripts.PRELUDE + script)
-                reply: list[Any] = run(self._keys, [first, *arguments])
+            common = setting, rows.write_time(now), rows.write_time(now + SKEW)
+            reply: list[Any] = self._run(scripts.PRELUDE + script, *common, *arguments)
             if reply[0] == b"absent":
                 self._write(self._initial, now, b"", 0)
             elif reply[0] == b"clock":
-                self.now.remember(setting, reply[1])  # type: ignore[attr-defined]
+                self.now.learn(setting, reply[1].decode())
             else:
                 return reply
         raise StoreUnavailable
 
-    def _setting(self) -> str:
-        """The setting of the clock, `*` where it is not shared."""
-        return self.now.text if isinstance(self.now, RedisClock) else "*"
-
     def _write(self, records: Records, now: datetime, epoch: bytes = b"*", count: int = 0) -> bool:
         """Replace all records, in one step, if the world is as it was; whether it was."""
-        projects = [project_row(each) for each in records.projects]
-        index = [
-            text
-            for each in records.projects
-            for text in (f"id {each.id}", "", f"name {each.name}", "")
+        started = [each.with_start(now) for each in records.deployments]
+        values: list[list[str]] = [
+            [rows.write_project(each) for each in records.projects],
+            [text for each in records.projects for text in (f"id {each.id}", f"name {each.name}")],
+            [text for each in started for text in (each.id, rows.write_deployment(each))],
         ]
-        deployments = [
-            text
-            for each in records.deployments
-            for text in (each.id, deployment_row(each.with_start(now)))
-        ]
-        values: list[Any] = [epoch, count, token_hex(8), time_text(now)]
-        values += [len(projects), len(index), len(deployments), *projects, *index, *deployments]
-        with self._server.available(self._keys) as client:
-            return bool(client.register_script(scripts.WRITE)(self._keys, values))
+        texts = [json.dumps(each) for each in values]
+        arguments = epoch, count, token_hex(8), rows.write_time(now), *texts
+        with self._server.available(self._keys):
+            return bool(self._run(scripts.WRITE, *arguments))
+
+    def _run(self, script: str, *arguments: Any) -> Any:
+        return self._server.client.register_script(script)(self._keys, arguments)

@@ -2,69 +2,52 @@
 
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import NamedTuple
 
 from store import Clock
 
 MAX_ADVANCE = timedelta(days=3653)
 
 
-class Setting(NamedTuple):
-    """How a clock differs from the real time; `advanced` is the total of all steps."""
-
-    frozen_at: datetime | None = None
-    ahead: timedelta = timedelta()
-    advanced: timedelta = timedelta()
-
-    def time(self, real: datetime) -> datetime:
-        return real + self.ahead if self.frozen_at is None else self.frozen_at
-
-    def changed(self, real: datetime, seconds: float, freeze: bool | None) -> "Setting | None":
-        """Advanced by so many seconds; frozen or released, or as it was where `freeze` is None.
-
-        None if it would pass `MAX_ADVANCE` in total.
-        """
-        step = timedelta(seconds=seconds)
-        if self.advanced + step > MAX_ADVANCE:
-            return None
-        now = self.time(real) + step
-        is_frozen = self.frozen_at is not None if freeze is None else freeze
-        return Setting(now if is_frozen else None, now - real, self.advanced + step)
-
-
 class WorldClock:
-    """A clock in this process; `real` tells the real time, UTC."""
+    """A clock in this process, which may stand still from the start; `real` is the real time."""
 
     def __init__(self, real: Clock, frozen_at: datetime | None = None) -> None:
-        self.real = real
-        self.setting = Setting(frozen_at)
+        self._real = real
+        # The time at which it stands still, if it does; else how far it is ahead.
+        self._setting: datetime | timedelta = frozen_at or timedelta()
+        self._advanced = timedelta()  # by all steps
         self._lock = Lock()
 
     def __call__(self) -> datetime:
-        return self.setting.time(self.real())
+        return self.reading()[0]
 
     def reading(self) -> tuple[datetime, bool]:
         """The time, and whether it stands still."""
-        setting = self.setting
-        return setting.time(self.real()), setting.frozen_at is not None
+        setting = self._setting
+        if isinstance(setting, timedelta):
+            return self._real() + setting, False
+        return setting, True
 
     @property
     def advanced(self) -> float:
         """The seconds by which it was advanced."""
-        return self.setting.advanced.total_seconds()
+        return self._advanced.total_seconds()
 
     def change(self, seconds: float, *, freeze: bool | None) -> bool:
         """Advance it, and freeze it or let it run; None does neither.
 
-        False if it would be advanced too far: then nothing changes.
+        False if it would pass `MAX_ADVANCE` in total: then nothing changes.
         """
+        step = timedelta(seconds=seconds)
         with self._lock:
-            changed = self.setting.changed(self.real(), seconds, freeze)
-            self.setting = changed or self.setting
-            return changed is not None
+            if self._advanced + step > MAX_ADVANCE:
+                return False
+            now, is_frozen = self.reading()
+            now += step
+            self._advanced += step
+            keeps_still = is_frozen if freeze is None else freeze
+            self._setting = now if keeps_still else now - self._real()
+            return True
 
     def refresh(self) -> None:
         """Learn how another process changed it, where processes share it."""
-
-    def ping(self) -> None:
-        """Raise `StoreUnavailable` if it cannot be changed now."""

@@ -2,18 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from flask import Request, g
+from flask import Request
 
 from web.strict_json import MAX_BYTES
 
 ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
-# Those of a path item (OpenAPI 3.1 §4.8.9); it has other members, too.
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
@@ -38,7 +35,7 @@ class Contract:
         self.operations: list[Operation] = []
         for path, item in document["paths"].items():
             for method, value in item.items():
-                if method in METHODS:
+                if "operationId" in value:  # a path item has other members, too
                     operation = self._read(value)
                     self.operations.append(operation)
                     self._by_route[method.upper(), shape(path)] = operation
@@ -46,9 +43,7 @@ class Contract:
                 get = self._by_route["GET", shape(path)]
                 self._by_route.setdefault(("HEAD", shape(path)), get)
         self.elsewhere: dict[int, dict[str, Any]] = {  # status to response, of no operation
-            status: components["responses"][name]
-            for status, name in ELSEWHERE.items()
-            if name in components["responses"]
+            status: components["responses"][name] for status, name in ELSEWHERE.items()
         }
         status = self.schemas["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
@@ -112,32 +107,32 @@ def shape(path: str) -> str:
 
 
 def find_unpromised(
-    operation: Operation, request: Request, body: str, mask: Callable[[str], str]
+    operation: Operation, request: Request, document: dict[str, Any] | None, body: bytes
 ) -> list[str]:
-    """What the request depends on that the contract does not promise; `mask` hides tokens."""
+    """What the request depends on that the contract does not promise.
+
+    `document` is the value of its body, None if that was not read.
+    """
     found: list[str] = []
     if request.query_string:
         names = [name for name in request.args if name not in operation.query]
-        found += [f"{operation.id}: query parameter {mask(name)}" for name in names]
+        found += [f"{operation.id}: query parameter {name}" for name in names]
     if body and operation.members:
-        document = g.get("document") or object_in(body)
-        names = [name for name in document if name not in operation.members]
-        found += [f"{operation.id}: body member {mask(name)}" for name in names]
+        names = [name for name in document or object_in(body) if name not in operation.members]
+        found += [f"{operation.id}: body member {name}" for name in names]
     return found
 
 
-def find_violations(
-    operation: Operation | None, rejected_header: str | None, target: str
-) -> list[str]:
+def find_violations(operation: Operation | None, rejected: str | None, target: str) -> list[str]:
     """The rules of the interface (§4, §5, §9) that the request breaks; `target` is shown.
 
-    `rejected_header` is the Authorization header, None if it was accepted.
+    `rejected` is the Authorization header, None if it was accepted.
     """
     found: list[str] = []
     name = operation.id if operation else "no operation"
-    if rejected_header == "":
+    if rejected == "":
         found.append(f"{name}: no Authorization header")
-    elif rejected_header is not None and not WELL_FORMED.fullmatch(rejected_header):
+    elif rejected is not None and not WELL_FORMED.fullmatch(rejected):
         found.append(f"{name}: an Authorization header of another form")
     if operation is None:
         found.append(f"no operation: {target}")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -10,27 +11,24 @@ from werkzeug.exceptions import ClientDisconnected
 from werkzeug.wsgi import get_path_info
 
 from records import timestamp
-from web.access_log import MAX_REASON, MAX_TARGET, REJECTED, reasons
+from web.access_log import MAX_REASON, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
-from .contract import Operation, find_unpromised, find_violations, object_in
-from .faults import Fault
+from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
 
-MAX_HEADERS = 8192  # bytes of all names and values
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
+MAX_SENTENCES = 100  # of an entry
 ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
-MARGIN = 16 * 1024  # characters searched for tokens beyond those that are shown
+MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
 STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
-MEMBERS = (
-    "method", "path", "query", "headers", "body", "status", "code", "reason", "operation", "fault",
-    "unpromised", "violations", "grease", "response",
-)  # fmt: skip
+REQUEST = ("method", "path", "query", "headers", "body", "status", "code", "reason")
+MEMBERS = (*REQUEST, "operation", "fault", "unpromised", "violations", "grease", "response")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
@@ -63,16 +61,16 @@ class Entry(NamedTuple):
 
     @property
     def method(self) -> str:
-        return mask(self.line[0], MAX_TARGET, self.redactor)
+        return self.redactor.text(self.line[0])
 
     @property
     def path(self) -> str:
         path = get_path_info({"PATH_INFO": self.line[1]})  # request.path has lost leading slashes
-        return mask(path, MAX_TARGET, self.redactor)
+        return self.redactor.text(path)
 
     @property
     def query(self) -> str:
-        return mask(self.redactor.query(self.line[2]), MAX_TARGET, self.redactor)
+        return self.redactor.text(self.redactor.query(self.line[2]))
 
     @property
     def target(self) -> str:
@@ -98,10 +96,6 @@ class Entry(NamedTuple):
             "body": mask_body(self.sent, self.redactor),
         }
 
-    def bare(self) -> "Entry":
-        """The entry without header fields and bodies."""
-        return self._replace(size=0, fields={}, received=b"", sent=b"", sent_fields=())
-
     def members(self, names: Iterable[str] = MEMBERS) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names}
 
@@ -119,12 +113,11 @@ class Entry(NamedTuple):
         texts = {*words} - statuses
         if not all(str(self.status).startswith(word.rstrip("x")) for word in statuses):
             return False
-        return not texts or all(map(self._searched().__contains__, texts))
-
-    def _searched(self) -> str:
-        """What words may be in, on lines of their own."""
+        if not texts:
+            return True
         labels = map(self.redactor.text, (*labels_of(self.received), *labels_of(self.sent)))
-        return "\n".join([self.method, self.target, self.code or "", *labels]).casefold()
+        searched = "\n".join([self.method, self.target, self.code or "", *labels]).casefold()
+        return all(word in searched for word in texts)
 
 
 def request_name(world: str, number: int) -> str:
@@ -132,42 +125,25 @@ def request_name(world: str, number: int) -> str:
     return f"{world} #{number}".lstrip()
 
 
-def mask(text: str, size: int, redactor: Redactor) -> str:
-    """The text with tokens masked, cut to `size` bytes.
-
-    The search goes `MARGIN` characters further, as the end of the text may cut a token in two.
-    """
-    kept = text[: size + MARGIN]
-    return mask_kept(kept, "" if kept == text else kept[-MARGIN:], size, redactor)
-
-
 def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """The text of a body with tokens masked, cut as `mask` does."""
-    margin = "" if len(kept) < MAX_KEPT else text_of(kept[-MARGIN:])
-    return mask_kept(text_of(kept), margin, MAX_BODY_TEXT, redactor)
+    """The text of a body with tokens masked, cut to its size.
 
-
-def mask_kept(kept: str, margin: str, size: int, redactor: Redactor) -> str:
-    """The text with tokens masked, without the `margin` at its end."""
-    masked = redactor.text(kept)
-    return cut(masked[: len(masked) - len(redactor.text(margin))], size)
+    The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
+    """
+    masked = redactor.text(text_of(kept))
+    if len(kept) == MAX_KEPT:
+        margin = redactor.text(text_of(kept[-MARGIN:]))
+        masked = masked[: len(masked) - len(margin)]
+    return cut(masked, MAX_BODY_TEXT)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
-    """Header fields with secrets masked, cut to the size of all; those of one name are joined."""
-    shown: dict[str, str] = {}
-    for name, value in fields:
-        value = redactor.secret(name, value)
-        shown[name] = f"{shown[name]}, {value}" if name in shown else value
+    """Header fields with secrets masked; those of one name are joined."""
     masked: dict[str, str] = {}
-    room = MAX_HEADERS
-    for field, value in shown.items():
-        name = mask(field, room, redactor)
-        room -= len(name.encode())
-        masked[name] = mask(value, room, redactor)
-        room -= len(masked[name].encode())
-        if room <= 0:
-            break
+    for name, value in fields:
+        value = redactor.text(redactor.secret(name, value))
+        name = redactor.text(name)
+        masked[name] = f"{masked[name]}, {value}" if name in masked else value
     return masked
 
 
@@ -194,29 +170,41 @@ def describe(
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
     environ = request.environ
-    operation, fault, status = outcome.operation, outcome.fault, response.status_code
-    problem = context.get("problem")
-    reason = None
-    if problem and status in REJECTED:
-        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
-    body = body_of(request) if "CONTENT_LENGTH" in environ else b""
-    unpromised, violations = findings(request, context, operation, body, redactor)
-    time, is_frozen = clock.reading()
+    operation, fault, problem = outcome.operation, outcome.fault, context.get("problem")
+    line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     fields = {
         key: value
         for key, value in environ.items()
         if key.startswith("HTTP_") or key in OTHER_FIELDS
     }
-    line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
+    body = body_of(request) if "CONTENT_LENGTH" in environ else b""
     received = body[:MAX_KEPT]
-    sent = b"" if line[0] == "HEAD" else sent_body(response, fault)
+    sent = b""
+    if line[0] != "HEAD" and response.is_sequence:  # nothing of a body that is streamed
+        pieces: Any = response.response
+        sent = b"".join(pieces)[: fault.cut if fault else None][:MAX_KEPT]
+    reason = None
+    if problem and response.status_code in REJECTED:
+        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
+    unpromised: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    is_accepted = "world_name" in context  # by the bearer check
+    if operation and is_accepted:
+        if body or line[2]:
+            found = find_unpromised(operation, request, context.get("document"), body)
+            unpromised = sentences(found, redactor)
+    else:
+        header = None if is_accepted else fields.get("HTTP_AUTHORIZATION", "")
+        found = find_violations(operation, header, f"{line[0]} {get_path_info(environ)}")
+        violations = sentences(found, redactor)
+    time, is_frozen = clock.reading()
     texts = "".join((*line, *fields.values(), *unpromised, *violations))
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
         0 if is_frozen else ms,
-        status,
+        response.status_code,
         problem["code"] if problem else None,
         reason,
         operation.id if operation else None,
@@ -232,31 +220,6 @@ def describe(
     )
 
 
-def findings(
-    request: Request,
-    context: Mapping[str, Any],
-    operation: Operation | None,
-    body: bytes,
-    redactor: Redactor,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a request depends on without a promise, and what it violates."""
-    environ = request.environ
-    is_accepted = "world_name" in context  # by the bearer check
-    document = context.get("document")
-    is_known = not body or (document and operation and document.keys() <= operation.members)
-    if operation and is_accepted and is_known and not environ.get("QUERY_STRING", ""):
-        return (), ()  # as of most requests
-
-    def mask_name(name: str) -> str:
-        return cut(redactor.text(name), MAX_SENTENCE)
-
-    if operation and is_accepted:
-        return sentences(find_unpromised(operation, request, text_of(body), mask_name)), ()
-    header = None if is_accepted else request.headers.get("Authorization", "")
-    target = f"{mask_name(environ['REQUEST_METHOD'])} {mask_name(get_path_info(environ))}"
-    return (), sentences(find_violations(operation, header, target))
-
-
 def body_of(request: Request) -> bytes:
     """The body that was received."""
     try:
@@ -265,15 +228,8 @@ def body_of(request: Request) -> bytes:
         return b""
 
 
-def sent_body(response: Response, fault: Fault | None) -> bytes:
-    """The body that is sent; nothing of one that is streamed."""
-    if not response.is_sequence:
-        return b""
-    pieces: Any = response.response
-    body: bytes = pieces[0] if len(pieces) == 1 else response.get_data()
-    return body[: fault.cut if fault else None][:MAX_KEPT]
-
-
-def sentences(found: Iterable[str]) -> tuple[str, ...]:
-    """Sentences that name what a client sent: short, and on one line."""
-    return tuple(cut(printable(each), MAX_SENTENCE) for each in found)
+def sentences(found: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+    """The first of the sentences that name what a client sent: masked, short, and on one line."""
+    return tuple(
+        cut(printable(redactor.text(each)), MAX_SENTENCE) for each in islice(found, MAX_SENTENCES)
+    )

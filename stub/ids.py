@@ -3,7 +3,6 @@
 from collections import OrderedDict
 from hashlib import blake2b
 from threading import Lock
-from typing import NamedTuple
 
 from store import NewId
 
@@ -17,13 +16,6 @@ PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 def key_of(number: int) -> str:
     """The key of the resource that was created with this number."""
     return f"#{number}"
-
-
-class MadeId(NamedTuple):
-    """An id that was made: its number, and the axes that varied it, each with its part."""
-
-    number: int
-    pairs: tuple[Pair, ...]
 
 
 class Ids:
@@ -48,7 +40,8 @@ class Ids:
         self._grease = grease
         self._initial = initial
         self._count: int = initial._count if initial else 0
-        self._made: OrderedDict[str, MadeId] = OrderedDict()  # the latest
+        # The latest ids: the number of each, and the axes that varied it, each with its part.
+        self._made: OrderedDict[str, tuple[int, tuple[Pair, ...]]] = OrderedDict()
         self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
         """Whether grease varied any of them."""
@@ -64,7 +57,7 @@ class Ids:
                 made = vary_id(axes, grease.seed, key_of(self._count), made)
                 self.are_varied = True
             pairs = tuple([(axis, part) for axis in axes])
-            self._made.setdefault(made, MadeId(self._count, pairs))
+            self._made.setdefault(made, (self._count, pairs))
             if len(self._made) > MAX_MADE:
                 self._made.popitem(last=False)
             return made
@@ -75,17 +68,17 @@ class Ids:
         key = f"{self._seed} {self._world} {self._count}"
         return f"{prefix}_{blake2b(key.encode(), digest_size=8).hexdigest()}"
 
-    def _find(self, text: str) -> MadeId | None:
-        """What is known of an id that this world created or began with; None for any other text."""
-        made = self._made.get(text)
-        return self._initial._find(text) if made is None and self._initial else made
+    def _find(self, text: str) -> tuple[int, tuple[Pair, ...]]:
+        """What is known of an id that this world created or began with; the number 0 for others."""
+        if text not in self._made and self._initial:
+            return self._initial._find(text)
+        return self._made.get(text, (0, ()))
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
-        made = self._find(text)
-        return key_of(made.number) if made else text
+        number, _ = self._find(text)
+        return key_of(number) if number else text
 
     def pairs_of(self, text: str) -> tuple[Pair, ...]:
         """The axes that varied an id, with its part; none for any other text."""
-        made = self._find(text)
-        return made.pairs if made else ()
+        return self._find(text)[1]

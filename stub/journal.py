@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -14,7 +14,6 @@ from web.problems import Problem
 from .entry import Entry
 
 MAX_ENTRIES = 1000
-MAX_SENTENCES = 100  # of an entry; the coverage counts all
 
 NUMBER = "[0-9]{1,15}"
 NUMBERS = dict.fromkeys(("after", "before", "limit"), NUMBER)
@@ -27,7 +26,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self._entries: deque[Entry] = deque()
+        self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self._cleared = 0  # the number of the last entry that was cleared
         self.size = 0  # bytes that the entries keep
         self.dropped = 0  # entries, before the last clear() too
@@ -36,25 +35,23 @@ class Journal:
 
     def append(self, entry: Entry) -> int:
         """Keep an entry and return its number. The caller holds `lock`."""
-        if len(entry.unpromised) > MAX_SENTENCES:
-            entry = entry._replace(unpromised=entry.unpromised[:MAX_SENTENCES])
         self.last += 1
-        self._entries.append(entry)
+        self.entries.append((self.last, entry))
         self.size += entry.size
-        if len(self._entries) > MAX_ENTRIES:
+        if len(self.entries) > MAX_ENTRIES:
             self._drop()
         return self.last
 
     def drop(self) -> int:
         """Drop the oldest entry, if any; return the bytes that it kept."""
         with self.lock:
-            return self._drop() if self._entries else 0
+            return self._drop() if self.entries else 0
 
     def _drop(self) -> int:
-        size = self._entries.popleft().size
-        self.size -= size
+        _, entry = self.entries.popleft()
+        self.size -= entry.size
         self.dropped += 1
-        return size
+        return entry.size
 
     def document(
         self,
@@ -72,9 +69,8 @@ class Journal:
         """
         words = [*status.split(), *q.casefold().split()]
         with self.lock:
-            entries, last = list(self._entries), self.last
-            dropped = last - self._cleared - len(entries)
-        numbered = list(enumerate(entries, last - len(entries) + 1))
+            numbered, last = list(self.entries), self.last
+            dropped = last - self._cleared - len(numbered)
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
         matching = (
@@ -86,21 +82,10 @@ class Journal:
         documents = [entry.document(number) for number, entry in found]
         return {"requests": documents, "last": last, "dropped": dropped}
 
-    def newest(self, after: int, limit: int) -> tuple[Iterator[tuple[int, Entry]], int, int]:
-        """The newest `limit` entries after number `after`, oldest first, each with its number.
-
-        With them, the number of the oldest entry that there is, and the highest number. The caller
-        holds `lock`.
-        """
-        entries, last = list(self._entries), self.last
-        first = last - len(entries) + 1
-        start = max(first, after + 1, last - limit + 1)
-        return enumerate(entries[start - first :], start), first, last
-
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
         with self.lock:
-            self._entries.clear()
+            self.entries.clear()
             self.size = 0
             self._cleared = self.last
 

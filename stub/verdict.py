@@ -1,16 +1,15 @@
 """The verdict of a run: its coverage, and what in it a team wants to fail on."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import Any
 
 from web.access_log import REJECTED
 from web.redaction import Redactor
 
-from .coverage import Coverage
+from .coverage import Coverage, table
 from .entry import request_name
 from .faults import Fault
 from .worlds import RejectedRequest
@@ -53,11 +52,8 @@ class Finding:
         notes = [f"x{self.count}"] if self.count > 1 else []
         if self.first:
             world, number, reason = (self.first[name] for name in ("world", "number", "reason"))
-            seen = [
-                *([request_name(world, number)] if number else []),
-                *([reason] if reason else []),
-            ]
-            notes.append(f"first: {': '.join(seen)}")
+            name = request_name(world, number) if number else ""
+            notes.append(f"first: {': '.join(filter(None, (name, reason)))}")
         shown = f" ({', '.join(notes)})" if notes else ""
         return f"finding: {self.text}{shown}: {self.advice}\n"
 
@@ -81,7 +77,6 @@ class Verdict:
         more: Collection[Finding] = (),
         dropped: int = 0,
     ) -> None:
-        self.table = coverage.table
         self._is_called = coverage.is_called
         self._document = coverage.document(worlds=True)
         self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
@@ -89,8 +84,8 @@ class Verdict:
         self._rejections = rejections
         self._dropped = dropped
         found = [
-            Finding(kind, what, count, KINDS[kind], request() if request else None)
-            for kind, what, count, request in self._seen(coverage, redactor)
+            Finding(kind, what, count, KINDS[kind], first)
+            for kind, what, count, first in self._seen(coverage, redactor)
             if kind in fail_on
         ]
         found += more
@@ -101,6 +96,10 @@ class Verdict:
         self.unused_patterns = [
             pattern for pattern in allowed if not any(matches(pattern, each.text) for each in found)
         ]
+
+    def table(self) -> str:
+        """The coverage as text."""
+        return table(self._document)
 
     def gate(self) -> dict[str, Any]:
         """What a job needs of the verdict of its world."""
@@ -130,20 +129,19 @@ class Verdict:
 
     def _seen(
         self, coverage: Coverage, redactor: Redactor
-    ) -> Iterator[tuple[str, str, int, Callable[[], dict[str, Any]] | None]]:
-        """All that may be found: kind, what, how often, and what shows the first such request."""
-        operations = self._document["operations"]
-        for kind, what, seen in coverage.seen():
-            yield kind, what, seen.times, seen.request
+    ) -> Iterator[tuple[str, str, int, dict[str, Any] | None]]:
+        """All that may be found: kind, what, how often, and the first such request."""
+        yield from coverage.seen()
         for count, rejection in self._rejections:
             if rejection.status in REJECTED:
                 what = f"before the app {rejection.status} {rejection.code}"
-                yield "rejected", what, count, partial(rejection.document, redactor)
-        for operation, counts in operations.items():
+                yield "rejected", what, count, rejection.document(redactor)
+        operations = self._document["operations"].items()
+        for operation, counts in operations:
             for status, count in counts.items():
                 if not count and status != "other":
                     yield "missed", f"{operation} {status}", 0, None
-        for operation, counts in operations.items():
+        for operation, counts in operations:
             if not any(counts.values()):
                 yield "idle", operation, 0, None
         for what, count in self._unused_faults.items():

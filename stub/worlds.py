@@ -2,8 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +16,7 @@ from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
 
-from .clock import WorldClock
+from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
 from .coverage import Counted, Coverage
 from .entry import Entry
@@ -107,10 +106,14 @@ class World:
 
     def recorded(
         self, after: int, limit: int
-    ) -> tuple[Iterator[tuple[int, Entry]], int, int, dict[str, Any]]:
-        """What `Journal.newest()` returns, and the coverage of the same requests."""
+    ) -> tuple[list[tuple[int, Entry]], int, int, dict[str, Any]]:
+        """The newest `limit` entries after number `after`, oldest first, each with its number; the
+        number of the oldest entry that there is, and the highest number; the coverage of these.
+        """
         with self.journal.lock:
-            return *self.journal.newest(after, limit), self.coverage.document()
+            entries, last = list(self.journal.entries), self.journal.last
+            newest = [each for each in entries[-limit:] if each[0] > after]
+            return newest, last - len(entries) + 1, last, self.coverage.document()
 
 
 class RejectedRequest(NamedTuple):
@@ -124,7 +127,7 @@ class RejectedRequest(NamedTuple):
     detail: str
 
     def document(self, redactor: Redactor) -> dict[str, Any]:
-        """As `Seen.request()` shows a request, which has a world and a number."""
+        """As the first request of a finding, which has a world and a number."""
         path, _, query = self.target.partition("?")
         return {
             "world": None,
@@ -163,24 +166,21 @@ class WorldFactory:
         initial_ids, records = self._initial
         ids = self._ids(name, grease, initial_ids if seed is None else None)
         clock = WorldClock(self.clock, self.options.freeze)
+        now = clock()
         if hasattr(self.new_store, "share_clock"):  # where processes share the records
-            clock = self.new_store.share_clock(clock, name)
+            clock = self.new_store.share_clock(
+                self.clock, self.options.freeze, MAX_ADVANCE, world=name
+            )
         store: WorldStore = self.new_store(
-            clock,
-            ids,
-            pace=self.pace,
-            max_projects=self.max_projects,
-            records=records,
-            world=name,
+            clock, ids, pace=self.pace, max_projects=self.max_projects, records=records, world=name
         )
         if seed is not None:
-            store.reset(seed.records(self._now(), ids, self.pace))
-        coverage = Coverage(self.contract)
+            store.reset(seed.records(now, ids, self.pace))
         masked = self.redactor.text(name)  # which may be a token
-        return World(masked, clock, store, coverage, self.coverage_of_the_run, grease, ids)
+        return World(masked, clock, store, Coverage(self.contract), self.run, grease, ids)
 
     @cached_property
-    def coverage_of_the_run(self) -> Coverage:
+    def run(self) -> Coverage:
         return Coverage(self.contract)
 
     @cached_property
@@ -202,11 +202,8 @@ class WorldFactory:
         The seed gets its missing ids first, from the same source as a world.
         """
         ids = self._ids("", Switch(self._grease))
-        return ids, (self.seed or EMPTY_SEED).records(self._now(), ids, self.pace)
-
-    def _now(self) -> datetime:
-        """The time of a world that begins now."""
-        return self.options.freeze or self.clock()
+        now = self.options.freeze or self.clock()
+        return ids, (self.seed or EMPTY_SEED).records(now, ids, self.pace)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
         return Ids(self.new_id, self.options.ids_seed, world, grease, initial)
@@ -223,9 +220,9 @@ class Worlds:
         self._lock = Lock()
         self._journal_bytes = journal_bytes
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
-        self._kept_lock = Lock()
+        self._count_lock = Lock()  # another one, as a reset may be slow
         self._worlds = {"": make("", None)}
-        self._resets: list[str] = []  # names that a reset writes records for
+        self.run = self._worlds[""].run
         # Of the worlds that a reset has ended.
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
@@ -237,8 +234,8 @@ class Worlds:
         world = self._worlds.get(name)
         if world is None:
             with self._lock:
+                self._check_room(name)
                 if name not in self._worlds:
-                    self._check_room(name)
                     self._worlds[name] = self._make(name, None)
                 world = self._worlds[name]
         return world
@@ -254,7 +251,7 @@ class Worlds:
         """The worlds of this process by name, the main one first, and the room for more of them."""
         with self._lock:
             worlds = [self._worlds[name] for name in sorted(self._worlds)]
-            room = MAX_WORLDS - self._named()
+            room = MAX_WORLDS + 1 - len(worlds)  # the main one needs none
         documents = [
             {
                 "name": world.name,
@@ -271,45 +268,34 @@ class Worlds:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
-        if seed is None:
-            world = self._make(name, None)
-            world.store.reset()
-            self._replace(name, None if name else world)
-        else:
-            with self._place_for(name):
-                self._replace(name, self._make(name, seed))
-
-    def _replace(self, name: str, world: World | None) -> None:
-        """Put a world, or none, in the place of one that ends."""
         with self._lock:
+            if seed is not None:
+                self._check_room(name)
+            world = self._make(name, seed)
+            if seed is None:
+                world.store.reset()
             previous = self._worlds.pop(name, None)
-            if world:
+            if seed is not None or not name:
                 self._worlds[name] = world
-            if previous is not None:
+            if previous:
                 self._unused_faults.extend(previous.faults.unused())
                 self._dropped += previous.journal.dropped
 
     def count_rejection(self, rejection: RejectedRequest) -> None:
         """Count a request that the server rejected before the app."""
-        with self._lock:
+        with self._count_lock:
             count, first = self.rejections.get(rejection.code, (0, rejection))
             self.rejections[rejection.code] = count + 1, first
-
-    def coverage_of_the_run(self) -> Coverage:
-        """What all requests to all worlds covered, those before a reset included."""
-        return self.open("").run
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
         the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
         """
-        with self._kept_lock:
+        with self._count_lock:
             self._kept += size
             if self._kept > self._journal_bytes:
-                with self._lock:
-                    worlds = [*self._worlds.values()]
-                keepers: list[Journal | Coverage] = [worlds[0].run]
-                for world in worlds:
+                keepers: list[Journal | Coverage] = [self.run]
+                for world in list(self._worlds.values()):
                     keepers += [world.journal, world.coverage]
                 self._kept = sum(each.size for each in keepers)
                 while self._kept > self._journal_bytes * 15 // 16:
@@ -326,22 +312,6 @@ class Worlds:
             current = [each for world in self._worlds.values() for each in world.faults.unused()]
             return [*self._unused_faults, *current]
 
-    @contextmanager
-    def _place_for(self, name: str) -> Iterator[None]:
-        """Reserve a place for a world until its records are written. Raises `TooManyWorlds`."""
-        with self._lock:
-            self._check_room(name)
-            self._resets.append(name)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._resets.remove(name)
-
     def _check_room(self, name: str) -> None:
-        if self._named(name) >= MAX_WORLDS:
+        if name not in self._worlds and len(self._worlds) > MAX_WORLDS:
             raise TooManyWorlds
-
-    def _named(self, name: str = "") -> int:
-        """The number of worlds, and of those that a reset makes, besides the main and this one."""
-        return len((self._worlds.keys() | self._resets) - {"", name})

@@ -10,14 +10,10 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from redis_store import connect
-from store import StoreUnavailable
 from tests.conftest import (
-    SAMPLE_NAMES,
     Clock,
     client_of,
     control_client_of,
-    counting_ids,
     eventually,
     in_parallel,
     names,
@@ -102,15 +98,6 @@ def test_a_killed_server_does_not_hang_requests_that_are_under_way(
     assert len(listed) == len(set(listed))
 
 
-def test_a_server_that_lost_everything_is_begun_anew(clock: Clock, tmp_path: Path) -> None:
-    with running_redis(tmp_path) as server:
-        client = client_of(app_on(server.url, clock))
-        client.post("/v1/projects", json={"name": "a"})
-        server.kill()
-        server.start()
-        assert names(client) == SAMPLE_NAMES
-
-
 def test_a_server_that_lost_the_newest_records_lists_what_it_has(
     clock: Clock, tmp_path: Path
 ) -> None:
@@ -143,7 +130,7 @@ def test_each_outage_is_logged_once(
             assert_unavailable(client.get("/v1/projects"))
         messages = [each.message for each in caplog.records]
         assert len(messages) == outage
-        assert f"the store at 127.0.0.1:{server.port} cannot be used: " in messages[-1]
+        assert f"the store at {server.url} cannot be used: " in messages[-1]
         server.start()
         assert client.get("/v1/projects").status_code == 200
 
@@ -213,7 +200,7 @@ def test_no_command_reaches_the_log(
         assert client.get("/v1/projects").status_code == 200
         server.client.config_set("maxmemory", 1)
         create_and_reset(client)
-        assert "it is full" in caplog.text
+        assert "out of memory error" in caplog.text
 
 
 def test_failed_resets_take_no_places(
@@ -280,17 +267,3 @@ def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock
     assert_problem(client.post("/v1/projects", json={"name": "b"}), 409, "name_taken")
     assert client.post("/v1/projects", json={"name": "c"}).status_code == 201  # with new ids
     proxy.close()
-
-
-def test_a_create_that_the_server_did_not_get_takes_no_id(
-    server: RedisServer, clock: Clock
-) -> None:
-    store = connect(server.url, threads=1)(clock, counting_ids())
-    first = store.create_project("a", '{"name": "a"}')
-    server.kill()
-    with pytest.raises(StoreUnavailable):
-        store.create_project("b", '{"name": "b"}')
-    server.start()
-    second = store.create_project("b", '{"name": "b"}')
-    assert [first.id, first.latest_deployment_id] == ["prj_1", "dpl_2"]
-    assert [second.id, second.latest_deployment_id] == ["prj_3", "dpl_4"]

@@ -105,31 +105,6 @@ def sorted_lines(state: bytes) -> bytes:
     return b"\n".join(sorted(lines))
 
 
-NEW_IDS = [
-    Sent("POST", "/v1/projects", {"name": "taken"}),
-    *(
-        sent
-        for number, axes in enumerate([[], ["ids"], ["ids", "ids-encoded"], ["ids-encoded"], []])
-        for sent in (
-            Sent("POST", "/v1/projects", {"name": "taken"}),  # which draws ids on Redis
-            Sent("PUT", "/_stub/grease", {"axes": axes, "seed": 5}),
-            Sent("POST", "/v1/projects", {"name": f"new {number}"}),
-        )
-    ),
-    *SHOW,
-]
-
-
-@pytest.mark.parametrize("ids_seed", [None, 7])
-def test_ids_that_were_not_used_follow_the_grease(
-    redis_stores: Callable[..., WorldStore], ids_seed: int | None
-) -> None:
-    options = {"stub_options": FROZEN._replace(ids_seed=ids_seed)}
-    expected = replay(make_app(**options), NEW_IDS)
-    got = replay(make_app(**options, new_store=redis_stores), NEW_IDS)
-    assert_same(comparable(got, NEW_IDS), comparable(expected, NEW_IDS), NEW_IDS)
-
-
 @pytest.mark.parametrize("more", [{}, {"max_projects": 8, "pace": 0.5}], ids=str)
 def test_every_response_is_that_of_the_memory(
     redis_stores: Callable[..., WorldStore], more: dict[str, Any]

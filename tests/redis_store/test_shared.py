@@ -1,8 +1,11 @@
 """Programs that share a Redis server."""
 
+import json
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -10,25 +13,23 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from records import Deployment, Records, Stage
+from records import Deployment, Project, Records, Stage
 from redis_store import connect
-from store import utc_now
-from stub import StubOptions
-from stub.clock import WorldClock
+from store import StoreUnavailable, utc_now
 from stub.worlds import WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
+    START,
     Clock,
     client_of,
     control_client_of,
     in_parallel,
     names,
-    seed_of,
 )
 from tests.program import run
 from tests.redis_server import RedisServer, app_on
-from tests.stores import records_of
+from tests.redis_store.conftest import monitored
+from tests.stores import FAILED, records_of
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -51,16 +52,8 @@ def test_the_records_survive_the_program(shared_redis: RedisServer, clock: Clock
     client.post("/v1/projects", data=text, content_type="application/json")
     before = client.get("/v1/projects").data
     assert b'[1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}' in before
-    assert client_of(app_on(shared_redis.url, clock)).get("/v1/projects").data == before
-
-
-def test_a_socket_of_the_file_system_is_a_server_too(
-    shared_redis: RedisServer, clock: Clock
-) -> None:
-    shared_redis.clear()
-    client = client_of(app_on(f"unix://{shared_redis.socket}", clock))
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
-    assert names(client_of(app_on(shared_redis.url, clock))) == [*SAMPLE_NAMES, "a"]
+    by_socket = client_of(app_on(f"unix://{shared_redis.socket}", clock))
+    assert by_socket.get("/v1/projects").data == before
 
 
 def test_without_the_stub_the_records_are_in_the_main_world(shared_redis: RedisServer) -> None:
@@ -115,9 +108,9 @@ def test_an_older_setting_of_a_clock_does_not_undo_a_newer_one(
     shared_redis: RedisServer,
 ) -> None:
     shared_redis.clear()
-    clock = connect(shared_redis.url, threads=1).share_clock(WorldClock(Clock()), "w")
+    clock = connect(shared_redis.url, threads=1).share_clock(Clock(), world="w")
     assert clock.change(5, freeze=None)
-    clock.remember("", b"")  # which was read before
+    clock.learn("", "")  # which was read before
     assert clock.advanced == 5
 
 
@@ -141,26 +134,6 @@ class HeldClock(Clock):
             self.advance(0.5)
             meanwhile()
         return told
-
-
-def test_what_another_program_created_meanwhile_precedes_a_provider_state(
-    shared_redis: RedisServer,
-) -> None:
-    shared_redis.clear()
-    clock = HeldClock()
-    options = StubOptions(states={"shop": seed_of({"projects": [{"name": "late"}]})})
-    app = create_app(
-        clock=clock, new_store=connect(shared_redis.url, threads=4), stub_options=options
-    )
-    one, other = control_client_of(app), control_client_of(app_on(shared_redis.url, clock))
-    assert names(one) == []
-
-    def create_at_the_next_time() -> None:
-        clock.meanwhile = lambda: other.post("/v1/projects", json={"name": "sooner"})
-
-    clock.meanwhile = create_at_the_next_time  # the first time is that of a list
-    assert one.post("/_stub/pact", json={"state": "shop"}).status_code == 200
-    assert names(other) == ["sooner", "late"]
 
 
 @pytest.mark.parametrize(("behind", "expected"), [(0.2, ["a", "b"]), (60, ["b", "a"])])
@@ -235,19 +208,6 @@ def test_a_time_that_was_told_before_another_change_is_told_anew(
         assert listed[-1]["created_at"] == "2026-11-21T10:00:00.500Z"
 
 
-def test_added_deployments_are_dated_after_another_change(
-    redis_stores: Callable[..., WorldStore],
-) -> None:
-    clock = HeldClock()
-    one, other = (redis_stores(clock) for _ in range(2))
-    one.list_projects()
-    clock.meanwhile = lambda: other.create_project("sooner", '{"name": "sooner"}')
-    one.add(Records((), (Deployment("late", None, None, (Stage("failed"),)),)))
-    added = one.get_deployment("late")
-    assert added
-    assert added.created_at == clock.now
-
-
 def test_a_bare_reset_removes_the_keys_of_a_world(
     two: list[FlaskClient], shared_redis: RedisServer
 ) -> None:
@@ -258,12 +218,6 @@ def test_a_bare_reset_removes_the_keys_of_a_world(
     other.post("/_stub/reset")
     assert shared_redis.client.keys("{project-stub:job-42}*") == []
     assert names(one) == SAMPLE_NAMES
-
-
-def test_a_rejected_reset_leaves_the_records_alone(two: list[FlaskClient]) -> None:
-    before = two[1].get("/v1/projects").data
-    assert two[0].post("/_stub/reset", json={"projects": [{}]}).status_code == 422
-    assert two[1].get("/v1/projects").data == before
 
 
 def test_programs_that_begin_at_once_undo_nothing(redis_stores: Callable[..., WorldStore]) -> None:
@@ -292,3 +246,61 @@ def test_a_program_lists_the_worlds_that_it_has_met(
     assert control_client_of(here).get("/_stub/worlds").json == {
         "worlds": [main, both], "room": 999
     }  # fmt: skip
+
+
+def test_every_key_is_in_the_namespace_of_its_world(
+    shared_redis: RedisServer, redis_stores: Callable[..., WorldStore]
+) -> None:
+    store = redis_stores(world="w")
+    with monitored(shared_redis) as commands:
+        store.create_project("a", '{"name": "a"}')
+        store.add(records_of(1, 2, 3))
+        store.put_deployment("d1", (Stage("failed"),), "p2")
+        assert len(store.list_projects()) == len(store.records().projects) == 4
+        assert store.get_deployment("d1") is not None
+        store.reset(records_of(1))
+        store.reset()
+    keys = re.findall(r'"([^" ]*project-stub:[^" ]*)"', "".join(commands))
+    assert len(keys) > 50
+    assert {key for key in keys if not key.startswith("{project-stub:w}:")} == set()
+    of_scripts = [line for line in commands if " lua] " in line and '"the end"' not in line]
+    assert [line for line in of_scripts if "{project-stub:w}:" not in line] == []
+
+
+# Changes of all records
+
+
+def test_many_records_are_written_as_in_memory(redis_stores: Callable[..., WorldStore]) -> None:
+    store = redis_stores(records=records_of(5))
+    store.add(records_of(*range(2500)))
+    assert {each.id for each in store.list_projects()} == {f"p{number}" for number in range(2500)}
+    free = tuple(Deployment(f"f{number}", None, START, FAILED) for number in range(2001))
+    store.add(Records((), free))
+    store.remove_projects()
+    assert store.list_projects() == ()
+    assert {*store.records().deployments} == {*free}
+
+
+@pytest.mark.parametrize("times", [0, 3, 1000])
+def test_a_change_of_all_records_undoes_no_other(
+    redis_stores: Callable[..., WorldStore], times: int
+) -> None:
+    one, other = redis_stores(), redis_stores()
+    made: list[str] = []
+
+    class Interrupting(tuple[Project, ...]):
+        """Another program creates a project before these are read."""
+
+        def __iter__(self) -> Iterator[Project]:
+            if len(made) < times:
+                made.append(f"made {len(made)}")
+                other.create_project(made[-1], json.dumps({"name": made[-1]}))
+            return super().__iter__()
+
+    few = records_of(*range(10))
+    with pytest.raises(StoreUnavailable) if times == 1000 else nullcontext():
+        one.add(Records(Interrupting(few.projects), few.deployments))
+    listed = [each.name for each in other.list_projects()]
+    assert [name for name in listed if name in made] == made
+    assert len(made) == min(times, 40)
+    assert len(listed) == len(made) + (0 if times == 1000 else 10)

@@ -56,34 +56,23 @@ def test_unpromised_things_and_violations_are_named(
     assert tuple(entry[name] for name in names) == expected
 
 
-@pytest.mark.parametrize(
-    ("size", "status", "members"), [(60_000, 415, ["team", "x"]), (70_000, 413, [])]
-)
-def test_members_are_named_up_to_the_size_of_a_valid_body(
-    stub: FlaskClient, size: int, status: int, members: list[str]
+def test_members_of_a_rejected_body_are_named_up_to_the_size_of_a_valid_one(
+    stub: FlaskClient,
 ) -> None:
-    body = f'{{"name": "a", "team": 1, "x": "{size * "x"}"}}'
-    content_type = "text/plain" if status == 415 else "application/json"
-    stub.post("/v1/projects", data=body, content_type=content_type)
-    (entry,) = entries(stub)
-    assert entry["status"] == status
-    assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
+    for text, content_type, status, members in (
+        (f'"{60_000 * "x"}"', "text/plain", 415, ["team", "x"]),
+        (f'"{70_000 * "x"}"', "application/json", 413, []),
+        (400 * "9", "application/json", 400, ["team", "x"]),
+        (5000 * "9", "application/json", 400, ["team", "x"]),
+    ):
+        body = f'{{"name": "a", "team": 1, "x": {text}}}'
+        stub.post("/v1/projects", data=body, content_type=content_type)
+        entry = entries(stub)[-1]
+        assert entry["status"] == status
+        assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
 
 
-@pytest.mark.parametrize("digits", [400, 5000])
-def test_members_of_a_rejected_body_are_named_whatever_its_numbers(
-    stub: FlaskClient, digits: int
-) -> None:
-    body = f'{{"name": "a", "x": {digits * "9"}}}'
-    response = stub.post("/v1/projects", data=body, content_type="application/json")
-    assert response.status_code == 400
-    (entry,) = entries(stub)
-    assert entry["unpromised"] == ["createProject: body member x"]
-
-
-def client_with(
-    method: str, monkeypatch: pytest.MonkeyPatch, grease: tuple[str, ...] = ()
-) -> FlaskClient:
+def client_with(method: str, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
     """A client of an app that has one more operation, with this method."""
     document = json.loads((ROOT / "openapi.json").read_bytes())
     document["paths"]["/v1/things/{id}"] = {
@@ -95,17 +84,16 @@ def client_with(
         },
     }
     monkeypatch.setattr("app.read_contract", lambda: json.dumps(document).encode())
-    app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=grease))
+    app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=("headers", "members")))
     app.add_url_rule("/v1/things/<thing_id>", "more", lambda thing_id: ("", 204), methods=[method])
     return control_client_of(app)
 
 
-@pytest.mark.parametrize("grease", [(), ("headers", "members")])
 @pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "TRACE"])
 def test_an_operation_may_have_any_method_of_openapi(
-    method: str, grease: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stub = client_with(method, monkeypatch, grease)
+    stub = client_with(method, monkeypatch)
     assert stub.open("/v1/things/a?x=1", method=method).status_code == 204
     (entry,) = entries(stub)
     assert (entry["operation"], entry["violations"]) == ("more", [])
@@ -113,13 +101,6 @@ def test_an_operation_may_have_any_method_of_openapi(
     assert coverage(stub)["operations"]["more"] == {"204": 1, "other": 0}
     assert stub.post("/_stub/faults", json={"operation": "more", "status": 503}).status_code == 201
     assert stub.open("/v1/things/a", method=method).status_code == 503
-
-
-@pytest.mark.parametrize("method", ["PATCH", "TRACE"])
-def test_a_page_may_use_each_method_that_is_served(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stub = client_with(method, monkeypatch)
     asked = {"Origin": "http://a", "Access-Control-Request-Method": method}
     allowed = stub.options("/v1/things/a", headers=asked).headers["Access-Control-Allow-Methods"]
-    assert allowed == method
+    assert allowed == method or method in ("HEAD", "OPTIONS")

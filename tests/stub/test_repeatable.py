@@ -1,5 +1,6 @@
 """--ids-seed and --freeze: the same requests get the same bytes; --delay: responses come late."""
 
+import os
 from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
@@ -11,9 +12,13 @@ from flask.testing import FlaskClient
 from app import create_app
 from store import MemoryStore
 from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, control_client_of
+from stub.worlds import WorldStore
+from tests.conftest import SAMPLE_SEED, Clock, control_client_of
 from tests.contract import assert_invalid
+from tests.live import serving
+from tests.program import program
 from tests.stub.greased import AXES
+from tests.wire import call
 
 TIME = datetime(2026, 1, 5, 9, 0, 0, 250_000, tzinfo=timezone.utc)
 SESSION: list[tuple[str, str, str]] = [
@@ -54,13 +59,13 @@ def run_session(client: FlaskClient) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("world", ["", ".job-42"])
-@pytest.mark.parametrize("more", [{}, {"grease": AXES, "grease_seed": 7}])
-def test_the_same_requests_get_the_same_bytes(world: str, more: dict[str, Any]) -> None:
-    first, second = (
-        run_session(control_client_of(frozen_app(**more), f"dev-token{world}")) for _ in range(2)
-    )
-    assert first == second
+def test_the_same_requests_get_the_same_bytes() -> None:
+    for world, more in (("", {"grease": AXES, "grease_seed": 7}), (".job-42", {})):
+        first, second = (
+            run_session(control_client_of(frozen_app(**more), f"dev-token{world}"))
+            for _ in range(2)
+        )
+        assert first == second
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
@@ -95,7 +100,7 @@ def test_a_frozen_clock_stands_still_until_it_is_turned() -> None:
     assert client.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
 
 
-def test_a_clock_can_be_frozen_advanced_and_released(clock: Callable[[], datetime]) -> None:
+def test_a_clock_can_be_frozen_advanced_and_released(clock: Clock) -> None:
     client = control_client_of(create_app(clock=clock))
 
     def turn(**document: Any) -> tuple[str, bool]:
@@ -104,28 +109,13 @@ def test_a_clock_can_be_frozen_advanced_and_released(clock: Callable[[], datetim
         return shown["now"][11:19], shown["frozen"]
 
     assert turn(frozen=True) == ("10:00:00", True)
-    clock.advance(100)  # type: ignore[attr-defined]
+    clock.advance(100)
     assert turn(advance=5) == ("10:00:05", True)
     assert turn(advance=1, frozen=True) == ("10:00:06", True)
     assert turn(advance=1, frozen=False) == ("10:00:07", False)
-    clock.advance(10)  # type: ignore[attr-defined]
+    clock.advance(10)
     assert turn(frozen=False) == ("10:00:17", False)
     assert turn(advance=3, frozen=True) == ("10:00:20", True)
-
-
-@pytest.mark.parametrize(
-    ("document", "pointers"),
-    [
-        ({}, [""]),
-        ({"frozen": 1}, ["/frozen"]),
-        ({"frozen": None}, ["/frozen"]),
-        ({"frozen": "true", "advance": -1}, ["/frozen", "/advance"]),
-    ],
-)
-def test_an_invalid_turn_changes_nothing(document: Any, pointers: list[str]) -> None:
-    client = frozen()
-    assert_invalid(client.post("/_stub/clock", json=document), *pointers)
-    assert client.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
 
 
 def test_each_response_comes_as_late_as_requested() -> None:
@@ -147,3 +137,53 @@ def test_each_response_comes_as_late_as_requested() -> None:
     other.post("/_stub/faults", json={"delay": 2})
     other.get("/v1/projects")
     assert again[1:] == [waited[1] + 2]
+
+
+def test_an_invalid_turn_changes_nothing() -> None:
+    client = frozen()
+    for document, pointers in (
+        ({}, [""]),
+        ({"frozen": None}, ["/frozen"]),
+        ({"frozen": "true", "advance": -1}, ["/frozen", "/advance"]),
+    ):
+        assert_invalid(client.post("/_stub/clock", json=document), *pointers)
+    assert client.get("/_stub/clock").json["now"] == "2026-01-05T09:00:00.250Z"
+
+
+OPTIONS = ["--ids-seed", "5", "--freeze", "2026-01-05T09:00:00.25Z"]
+OPTIONS += ["--grease", "all", "--grease-seed", "7"]
+WITHOUT_GREASE = ("PUT", "/_stub/grease", '{"axes": []}')
+
+
+def session_in(url: str, world: str) -> list[bytes]:
+    """The bodies of the responses in a world; in that of the name `plain` nothing varies."""
+    session = [WITHOUT_GREASE, *SESSION] if world == ".plain" else SESSION
+    return [
+        # The port, which is another in each run, is in no Host of these requests.
+        call(url, target, method=method, body=body.encode(), token=f"dev-token{world}").data
+        for method, target, body in session
+    ]
+
+
+@pytest.mark.process
+def test_another_process_responds_with_the_same_bytes() -> None:
+    worlds = ("", ".job-42", ".plain")
+    app = frozen_app(grease=AXES, grease_seed=7)
+    with serving(app, control_prefix="/_stub/") as port:
+        here = [session_in(f"http://127.0.0.1:{port}", world) for world in worlds]
+    hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    with program(*OPTIONS, env={"PYTHONHASHSEED": hash_seed}) as (_, url):
+        assert [session_in(url, world) for world in worlds] == here
+
+
+@pytest.mark.process
+def test_a_program_that_finds_its_own_ids_in_redis_takes_the_next(
+    redis_stores: Callable[..., WorldStore],
+) -> None:
+    made = set()
+    for number in range(40):
+        if number % 20 == 0:  # the program is started anew
+            client = frozen(redis_stores)
+        project = client.post("/v1/projects", json={"name": f"p{number}"}).json
+        made |= {project["id"], project["latest_deployment_id"]}
+    assert len(made) == 80

@@ -4,11 +4,9 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from stub import RejectedRequest
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
@@ -34,6 +32,8 @@ def use(client: FlaskClient) -> None:
     client.post("/v1/projects", data=b"{")
     client.get("/v1/nowhere")
     client.post("/_stub/faults", json={"operation": "getDeployment", "status": 503})
+    client.put("/_stub/grease", json={"axes": ["headers"]})
+    client.get("/v1/projects")
 
 
 EXPECTED = {
@@ -52,17 +52,19 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("kind", EXPECTED)
-def test_each_kind_is_found_over_all_worlds_and_resets(app: Flask, kind: str) -> None:
-    use(control_client_of(app))
-    for name in ("one", "two"):
-        use(control_client_of(app, f"dev-token.{name}"))
+def test_each_kind_is_found_over_all_worlds_and_resets(app: Flask) -> None:
+    for token in ("dev-token", "dev-token.one", "dev-token.two"):
+        use(control_client_of(app, token))
     control_client_of(app).post("/_stub/reset", json={})
     control_client_of(app, "dev-token.one").post("/_stub/reset")
     use(control_client_of(app, "dev-token.one"))
-    assert findings(app, [kind]) == [each.format(4) for each in EXPECTED[kind]]
+    for kind, expected in EXPECTED.items():
+        assert findings(app, [kind]) == [each.format(4) for each in expected]
+        assert findings(app, KINDS, [f"{kind}: *"]) == findings(app, set(KINDS) - {kind})
     assert findings(app, []) == []
-    assert findings(app, KINDS, [f"{kind}: *"]) == findings(app, set(KINDS) - {kind})
+    verdict = stub_of(app).judge(["missed", "idle"])
+    assert {finding["first"] for finding in verdict.document(1)["findings"]} == {None}
+    assert report(app)["grease"]["headers"] == 4
 
 
 def test_outcomes_that_were_not_met_are_missed_and_forced_ones_are_met(app: Flask) -> None:
@@ -85,16 +87,6 @@ def test_a_requested_rejection_is_no_finding(app: Flask) -> None:
     assert findings(app, ["rejected"]) == ["createProject 422 x1"]
 
 
-def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
-    for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
-        stub_of(app).worlds.count_rejection(RejectedRequest("GET", "/", "", status, code, "Why."))
-    assert findings(app, ["rejected"]) == ["before the app 400 malformed_request x1"]
-    assert report(app)["rejected_by_the_server"] == [
-        {"status": 400, "code": "malformed_request", "count": 1},
-        {"status": 431, "code": "headers_too_large", "count": 1},
-    ]
-
-
 def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) -> None:
     client = control_client_of(app)
     for document in (
@@ -108,28 +100,6 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
     assert findings(app, ["unused-faults"]) == unused
     client.delete("/_stub/faults")
     assert findings(app, ["unused-faults"]) == unused
-
-
-def test_a_request_without_a_token_counts_in_the_verdict(app: Flask) -> None:
-    control_client_of(app, "dev-token.job").get("/v1/projects")
-    client_of(app, None).get("/v1/projects")
-    client_of(app, "bearer dev-token.job").get("/v1/projects")
-    assert findings(app, ["violations"]) == [
-        "listProjects: no Authorization header x1",
-        "listProjects: an Authorization header of another form x1",
-    ]
-    rows = report(app)["violations"]
-    assert [row["world"] for row in rows] == ["", "job"]
-
-
-def test_the_report_counts_the_axes_of_all_worlds_and_resets(app: Flask) -> None:
-    for token in ("dev-token", "dev-token.one", "dev-token.one"):
-        client = control_client_of(app, token)
-        client.put("/_stub/grease", json={"axes": ["headers", "members"]})
-        client.get("/v1/projects")
-        client.post("/_stub/reset")
-    counts = report(app)["grease"]
-    assert (counts["headers"], counts["members"], counts["ids"]) == (3, 3, 0)
 
 
 def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> None:
@@ -176,40 +146,13 @@ def test_the_report_has_the_first_request_of_a_finding(app: Flask) -> None:
     assert response == (422, "invalid_body", "/id is set by the service: omit it")
 
 
-def test_the_first_request_may_be_of_any_world(app: Flask) -> None:
-    for token in ("dev-token.b", "dev-token.a", "dev-token"):
-        control_client_of(app, token).post("/v1/projects", json={})
-    verdict = stub_of(app).judge(["rejected"])
-    assert verdict.findings[0].first
-    assert verdict.findings[0].first["world"] == "b"
-
-
-def test_what_no_request_showed_has_no_first_one(app: Flask) -> None:
-    verdict = stub_of(app).judge(["missed", "idle"])
-    assert {finding["first"] for finding in verdict.document(1)["findings"]} == {None}
-
-
-def test_the_report_has_the_first_request_that_the_server_rejected(app: Flask) -> None:
-    target = "/v1/dev-token?access_token=s"
-    for reason in ("Why.", "Other."):
-        stub_of(app).worlds.count_rejection(
-            RejectedRequest("GET", target, "x.test", 400, "host_not_allowed", reason)
-        )
-    verdict = stub_of(app).judge(["rejected"])
-    (finding,) = verdict.document(1)["findings"]
-    first = finding["first"]
-    assert (finding["count"], first["path"], first["query"]) == (2, "/v1/***", "access_token=***")
-    assert (first["number"], first["status"], first["reason"]) == (None, 400, "Why.")
-    assert first["headers"] == {"Host": "x.test"}
-
-
 def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
     job, other = control_client_of(app, "dev-token.job"), control_client_of(app)
     job.get("/v1/projects?page=1&size=2")
     job.post("/v1/projects", json={})
     job.post("/_stub/faults", json={"status": 503})
     other.get("/v1/nothing")
-    kinds = "fail_on=unpromised,rejected&fail_on=violations&fail_on=unused-faults"
+    kinds = "fail_on=unpromised,+rejected&fail_on=violations&fail_on=unused-faults"
     verdict = job.get(f"/_stub/verdict?{kinds}&allow=*+page&allow=unused-*&allow=x").json
     assert [(each["kind"], each["what"]) for each in verdict["findings"]] == [
         ("unpromised", "listProjects: query parameter size"),
@@ -221,52 +164,49 @@ def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
     assert other.get("/_stub/verdict?fail_on=rejected").json["passed"] is True
 
 
-def test_a_verdict_tells_that_a_world_had_no_request(app: Flask) -> None:
+def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
+    count = stub_of(app).worlds.count_rejection
+    for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
+        for reason in ("Why.", "Other."):
+            target = "/v1/dev-token?access_token=s"
+            count(RejectedRequest("GET", target, "x.test", status, code, reason))
+    assert report(app)["rejected_by_the_server"] == [
+        {"status": 400, "code": "malformed_request", "count": 2},
+        {"status": 431, "code": "headers_too_large", "count": 2},
+    ]
+    (finding,) = stub_of(app).judge(["rejected"]).document(1)["findings"]
+    assert (finding["what"], finding["count"]) == ("before the app 400 malformed_request", 2)
+    assert finding["first"] == {
+        "world": None, "number": None, "method": "GET", "path": "/v1/***",
+        "query": "access_token=***", "headers": {"Host": "x.test"}, "body": "", "status": 400,
+        "code": "malformed_request", "reason": "Why.",
+    }  # fmt: skip
+
+
+def test_a_verdict_tells_whether_a_world_was_called(app: Flask) -> None:
     client = control_client_of(app, "dev-token.typo")
     client.get("/projects")
     assert client.get("/_stub/verdict").json["is_called"] is False
-    client.get("/v1/nothing")
+    assert control_client_of(app).get("/_stub/coverage").json["violations"] == []
+    client_of(app, "bearer dev-token.typo").get("/v1/projects")
     assert client.get("/_stub/verdict").json["is_called"] is True
+    assert [row["world"] for row in report(app)["violations"]] == ["typo", "typo"]
 
 
 def test_a_verdict_is_of_all_kinds_unless_some_are_named(app: Flask) -> None:
     client = control_client_of(app)
-    client.get("/v1/projects?page=1")
-    client.get("/v1/nothing")
-    client.post("/v1/projects", json={})
-    client.post("/_stub/faults", json={"status": 503})
+    use(client)
     found = client.get("/_stub/verdict").json["findings"]
     assert {each["kind"] for each in found} == set(KINDS)
+    for query in ("fail_on=rejectd", "fail_on=", "allowed=x"):
+        response = client.get(f"/_stub/verdict?{query}")
+        detail = assert_problem(response, 400, "unknown_query")["detail"]
+        assert ("fail_on and allow" if "x" in query else "rejected, missed") in detail
 
 
-@pytest.mark.parametrize("query", ["fail_on=rejectd", "fail_on=", "allowed=x"])
-def test_an_unknown_kind_or_parameter_of_a_verdict_is_rejected(app: Flask, query: str) -> None:
-    response = control_client_of(app).get(f"/_stub/verdict?{query}")
-    assert_problem(response, 400, "unknown_query")
-    assert (
-        "rejected, missed" in response.json["detail"]
-        or "fail_on and allow" in (response.json["detail"])
-    )
-
-
-def test_a_world_shows_its_own_coverage_alone(app: Flask) -> None:
-    use(control_client_of(app, "dev-token.one"))
-    shown = control_client_of(app).get("/_stub/coverage").json
-    assert (shown["met"], shown["unpromised"]) == (0, [])
-
-
-def test_without_the_stub_there_is_no_verdict() -> None:
-    assert "stub" not in create_app(stub_options=None).extensions
-
-
-def test_a_finding_is_ignored_by_its_own_text_too(app: Flask) -> None:
-    control_client_of(app).get("/v1/projects?filter[name]=1")
+def test_a_finding_is_ignored_by_its_text_or_a_pattern_of_it(app: Flask) -> None:
+    control_client_of(app).get("/v1/projects?filter[name]=1&page=1")
     text = "unpromised: listProjects: query parameter filter[name]"
-    verdict = stub_of(app).judge(["unpromised"], [text])
-    assert (verdict.findings, verdict.unused_patterns) == ([], [])
-
-
-def test_a_pattern_that_matches_no_finding_is_named(app: Flask) -> None:
-    control_client_of(app).get("/v1/projects?page=1")
-    verdict = stub_of(app).judge(["unpromised"], ["page", "unpromised: * page", "missed: *"])
+    patterns = ["page", text, "unpromised: * page", "missed: *"]
+    verdict = stub_of(app).judge(["unpromised"], patterns)
     assert (verdict.findings, verdict.unused_patterns) == ([], ["page", "missed: *"])

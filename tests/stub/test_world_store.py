@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from records import Deployment, Records, Stage
-from store import MemoryStore, StoreFull
+from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
 from tests.stores import (
@@ -26,32 +26,6 @@ def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
 @pytest.fixture
 def store(make_store: MakeStore) -> WorldStore:
     return make_store()
-
-
-def test_a_project_whose_deployment_id_is_in_use_gets_another_deployment(store: WorldStore) -> None:
-    store.reset(records_of(1))
-    two, _ = project_and_deployment(2)
-    store.add(Records((two._replace(latest_deployment_id="d1"),)))
-    (latest,) = (each.latest_deployment_id for each in store.list_projects() if each.id == "p2")
-    (one, other) = store.get_deployment("d1"), store.get_deployment(latest)
-    assert one is not None
-    assert other is not None
-    assert (one.project_id, other.project_id) == ("p1", "p2")
-
-
-def test_deployments_of_no_project_have_a_bound(store: WorldStore) -> None:
-    store.reset(records_of(1))
-    for number in range(3):
-        store.put_deployment(f"x{number}", (Stage("failed"),))
-    with pytest.raises(StoreFull):
-        store.put_deployment("x3", (Stage("failed"),))
-    assert store.get_deployment("x3") is None
-    assert store.put_deployment("x2", (Stage("queued"),))[1] is False
-    made = store.create_project("b", '{"name": "b"}')
-    with pytest.raises(StoreFull):  # it would queue another for the first project
-        store.put_deployment("d1", (Stage("failed"),), made.id)
-    assert store.list_projects()[0].latest_deployment_id == "d1"
-    assert store.create_project("a", '{"name": "a"}').name == "a"
 
 
 def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
@@ -99,14 +73,3 @@ def test_a_bare_reset_brings_the_first_records_back(make_store: MakeStore) -> No
     store.create_project("a", '{"name": "a"}')
     store.reset()
     assert [project.id for project in store.list_projects()] == ["p1"]
-
-
-def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldStore) -> None:
-    store.reset(records_of(1, 2))
-    store.put_deployment("older", (Stage("failed"),), "p1")
-    store.put_deployment("newer", (Stage("failed"),), "p1")
-    before = len(store.records().deployments)
-    store.put_deployment("older", (Stage("failed"),), "p2")
-    latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
-    assert latest == {"p1": "newer", "p2": "older"}
-    assert len(store.records().deployments) == before
