@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.contract import assert_problem
 from tests.live import serving
 from tests.raw import AUTHORIZATION, SECRET, get, post
 from tests.server.conftest import Echo
@@ -90,17 +89,6 @@ def test_an_exception_that_escapes_the_app_is_500_and_its_message_is_not_logged(
     assert "FileNotFoundError" in caplog.text
     assert "in boom" in caplog.text
     assert SECRET not in caplog.text
-
-
-def test_a_rejection_has_the_headers_that_are_given_for_its_origin(echo: Echo) -> None:
-    def headers_for(origin: str | None) -> dict[str, str]:
-        return {"X-Origin": f"{origin}"}
-
-    with serving(echo.app, threads=1, headers_for=headers_for) as port, Connection(port) as client:
-        client.send(get("/", "Host: evil.example", "Origin: http://a.test"))
-        reply = client.reply()
-    assert_problem(reply, 400, "host_not_allowed")
-    assert reply.headers["X-Origin"] == "http://a.test"
 
 
 def test_the_app_sees_the_path_that_was_sent_and_no_trailer(port: int) -> None:
