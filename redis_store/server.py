@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from redis import BlockingConnectionPool, Redis, RedisError, exceptions
@@ -13,8 +14,6 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from store import StoreUnavailable
-
-from . import scripts
 
 TIMEOUT = 1.0  # seconds to connect, and for a reply
 PAUSE = 1.0  # seconds after a timeout in which Redis is not asked again
@@ -48,10 +47,6 @@ def check_url(url: str) -> None:
             raise ValueError(f"{name}: {path} cannot be read")
 
 
-def keys_of(world: str) -> list[str]:
-    return [f"{{project-stub:{world}}}:{name}" for name in scripts.KEYS]
-
-
 class RedisConnection:
     """A Redis server, which all stores of a process share."""
 
@@ -69,6 +64,10 @@ class RedisConnection:
         self._url = url
         self._unreachable = False
         self._pause_ends = 0.0
+
+    def run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
+        """The reply of a script; within `available`."""
+        return self.client.register_script(script)(keys, arguments)
 
     @contextmanager
     def available(self, keys: Sequence[str]) -> Iterator[Redis]:
