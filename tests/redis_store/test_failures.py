@@ -162,7 +162,9 @@ def test_a_server_that_stops_responding_does_not_hang_requests(
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
 
 
-def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: FlaskClient) -> None:
+def test_a_full_server_reads_and_does_not_write(
+    server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
     before = client.get("/v1/projects").data, client.get("/_stub/state").data
     server.client.config_set("maxmemory", 1)
     project = {"name": "a"}
@@ -176,6 +178,7 @@ def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: Fla
     ]:
         assert_unavailable(client.open(path, method=method, json=document))
     assert (client.get("/v1/projects").data, client.get("/_stub/state").data) == before
+    assert "out of memory error" in caplog.text
     server.client.config_set("maxmemory", 0)
     assert server.client.keys("*:*:*:*") == []
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
@@ -184,23 +187,15 @@ def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: Fla
 def test_no_command_reaches_the_log(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def create_and_reset(client: FlaskClient) -> None:
-        caplog.clear()
-        project = {"name": "secret", "token": "dev-token"}
-        assert_unavailable(client.post("/v1/projects", json=project))
-        assert client.get("/_stub/ready").status_code in (200, 503)
-        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
-        for word in ("secret", "dev-token", "EVALSHA", "project-stub"):
-            assert word not in caplog.text
-
+    project = {"name": "secret", "token": "dev-token"}
     with running_redis(tmp_path, "--rename-command", "EVALSHA", "") as server:
-        create_and_reset(control_client_of(app_on(server.url, clock)))
-    with running_redis(tmp_path) as server:
         client = control_client_of(app_on(server.url, clock))
-        assert client.get("/v1/projects").status_code == 200
-        server.client.config_set("maxmemory", 1)
-        create_and_reset(client)
-        assert "out of memory error" in caplog.text
+        assert_unavailable(client.post("/v1/projects", json=project))
+        assert_unavailable(client.get("/_stub/ready"))
+        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
+    assert "cannot be used: response error" in caplog.text
+    for word in ("secret", "dev-token", "EVALSHA", "project-stub"):
+        assert word not in caplog.text
 
 
 def test_failed_resets_take_no_places(
