@@ -2,9 +2,7 @@
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
@@ -14,7 +12,7 @@ from flask.testing import FlaskClient
 
 from records import Deployment, Project, Records, Stage
 from redis_store import connect
-from store import StoreUnavailable, utc_now
+from store import StoreUnavailable
 from stub.worlds import WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -44,7 +42,9 @@ def test_of_two_programs_that_create_one_name_one_does(two: list[FlaskClient]) -
     assert names(two[0]) == [*SAMPLE_NAMES, *(f"n{number}" for number in range(50))]
 
 
-def test_the_records_survive_the_program(shared_redis: RedisServer, clock: Clock) -> None:
+def test_the_records_survive_the_program_also_by_a_socket(
+    shared_redis: RedisServer, clock: Clock
+) -> None:
     shared_redis.clear()
     client = client_of(app_on(shared_redis.url, clock))
     text = '{"name": "shop", "n": [1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}}'
@@ -146,30 +146,6 @@ def test_a_clock_a_little_behind_another_lets_the_list_grow_at_its_end(
     for client, name in ((one, "a"), (other, "b")):
         assert client.post("/v1/projects", json={"name": name}).status_code == 201
     assert names(one)[3:] == names(other)[3:] == expected
-
-
-def test_a_list_grows_at_its_end_while_programs_create(shared_redis: RedisServer) -> None:
-    shared_redis.clear()
-    clients = [control_client_of(app_on(shared_redis.url, utc_now)) for _ in range(3)]
-    done = threading.Event()
-
-    def create(which: int) -> None:
-        for number in range(150):
-            clients[which].post("/v1/projects", json={"name": f"{which} {number}"})
-
-    def read() -> None:
-        previous: list[str] = []
-        while not done.is_set():
-            listed = names(clients[2])
-            assert listed[: len(previous)] == previous
-            previous = listed
-
-    with ThreadPoolExecutor() as pool:
-        reading = pool.submit(read)
-        in_parallel([partial(create, which) for which in (0, 1)])
-        done.set()
-        reading.result()
-    assert len(names(clients[2])) == 303
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
