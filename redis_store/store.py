@@ -8,18 +8,9 @@ from itertools import repeat
 from operator import attrgetter
 from secrets import token_hex
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
-from records import (
-    NO_RECORDS,
-    OLDEST_FIRST,
-    Deployment,
-    Project,
-    ProjectList,
-    Records,
-    timeline_of,
-    truncate_to_milliseconds,
-)
+from records import NO_RECORDS, OLDEST_FIRST, Deployment, Project, ProjectList, Records, timeline_of
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -41,8 +32,6 @@ MAX_REPEATS = 40  # of a call that wrote nothing
 SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 BY_AGE = attrgetter("created_at", "id")
 CONFLICTS = {b"taken": NameTaken, b"full": StoreFull}
-
-Made = TypeVar("Made")
 
 
 class RedisStore:
@@ -108,12 +97,12 @@ class RedisStore:
 
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
-            self._write(records, truncate_to_milliseconds(self.now()))
+            self._write(records, self.now())
             return
         with self._server.available(self._keys) as client:
             client.unlink(*self._keys)
 
-    def _change(self, change: Callable[..., Made], *arguments: Any) -> Made:
+    def _change(self, change: Callable[..., Any], *arguments: Any) -> Any:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
         with self._change_lock:
             for _ in range(MAX_REPEATS):
@@ -148,7 +137,7 @@ class RedisStore:
         """
         while True:
             setting = self.now.text  # read before the time: an older one is corrected
-            now = truncate_to_milliseconds(self.now())
+            now = self.now()
             common = setting, rows.write_time(now), rows.write_time(now + SKEW)
             reply: list[Any] = self._server.run(
                 scripts.PRELUDE + script, self._keys, *common, *arguments
