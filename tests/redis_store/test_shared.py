@@ -103,16 +103,6 @@ def test_the_clock_that_one_program_turned_is_that_of_the_other(
     assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
 
 
-def test_an_older_setting_of_a_clock_does_not_undo_a_newer_one(
-    shared_redis: RedisServer,
-) -> None:
-    shared_redis.clear()
-    clock = connect(shared_redis.url, threads=1).share_clock(Clock(), world="w")
-    assert clock.change(5, freeze=None)
-    clock.learn("", "")  # which was read before
-    assert clock.advanced == 5
-
-
 def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -> None:
     assert two[0].post("/_stub/clock", json={"advance": 60}).status_code == 200
     assert names(two[1]) == SAMPLE_NAMES
@@ -133,6 +123,17 @@ class HeldClock(Clock):
             self.advance(0.5)
             meanwhile()
         return told
+
+
+def test_of_two_programs_that_turn_a_clock_at_once_both_do(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+    real = HeldClock()
+    one, other = (connect(shared_redis.url, threads=1).share_clock(real, world="w") for _ in "12")
+    real.meanwhile = lambda: other.change(5, freeze=None)
+    assert one.change(60, freeze=None)
+    assert one.advanced == 65
+    one.learn("", "")  # an older setting, which was read before
+    assert one.advanced == 65
 
 
 @pytest.mark.parametrize(("behind", "expected"), [(0.2, ["a", "b"]), (60, ["b", "a"])])

