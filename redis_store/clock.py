@@ -65,7 +65,7 @@ class RedisClock:
         Returns its setting. Raises `ValueError`, `TypeError` or `OverflowError` if it has none.
         """
         setting = Setting(*json.loads(text)) if text else self._start
-        setting.time(self._real()) - self._real()  # which may be out of range
+        setting.time(self._real()) - self._real()  # which fails out of range, or without a zone
         with self._lock:
             if self.text == known:
                 self.text, self._setting = text, setting
@@ -89,6 +89,8 @@ class RedisClock:
             is_frozen = setting.frozen_at is not None if freeze is None else freeze
             frozen_at = now.isoformat() if is_frozen else None
             new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
+            if not seconds and freeze is None:
+                new = text  # so that --freeze of the next program still counts
             with self._server.available(self._keys):
                 if self._server.run(scripts.SET_CLOCK, self._keys, text, new):
                     self.learn(text, new)

@@ -107,7 +107,8 @@ class RedisStore:
         with self._change_lock:
             for _ in range(MAX_REPEATS):
                 now, epoch, records = self._read_all()
-                store = self._in_memory(repeat(now).__next__, self._new_id, records=records)
+                stopped = repeat(now).__next__  # a clock that stands still
+                store = self._in_memory(stopped, self._new_id, records=records)
                 made = change(store, *arguments)
                 if self._write(store.records(), now, epoch, len(records.projects)):
                     return made

@@ -10,9 +10,11 @@ from functools import partial
 import pytest
 from flask.testing import FlaskClient
 
+from app import create_app
 from records import Deployment, Project, Records, Stage
 from redis_store import connect
 from store import StoreUnavailable
+from stub import StubOptions
 from stub.worlds import WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -108,6 +110,16 @@ def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -
     assert names(two[1]) == SAMPLE_NAMES
     made = two[1].post("/v1/projects", json={"name": "a"}).json
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
+
+
+def test_what_does_not_turn_a_clock_leaves_it_to_the_next_program(
+    two: list[FlaskClient], shared_redis: RedisServer
+) -> None:
+    assert two[0].get("/_stub/ready").status_code == 200
+    assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
+    frozen = StubOptions(freeze=START)
+    third = create_app(stub_options=frozen, new_store=connect(shared_redis.url, threads=4))
+    assert control_client_of(third).get("/_stub/clock").json["frozen"]
 
 
 class HeldClock(Clock):
