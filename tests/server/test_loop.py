@@ -82,21 +82,6 @@ def test_responses_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
             assert all(client.reply().status_code == 200 for client in clients)
 
 
-def test_a_piece_waits_for_no_tick_beside_busy_clients(no_tick: None, echo: Echo) -> None:
-    with timed(echo.app, threads=16) as server, ExitStack() as stack:
-        stack.callback(echo.gate.open.set)
-        clients = [stack.enter_context(Connection(server.port)) for _ in range(14)]
-        for _ in range(2):
-            for client in clients[:2]:
-                client.send(get())
-                assert client.reply().status_code == 200
-            server.now += 15  # half a tick
-        server.settle()
-        for client in clients[2:]:  # the loop may see one by itself, just before it waits
-            client.send(get("/until-gone/x"))
-            client.until(b"first")
-
-
 def test_no_wake_up_is_written_to_another_file_when_the_server_has_closed(echo: Echo) -> None:
     server = create_server(echo.app, "127.0.0.1", 0)
     server.close()
