@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from weakref import finalize
 
 from redis import BlockingConnectionPool, Redis, RedisError, exceptions
 from redis.backoff import NoBackoff
@@ -60,7 +61,8 @@ class RedisConnection:
             retry=Retry(NoBackoff(), 0),  # a create that is repeated would meet its own name
             protocol=2,
         )
-        self.client = Redis.from_pool(pool)
+        finalize(self, pool.disconnect)  # redis-py leaves open sockets to the garbage collector
+        self.client = Redis(connection_pool=pool)
         self._url = url
         self._unreachable = False
         self._pause_ends = 0.0
