@@ -74,7 +74,7 @@ def test_a_malformed_request_is_rejected_at_its_first_wrong_byte_wherever_it_is_
         assert_rejected(rejected)
 
 
-WELL_FORMED = b"\r\n" + get("/1?a", "Host: localhost", "A: b")
+WELL_FORMED = b"\r\n\r\n" + get("/1?a", "Host: localhost", "A: b")
 CHUNKED = "Transfer-Encoding: chunked"
 CHUNKS = post("Transfer-Encoding: Chunked") + (
     b'05;a;b=c;d="e\\"f"\r\nhello\r\n1;a=b\r\n!\r\n000\r\nA: x\r\nHost: x\r\n\r\n'
