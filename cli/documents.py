@@ -15,7 +15,12 @@ DOCUMENTS = (
     "testing",
     "verify",
 )
-FIXTURES = ("Stub.java", "stub.go", "stub_fixture.mjs", "stub_fixtures.py")
+FIXTURES = {
+    "pytest": "stub_fixture.py",
+    "node": "stub_fixture.mjs",
+    "go": "stub.go",
+    "junit": "Stub.java",
+}
 NAMES = ("readme", *DOCUMENTS, *FIXTURES)
 
 
@@ -37,7 +42,7 @@ def show_document(name: str | None) -> None:
 def read_document(name: str) -> str:
     if name == "readme":
         return read_file("README.md")
-    return read_file(f"docs/fixtures/{name}" if name in FIXTURES else f"docs/{name}.md")
+    return read_file(f"docs/fixtures/{FIXTURES[name]}" if name in FIXTURES else f"docs/{name}.md")
 
 
 def read_file(path: str) -> str:

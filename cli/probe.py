@@ -206,7 +206,7 @@ class Probe:
         why, advice = stub.ADVICE[axis]
         if axis == "ids-encoded" and part and not self._is_in_a_path(part):
             advice = stub.ADVICE["ids"][1]
-        origin = f"; {stub.origin_of(self._parts.contract, part)}" if part else ""
+        origin = f"; {self._parts.origin(part)}" if part else ""
         return f"{advice} ({why}{origin})"
 
     def _is_in_a_path(self, part: str) -> bool:
@@ -353,7 +353,7 @@ class Probe:
             hangs,
             text,
             whole.judge().varied[axis],
-            [part for each, part in whole.parts.varied_pairs() if each == axis],
+            whole.parts.varied_by(axis),
             was_disturbed or self._is_disturbed,
         )
 

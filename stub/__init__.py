@@ -17,7 +17,6 @@ from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
-from .grease.parts import origin_of
 from .options import StubOptions
 from .pact import States
 from .routes import Stub, not_found, open_world, routes
@@ -49,7 +48,6 @@ __all__ = [
     "explain_preflight",
     "install",
     "matches",
-    "origin_of",
     "parse_axes",
     "parse_kinds",
     "parse_time",

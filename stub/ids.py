@@ -8,7 +8,7 @@ from typing import NamedTuple
 from store import NewId
 
 from .grease.axes import ID_AXES, Pair, Switch
-from .grease.ids import vary_id
+from .grease.forms import vary_id
 
 MAX_MADE = 300_000  # ids that a world remembers
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
@@ -59,7 +59,7 @@ class Ids:
         with self._lock:
             self._count += 1
             made, grease = self._plain_id(prefix), self._grease.current
-            axes = [axis for axis in ID_AXES if grease.varies(axis, part)] if grease.axes else []
+            axes = [axis for axis in ID_AXES if grease.varies(axis, part)] if grease.parts else []
             if axes:
                 made = vary_id(axes, grease.seed, key_of(self._count), made)
                 self.are_varied = True

@@ -20,7 +20,7 @@ from web.validation import is_number, require_valid, unknown_members
 from .clock import MAX_ADVANCE
 from .export import write_seed
 from .faults import MAX_FAULTS, check_fault
-from .grease.axes import check_grease, in_order, limit
+from .grease.axes import check_grease
 from .grease.parts import Parts
 from .journal import read_filters
 from .pact import NO_SUCH_PROJECT, States, check_project_id, read_change
@@ -232,11 +232,7 @@ def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     by_axis = current_stub().parts.by_axis
     require_valid(check_grease(document, by_axis))
-    axes = in_order(document["axes"])
-    parts = limit(axes, document.get("parts"), by_axis)
-    seed = int(document["seed"]) if "seed" in document else None
-    grease = open_world().grease.change(axes, seed, parts)
-    return json_response(grease.document())
+    return json_response(open_world().grease.change(document, by_axis).document())
 
 
 # The journal and the coverage

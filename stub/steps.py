@@ -78,12 +78,12 @@ class Steps:
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
         )
-        status, grease = response.status_code, world.grease.current
+        status = response.status_code
         axes: tuple[str, ...] = ()
         # An id stays varied when its axis is off.
-        is_read = grease.axes or world.ids.are_varied
+        is_read = world.grease.current.parts or world.ids.are_varied
         if is_read and not outcome.has_own_body:
-            axes = vary(grease, world.ids, response, self.parts, outcome.operation, received)
+            axes = vary(response, world, self.parts, outcome.operation, received)
         if outcome.fault and outcome.fault.retry_after is not None:
             response.headers["Retry-After"] = str(outcome.fault.retry_after)
         ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000

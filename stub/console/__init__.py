@@ -97,7 +97,7 @@ def view(world: World, after: int) -> dict[str, Any]:
     projects = world.store.list_projects()
     now, is_frozen = world.clock.reading()
     grease, initial = world.grease.current, world.grease.initial
-    default = initial if initial.axes else Grease(TIER_1, initial.seed)
+    default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
     return {
         "world": world.name,
         "instance": world.instance,

@@ -1,57 +1,130 @@
-"""Varies a response of `/v1`: its headers, its status and its body."""
+"""Varies a response of `/v1` along the contract's declaration of it."""
 
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
 from urllib.parse import unquote
 
 from flask import Request, Response
 
+from records import quoted
 from web.routing import OPERATIONS
 
-from ..contract import Operation
+from ..contract import Contract, Operation
 from ..ids import Ids
-from .axes import Grease, in_order
-from .bodies import Varied
-from .draws import draw_word
+from ..worlds import World
+from . import forms
+from .axes import AXES, ID_AXES, Grease, Pair
 from .parts import Parts
 
 
 def vary(
-    grease: Grease,
-    ids: Ids,
-    response: Response,
-    parts: Parts,
-    operation: Operation | None,
-    request: Request,
+    response: Response, world: World, parts: Parts, operation: Operation | None, request: Request
 ) -> tuple[str, ...]:
-    """Vary a response of `/v1`, count its parts, and return the axes along which it varies."""
-    if not request.environ["PATH_INFO"].startswith(OPERATIONS):
+    """Vary a response of `/v1`, and return the axes along which it varies."""
+    grease, status = world.grease.current, response.status_code
+    part = f"{operation.id} {status}" if operation else str(status)
+    declaration = parts.described.get(part)
+    if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
-    status = response.status_code
-    declaration = parts.contract.response(operation, status)
-    if declaration is None or "content" not in declaration:
-        return ()
-    method = "GET" if request.method == "HEAD" else request.method
-    is_declared = operation and str(status) in operation.responses
-    part = f"{operation.id} {status}" if operation and is_declared else str(status)
-    varied = Varied(grease, ids, parts, (method, path_key(ids, request)))
     ((media_type, content),) = declaration["content"].items()
-    declared = declaration.get("x-grease", ())
-    varied.body(response, content["schema"], declared, part)
-    if varied.apply("media-type", declared, part):
-        response.headers["Content-Type"] = varied.media_type(media_type)
-    if varied.apply("headers", declared, part):
-        source = varied.draws("headers")
-        for _ in range(source.randint(1, 3)):
-            response.headers[f"X-{draw_word(source).title()}"] = draw_word(source)
-    if status != 200 and varied.apply("success-code", declared, part):
-        response.status_code = 200
-    parts.count(varied.applied)
-    applied = in_order(axis for axis, _ in varied.applied)
+    variation = Variation(grease, world.ids, parts.contract, request_key(world.ids, request))
+    variation.vary(response, media_type, content["schema"], part)
+    parts.varied.update(variation.applied)
+    applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
     if applied and parts.are_announced:
         response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
     return applied
 
 
-def path_key(ids: Ids, request: Request) -> str:
-    """The path of a request, decoded, with the keys of resources in place of their ids."""
+def request_key(ids: Ids, request: Request) -> str:
+    """The method and the decoded path, with the keys of resources in place of their ids."""
+    method = "GET" if request.method == "HEAD" else request.method
     # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
-    return "/".join(ids.key(unquote(each)) for each in request.path.split("/"))
+    return f"{method} {'/'.join(ids.key(unquote(each)) for each in request.path.split('/'))}"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """The variation of a response. A `key` is that of a resource, or else that of the request."""
+
+    grease: Grease
+    ids: Ids
+    contract: Contract
+    request_key: str
+    applied: set[Pair] = field(default_factory=set)
+
+    def draws(self, axis: str, part: str, key: str) -> Random | None:
+        """The draws of an axis for a part, which varies then; None if the part does not vary."""
+        if not self.grease.varies(axis, part):
+            return None
+        self.applied.add((axis, part))
+        return forms.draws(self.grease.seed, axis, part, key)
+
+    def vary(self, response: Response, media_type: str, schema: dict[str, Any], part: str) -> None:
+        """Vary the body, the header fields and the status.
+
+        A body of which nothing varies but ids, which are made so, stays.
+        """
+        key, space, escape_at = self.request_key, "", None
+        body = forms.READER.decode(response.get_data(as_text=True))
+        body = self.value(body, schema, part, key)
+        if source := self.draws("json-text", part, key):
+            space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
+        if any(axis not in ID_AXES for axis, _ in self.applied):
+            response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
+        if source := self.draws("media-type", part, key):
+            response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
+        if source := self.draws("headers", part, key):
+            for word in forms.draw_words(source):
+                response.headers[f"X-{word.title()}"] = word
+        if self.draws("success-code", part, key):
+            response.status_code = 200
+
+    def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
+        """A value of this schema, varied. Its part is the name of the schema, or else its place."""
+        part, schema = self.contract.name(schema, place), self.contract.resolve(schema)
+        if isinstance(value, dict):
+            return self.object(value, schema["properties"], part, key)
+        if isinstance(value, list):
+            items = [self.value(each, schema["items"], part, key) for each in value]
+            if len(items) > 1 and (source := self.draws("list-order", part, key)):
+                keys = [self.ids.key(each["id"]) for each in items]
+                items = forms.reorder(source, items, keys)
+            return items
+        if isinstance(value, str):
+            self.applied.update(self.ids.pairs_of(value))
+            if schema.get("format") == "date-time":
+                return self.time(value, part, key)
+            if source := self.draws("error-text", part, key):
+                return " ".join(forms.draw_words(source)).capitalize()
+        return value
+
+    def object(
+        self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
+    ) -> dict[str, Any]:
+        key = self.ids.key(value["id"]) if "id" in known else key
+        varied = {
+            name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
+            for name, each in value.items()
+        }
+        is_running = value.get("status") in self.contract.running
+        if is_running and (source := self.draws("status-values", part, key)):
+            varied["status"] = forms.draw_word(source)
+        if source := self.draws("members", part, key):
+            extra = {each: source.choice(forms.EXTRA_VALUES) for each in forms.draw_words(source)}
+            varied = varied | extra | varied  # a member that a client sent stays
+        if len(varied) > 1 and (source := self.draws("member-order", part, key)):
+            varied = dict(forms.reorder(source, [*varied.items()], [*varied]))
+        return varied
+
+    def time(self, moment: str, part: str, key: str) -> str:
+        """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
+        digits, offset, separator = 3, "Z", "T"
+        if source := self.draws("times", part, key):
+            digits = source.choice(forms.DIGITS if moment.endswith(".000Z") else forms.DIGITS[1:])
+            offset = source.choice(forms.OFFSETS)
+        if source := self.draws("times-odd", part, key):
+            offset, separator = source.choice(forms.ODD_OFFSETS), "t"
+        # Go's time.Time reads no escapes.
+        return forms.Literal(quoted(forms.respell(moment, digits, offset, separator)))

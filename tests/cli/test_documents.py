@@ -2,6 +2,7 @@
 
 import pytest
 
+from cli.documents import FIXTURES
 from tests.conftest import ROOT
 from tests.program import run
 
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.process
 FILES = {
     "readme": ROOT / "README.md",
     **{path.stem: path for path in ROOT.glob("docs/*.md")},
-    **{path.name: path for path in ROOT.glob("docs/fixtures/*.*")},
+    **{name: ROOT / "docs" / "fixtures" / file for name, file in FIXTURES.items()},
 }
 
 
@@ -24,7 +25,7 @@ def test_without_a_name_all_are_listed_with_their_titles() -> None:
     lines = run("docs").stdout.splitlines()
     assert {line.split()[0] for line in lines} == {*FILES}
     assert "ci               Use the stub in CI" in lines
-    assert "stub_fixtures.py pytest: the fixture `stub`, a world of its own for each test." in lines
+    assert "pytest           The fixture `stub`, a world of its own for each test." in lines
 
 
 def test_no_message_names_a_document_that_the_reader_may_not_have() -> None:

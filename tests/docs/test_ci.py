@@ -1,6 +1,6 @@
 """docs/ci.md is true: each recipe passes, and the output is as printed.
 
-`tests/tools/test_build_pyz.py` holds that the one file does what the program does.
+A script takes the place of uvx, and starts the program of this folder.
 """
 
 import json
@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from cli.documents import FIXTURES
 from tests.conftest import ROOT, needs
 from tests.docs.documents import TEXTS, blocks_of, files_of
 from tests.program import environment
 
 NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
-STARTS = ("python3 ", "mkdir ")  # of a command; other blocks are files
-COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and text.startswith(STARTS)]
+UVX = f'#!/bin/sh\nshift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"\n'
+COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and "uvx --from " in text]
 GATED = [command for command in COMMANDS if "careless.sh" in command]
 PROBES = [command for command in COMMANDS if "--probe" in command]
 RECIPES = [command for command in COMMANDS if command not in (*GATED, *PROBES)]
@@ -30,8 +31,10 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a client team: the program, which starts sooner so, and the recipes' files."""
-    (tmp_path / "stub.pyz").symlink_to(ROOT / "app.py")
+    """The folder of a client team, with the files of the recipes."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "uvx").write_text(UVX, "utf-8")
+    (tmp_path / "bin" / "uvx").chmod(0o755)
     for name, text in files_of(NAME).items():
         (tmp_path / name).write_text(f"{text}\n", "utf-8")
     return tmp_path
@@ -44,7 +47,8 @@ def require_tools(command: str) -> None:
 
 def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     require_tools(command)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = [str(folder / "bin"), str(Path(sys.executable).parent)]
+    path = os.pathsep.join([*own, os.environ["PATH"]])
     return subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
@@ -114,8 +118,5 @@ def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
 
 
 def test_each_fixture_is_copied_from_the_program_by_a_recipe() -> None:
-    copied = re.findall(
-        r"python3 stub\.pyz docs (\S+) > (?:\S+/)?(\S+)$", TEXTS[NAME], re.MULTILINE
-    )
-    assert {name for name, _ in copied} == {path.name for path in ROOT.glob("docs/fixtures/*.*")}
-    assert all(name == target for name, target in copied)
+    pattern = r"deployment-stub docs (\S+) > (?:\S+/)?(\S+)$"
+    assert dict(re.findall(pattern, TEXTS[NAME], re.MULTILINE)) == FIXTURES

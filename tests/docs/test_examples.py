@@ -160,9 +160,8 @@ def options() -> set[str]:
 def test_every_option_in_the_documentation_exists(name: str, options: set[str]) -> None:
     other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
     text = re.sub(other_tools, "", TEXTS[name], flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(
-        r" -- \w.*|-m pytest .*|\.ci/run --\w+", "", text
-    )  # a command, which has options of its own
+    # What has options of its own: commands, uvx and pytest.
+    text = re.sub(r" -- \w.*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options

@@ -1,4 +1,4 @@
-"""The fixture of pytest, docs/fixtures/stub_fixtures.py, in the folder of a client team.
+"""The fixture of pytest, docs/fixtures/stub_fixture.py, in the folder of a client team.
 
 `test_ci.py` runs the recipes with it, and `test_fixtures_elsewhere.py` has the other languages.
 """
@@ -123,14 +123,14 @@ def team(tmp_path: Path) -> Path:
     """The folder of a client team, with a module that has the name of one of the program's."""
     folder = tmp_path / "team"
     folder.mkdir()
-    shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixtures.py", folder)
+    shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixture.py", folder)
     (folder / "stub.pyz").symlink_to(ROOT / "app.py")
     (folder / "store.py").write_text("raise RuntimeError('of the team')")
     return folder
 
 
 def words_of(*arguments: str, plugin: bool = True) -> list[str]:
-    named = ["-p", "stub_fixtures"] if plugin else []
+    named = ["-p", "stub_fixture"] if plugin else []
     return ["-m", "pytest", *named, "-p", "no:cacheprovider", "-q", *arguments]
 
 
@@ -178,6 +178,17 @@ def test_every_operation_works_in_a_world_of_its_own(team: Path) -> None:
         assert freed_worlds(started) == 5
 
 
+def test_the_test_of_the_readme_passes(team: Path) -> None:
+    (test,) = [text for kind, text in blocks_of("README.md") if kind == "python"]
+    client = """
+class client:
+    def list_projects(url, token):
+        bearer = {"Authorization": f"Bearer {token}"}
+        urlopen(Request(url + "/v1/projects", headers=bearer)).close()
+"""
+    assert passed(run(team, f"{client}\n{test}\n")) == 1
+
+
 def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> None:
     """It starts the program beside it, whatever the variables say."""
     env = {"STUB_TOKEN": "s3cret", "STUB_HOST": "0.0.0.0", "STUB_PORT": "x"}
@@ -187,11 +198,11 @@ def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> N
     assert "s3cret" not in done.stdout
     reason = "422 invalid_body: /staus is not a known member; must have a status, a delay or a cut"
     assert f"StubError: POST /_stub/faults: {reason}" in done.stdout
-    assert not {"urllib", "stub_fixtures.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
+    assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
 
 
 def test_a_failure_looks_as_ci_md_prints_it_and_a_conftest_may_name_the_plugin(team: Path) -> None:
-    lines = 'from stub_fixtures import Stub\npytest_plugins = ["stub_fixtures"]\n'
+    lines = 'from stub_fixture import Stub\npytest_plugins = ["stub_fixture"]\n'
     (team / "conftest.py").write_text(lines, "utf-8")
     (printed,) = [text for kind, text in blocks_of("docs/ci.md") if "requests to the stub" in text]
     name = re.findall(r"world (\w+)-", printed)[0]
@@ -203,7 +214,7 @@ def test_a_failure_looks_as_ci_md_prints_it_and_a_conftest_may_name_the_plugin(t
 
 REASONS = {
     "STUB_PROGRAM=no.pyz": r"there is no stub at /.+/no\.pyz: set STUB_PROGRAM to the path of .*",
-    "STUB_PROGRAM=store.py": r".*store\.py did not start, .* status is 1\n[\s\S]*of the team",
+    "STUB_PROGRAM=store.py": r"`.*store\.py` did not start: its status is 1\n[\s\S]*of the team",
     "STUB_URL=127.0.0.1:1": r".*: the stub at 127\.0\.0\.1:1 does not respond: .*",
     "STUB_TOKEN=wrong": r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*",
 }

@@ -10,6 +10,7 @@ import sys
 import pytest
 from flask.testing import FlaskClient
 
+from cli.documents import FIXTURES
 from tests.contract import STUB, V1
 from tests.docs.documents import TEXTS, blocks_of
 from tests.program import run
@@ -68,7 +69,7 @@ def test_it_names_each_kind_of_finding() -> None:
 def test_its_other_commands_start_the_program() -> None:
     start, around, _ = (text for kind, text in blocks_of("llms.txt") if kind == "sh")
     assert ("sh", start) in blocks_of("README.md")
-    options, _, command = around.removeprefix("python3 stub.pyz ").partition(" -- ")
+    options, _, command = around.removeprefix("deployment-stub ").partition(" -- ")
     assert command == "COMMAND"
     done = run(*options.split(), "--", sys.executable, "-c", "raise SystemExit(7)")
     assert done.status == 7
@@ -76,7 +77,6 @@ def test_its_other_commands_start_the_program() -> None:
 
 def test_it_lists_the_documents_as_the_program_does() -> None:
     listed = re.findall(r"^- `(\w+)`: (.*)$", TEXT, re.MULTILINE)
-    fixtures = re.findall(r"`([\w]+\.\w+)`", TEXT.splitlines()[-1])
     lines = [line.split(maxsplit=1) for line in run("docs").stdout.splitlines()]
-    assert [*listed] == [(name, title) for name, title in lines if name not in fixtures]
-    assert fixtures == [name for name, _ in lines if "." in name]
+    assert [*listed] == [(name, title) for name, title in lines if name not in FIXTURES]
+    assert re.findall(r"`(\w+)`", TEXT.splitlines()[-1]) == [*FIXTURES]

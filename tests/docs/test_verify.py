@@ -51,5 +51,5 @@ def test_the_nightly_job_is_never_run_for_a_pull_request() -> None:
     (job,) = (yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml")
     assert set(job[True]) == {"schedule"}  # YAML 1.1 reads `on` as true
     (verify,) = (each for each in job["jobs"]["verify"]["steps"] if "run" in each)
-    assert verify["run"].startswith("python3 stub.pyz verify https://")
+    assert " deployment-stub verify https://" in verify["run"]
     assert set(verify["env"]) == {"VERIFY_TOKEN"}

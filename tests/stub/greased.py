@@ -1,18 +1,14 @@
-"""A session with grease. It imports little, since another process runs it, too."""
+"""An app with grease, and what its tests share with those of other folders."""
 
-import json
-from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import quote
 
 from flask import Flask
-from werkzeug.test import Client, TestResponse
 
 from app import create_app
 from stub import StubOptions
 from stub.grease.axes import AXES as AXES
-
-START = datetime(2026, 11, 21, 10, 0, 0, tzinfo=timezone.utc)
+from tests.conftest import START as START
 
 
 def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flask:
@@ -23,29 +19,3 @@ def greased_app(axes: tuple[str, ...], grease_seed: int, **options: Any) -> Flas
 
 def path_of(deployment_id: str) -> str:
     return f"/v1/deployments/{quote(deployment_id, safe='')}"
-
-
-def session(client: Client) -> list[TestResponse]:
-    """Projects are created, looked at one by one and together, and some requests go wrong."""
-    responses = []
-    for name in ("shop", "blog", "wiki", "news"):
-        created = client.post("/v1/projects", json={"name": name, "note": "a note", "of": [1]})
-        path = path_of(json.loads(created.data)["latest_deployment_id"])
-        responses += [created, client.get(path), client.put(path)]
-    return [
-        *responses,
-        client.get("/v1/projects"),
-        client.head("/v1/projects"),
-        client.post("/v1/projects", json={"name": "shop"}),
-        client.get("/v1/deployments/nothing"),
-    ]
-
-
-def wire(response: TestResponse) -> tuple[int, list[tuple[str, str]], bytes]:
-    return response.status_code, list(response.headers), response.data
-
-
-def print_session() -> None:
-    client = greased_app(AXES, 7).test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = "Bearer dev-token"
-    print([wire(response) for response in session(client)])

@@ -1,9 +1,6 @@
 """What only a server, or a process of its own, can show of the stub."""
 
-import os
 import re
-import subprocess
-import sys
 from contextlib import ExitStack
 from functools import partial
 from threading import Event, Semaphore
@@ -12,10 +9,9 @@ from typing import Any
 import pytest
 
 from app import create_app
-from tests.conftest import ROOT
 from tests.contract import assert_problem
-from tests.program import environment, run
-from tests.stub.greased import AXES, greased_app, path_of, session, wire
+from tests.program import run
+from tests.stub.greased import path_of
 from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
@@ -105,19 +101,3 @@ def test_the_server_serves_ids_that_must_be_encoded(live_url: str, own_token: st
     forced = here(forced_path, method="PUT", body=b'{"status": "failed"}')
     assert forced.status_code == 200
     assert here(path).json["status"] == "failed"
-
-
-def test_another_process_varies_alike() -> None:
-    hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    done = subprocess.run(
-        [sys.executable, "-c", "from tests.stub.greased import print_session as p; p()"],
-        cwd=ROOT,
-        env=environment({"PYTHONHASHSEED": hash_seed}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    client = greased_app(AXES, 7).test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = "Bearer dev-token"
-    assert done.stdout == f"{[wire(response) for response in session(client)]}\n"

@@ -1,0 +1,12 @@
+"""A client with one mistake: it takes no member that it does not know."""
+
+import json
+import os
+import sys
+import urllib.request
+
+request = urllib.request.Request(os.environ["STUB_URL"] + "/v1/deployments/dpl_failed")
+request.add_header("Authorization", "Bearer " + os.environ["STUB_TOKEN"])
+deployment = json.load(urllib.request.urlopen(request))
+unknown = set(deployment) - {"id", "project_id", "status", "created_at"}
+sys.exit(f"unknown: {sorted(unknown)}" if unknown else 0)

@@ -1,0 +1,125 @@
+"""The forms that a free part of a response can take, and how each is drawn from a seed."""
+
+import json
+import string
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from random import Random
+from typing import Any
+from zlib import crc32
+
+from records import quoted
+
+UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
+# What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
+ENCODED = (("/",), ("%", "%41", "%2F"), (" ",), ("\u00e9", "\u00df", "\u6f22", "\U0001f600"))
+LENGTHS = (16, 36, 64, 255)
+PREFIX = 4  # characters of an id that name the kind of its record
+
+# Every parser takes the offsets of `times`. The grammar allows those of `times-odd` as well
+# (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
+OFFSETS = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
+ODD_OFFSETS = ("z", "+23:59", "-23:59", "+14:01", "-18:30")
+DIGITS = (0, 4, 5, 6, 7, 8, 9)  # of a second; the service itself has three
+
+SPACES = (" ", "\n", "\t", "  ", "\r\n ")
+EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
+
+
+class Literal(str):
+    """JSON text that is written as it is: a number, or a string without escapes."""
+
+
+# Numbers are read as text, so that none that a client sent changes.
+READER = json.JSONDecoder(parse_int=Literal, parse_float=Literal)
+
+
+def draws(seed: int, axis: str, *key: str) -> Random:
+    """A source of draws: the same for a key in every process and version of Python."""
+    return Random("\0".join([str(seed), axis, *key]))
+
+
+def draw_word(source: Random) -> str:
+    """A word that no client knows, fit for a member, a header or a status."""
+    return "".join(source.choices(string.ascii_lowercase, k=source.randint(6, 12)))
+
+
+def draw_words(source: Random) -> list[str]:
+    return [draw_word(source) for _ in range(source.randint(1, 3))]
+
+
+def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
+    """The id of a new resource, whose id would be `plain` without these axes."""
+    new = plain
+    if "ids" in axes:
+        source = draws(seed, "ids", key)
+        prefix = source.choice(string.ascii_lowercase)
+        new = fill_id(source, prefix, UNRESERVED, source.choice(LENGTHS))
+    if "ids-encoded" in axes:
+        source = draws(seed, "ids-encoded", key)
+        piece = "".join(source.choice(kind) for kind in ENCODED)
+        new = new[: max(LENGTHS) - len(piece)]
+        at = source.randrange(PREFIX, len(new))
+        new = new[:at] + piece + new[at:]
+    return new
+
+
+def fill_id(source: Random, prefix: str, alphabet: str, length: int) -> str:
+    """An id of this length that begins with the prefix."""
+    return prefix + "".join(source.choices(alphabet, k=length - len(prefix)))
+
+
+def respell(moment: str, digits: int, offset: str, separator: str) -> str:
+    """Another spelling of the same millisecond, given in UTC (RFC 3339 §5.6).
+
+    The fraction has so many digits, or more where these cannot show the millisecond. A time that
+    would be before the year 1 or after 9999 is in UTC.
+    """
+    at, elsewhere = (
+        datetime.fromisoformat(each.upper().replace("Z", "+00:00"))  # as Python 3.10 reads it
+        for each in (moment, moment.replace("Z", offset))
+    )
+    try:
+        at = at.astimezone(elsewhere.tzinfo)
+    except OverflowError:
+        offset = "+00:00"
+    fraction = f"{at.microsecond // 1000:03}".rstrip("0").ljust(digits, "0")
+    return f"{at.isoformat(separator)[:19]}{'.' if fraction else ''}{fraction}{offset}"
+
+
+def reorder(source: Random, items: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """The items in an order of their names, the first of them last: clients depend on the first
+    most often.
+    """
+    salt = source.getrandbits(32)
+    places = sorted(range(1, len(items)), key=lambda at: crc32(names[at].encode(), salt))
+    return [items[at] for at in (*places, 0)]
+
+
+def draw_media_type(source: Random, media_type: str) -> str:
+    """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
+    spelled = "".join(source.choice([char.upper(), char]) for char in media_type)
+    return spelled + source.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
+
+
+def write(value: Any, space: str = "", escape_at: int | None = None) -> str:
+    """JSON text with whitespace around each token, and an escape in each string."""
+    if isinstance(value, dict):
+        members = [
+            f"{quote(name, escape_at)}{space}: {write(each, space, escape_at)}"
+            for name, each in value.items()
+        ]
+        return f"{{{space}{f'{space}, '.join(members)}{space}}}"
+    if isinstance(value, list):
+        items = [write(each, space, escape_at) for each in value]
+        return f"[{space}{f'{space}, '.join(items)}{space}]"
+    return value if isinstance(value, Literal) else quote(value, escape_at)
+
+
+def quote(value: Any, escape_at: int | None) -> str:
+    """The JSON text of a scalar. A string has an escape at a place, unless it has others."""
+    plain = quoted(value)
+    if escape_at is None or not value or plain[1:-1] != value:
+        return plain
+    at = escape_at % len(value) + 1
+    return f"{plain[:at]}\\u{ord(plain[at]):04x}{plain[at + 1 :]}"
