@@ -9,21 +9,19 @@ from typing import Any
 from redis import RedisError
 
 from .clock import RedisClock
-from .server import RedisConnection, check_url, keys_of, unusable
+from .scripts import keys_of
+from .server import RedisConnection, check_url, unusable
 from .store import RedisStore
 
 
-class RedisStores:
+class RedisStores(RedisConnection):
     """Makes the stores of worlds, and their clocks, on one server."""
 
-    def __init__(self, server: RedisConnection) -> None:
-        self._server = server
-
     def __call__(self, *collaborators: Any, **options: Any) -> RedisStore:
-        return RedisStore(self._server, *collaborators, **options)
+        return RedisStore(self, *collaborators, **options)
 
     def share_clock(self, *collaborators: Any, world: str) -> RedisClock:
-        return RedisClock(self._server, world, *collaborators)
+        return RedisClock(self, world, *collaborators)
 
 
 def connect(url: str, threads: int) -> RedisStores:
@@ -34,8 +32,8 @@ def connect(url: str, threads: int) -> RedisStores:
     """
     check_url(url)
     try:
-        server = RedisConnection(url, threads)
-        server.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
+        stores = RedisStores(url, threads)
+        stores.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])
     except (RedisError, OSError, TypeError, ValueError) as error:  # redis-py reads options late
         raise ValueError(unusable(url, error)) from None
-    return RedisStores(server)
+    return stores

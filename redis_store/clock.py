@@ -8,7 +8,7 @@ from typing import NamedTuple
 from store import Clock
 
 from . import scripts
-from .server import RedisConnection, keys_of
+from .server import RedisConnection
 
 
 class Setting(NamedTuple):
@@ -42,7 +42,7 @@ class RedisClock:
     ) -> None:
         self.text = ""
         self._server = server
-        self._keys = keys_of(world)
+        self._keys = scripts.keys_of(world)
         self._real = real
         self._start = self._setting = Setting(frozen_at.isoformat() if frozen_at else None)
         self._max_advance = max_advance
@@ -65,7 +65,7 @@ class RedisClock:
         Returns its setting. Raises `ValueError`, `TypeError` or `OverflowError` if it has none.
         """
         setting = Setting(*json.loads(text)) if text else self._start
-        setting.time(self._real()) - self._real()  # which may be out of range
+        setting.time(self._real()) - self._real()  # which fails out of range, or without a zone
         with self._lock:
             if self.text == known:
                 self.text, self._setting = text, setting
@@ -89,7 +89,9 @@ class RedisClock:
             is_frozen = setting.frozen_at is not None if freeze is None else freeze
             frozen_at = now.isoformat() if is_frozen else None
             new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
-            with self._server.available(self._keys) as client:
-                if client.register_script(scripts.SET_CLOCK)(self._keys, [text, new]):
+            if not seconds and freeze is None:
+                new = text  # so that --freeze of the next program still counts
+            with self._server.available(self._keys):
+                if self._server.run(scripts.SET_CLOCK, self._keys, text, new):
                     self.learn(text, new)
                     return True

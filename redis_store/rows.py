@@ -41,8 +41,8 @@ def read_deployment(text: bytes) -> Deployment:
 
 
 def write_time(moment: datetime) -> str:
-    """Of one length for all times, whose order is that of the texts."""
-    return moment.isoformat(timespec="microseconds")
+    """In whole milliseconds; of one length for all times, whose order is that of the texts."""
+    return moment.isoformat(timespec="milliseconds")
 
 
 def read_time(text: str) -> datetime:

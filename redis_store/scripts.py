@@ -12,7 +12,11 @@ index        set: `id ID` and `name NAME` of each project
 deployments  hash by id: each deployment as text
 """
 
-KEYS = ("state", "projects", "index", "deployments")
+
+def keys_of(world: str) -> list[str]:
+    names = ("state", "projects", "index", "deployments")
+    return [f"{{project-stub:{world}}}:{name}" for name in names]
+
 
 # Precedes CREATE, LIST, GET and ALL. ARGV: the setting of the caller's clock, its time, and the
 # time a second later; times are texts of one length. A reply starts with a word: `ok`, what

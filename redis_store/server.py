@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from weakref import finalize
 
 from redis import BlockingConnectionPool, Redis, RedisError, exceptions
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from store import StoreUnavailable
-
-from . import scripts
 
 TIMEOUT = 1.0  # seconds to connect, and for a reply
 PAUSE = 1.0  # seconds after a timeout in which Redis is not asked again
@@ -48,10 +48,6 @@ def check_url(url: str) -> None:
             raise ValueError(f"{name}: {path} cannot be read")
 
 
-def keys_of(world: str) -> list[str]:
-    return [f"{{project-stub:{world}}}:{name}" for name in scripts.KEYS]
-
-
 class RedisConnection:
     """A Redis server, which all stores of a process share."""
 
@@ -65,10 +61,15 @@ class RedisConnection:
             retry=Retry(NoBackoff(), 0),  # a create that is repeated would meet its own name
             protocol=2,
         )
-        self.client = Redis.from_pool(pool)
+        finalize(self, pool.disconnect)  # redis-py leaves open sockets to the garbage collector
+        self.client = Redis(connection_pool=pool)
         self._url = url
         self._unreachable = False
         self._pause_ends = 0.0
+
+    def run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
+        """The reply of a script; within `available`."""
+        return self.client.register_script(script)(keys, arguments)
 
     @contextmanager
     def available(self, keys: Sequence[str]) -> Iterator[Redis]:

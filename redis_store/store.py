@@ -8,18 +8,9 @@ from itertools import repeat
 from operator import attrgetter
 from secrets import token_hex
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
-from records import (
-    NO_RECORDS,
-    OLDEST_FIRST,
-    Deployment,
-    Project,
-    ProjectList,
-    Records,
-    timeline_of,
-    truncate_to_milliseconds,
-)
+from records import NO_RECORDS, OLDEST_FIRST, Deployment, Project, ProjectList, Records, timeline_of
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -35,14 +26,12 @@ from store import (
 
 from . import rows, scripts
 from .clock import RedisClock
-from .server import RedisConnection, keys_of, log
+from .server import RedisConnection, log
 
 MAX_REPEATS = 40  # of a call that wrote nothing
 SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 BY_AGE = attrgetter("created_at", "id")
 CONFLICTS = {b"taken": NameTaken, b"full": StoreFull}
-
-Made = TypeVar("Made")
 
 
 class RedisStore:
@@ -65,7 +54,7 @@ class RedisStore:
     ) -> None:
         self.now = clock if isinstance(clock, RedisClock) else RedisClock(server, world, clock)
         self._server = server
-        self._keys = keys_of(world)
+        self._keys = scripts.keys_of(world)
         self._new_id = new_id
         self._timeline = json.dumps(timeline_of(pace))
         self._max_projects = max_projects
@@ -108,17 +97,18 @@ class RedisStore:
 
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
-            self._write(records, truncate_to_milliseconds(self.now()))
+            self._write(records, self.now())
             return
         with self._server.available(self._keys) as client:
             client.unlink(*self._keys)
 
-    def _change(self, change: Callable[..., Made], *arguments: Any) -> Made:
+    def _change(self, change: Callable[..., Any], *arguments: Any) -> Any:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
         with self._change_lock:
             for _ in range(MAX_REPEATS):
                 now, epoch, records = self._read_all()
-                store = self._in_memory(repeat(now).__next__, self._new_id, records=records)
+                stopped = repeat(now).__next__  # a clock that stands still
+                store = self._in_memory(stopped, self._new_id, records=records)
                 made = change(store, *arguments)
                 if self._write(store.records(), now, epoch, len(records.projects)):
                     return made
@@ -146,18 +136,19 @@ class RedisStore:
         Where this clock is a little behind that of the last change, the script takes the time of
         that change, so that no project enters the middle of a list.
         """
-        for _ in range(MAX_REPEATS):
+        while True:
             setting = self.now.text  # read before the time: an older one is corrected
-            now = truncate_to_milliseconds(self.now())
+            now = self.now()
             common = setting, rows.write_time(now), rows.write_time(now + SKEW)
-            reply: list[Any] = self._run(scripts.PRELUDE + script, *common, *arguments)
+            reply: list[Any] = self._server.run(
+                scripts.PRELUDE + script, self._keys, *common, *arguments
+            )
             if reply[0] == b"absent":
                 self._write(self._initial, now, b"", 0)
             elif reply[0] == b"clock":
                 self.now.learn(setting, reply[1].decode())
             else:
                 return reply
-        raise StoreUnavailable
 
     def _write(self, records: Records, now: datetime, epoch: bytes = b"*", count: int = 0) -> bool:
         """Replace all records, in one step, if the world is as it was; whether it was."""
@@ -170,7 +161,4 @@ class RedisStore:
         texts = [json.dumps(each) for each in values]
         arguments = epoch, count, token_hex(8), rows.write_time(now), *texts
         with self._server.available(self._keys):
-            return bool(self._run(scripts.WRITE, *arguments))
-
-    def _run(self, script: str, *arguments: Any) -> Any:
-        return self._server.client.register_script(script)(self._keys, arguments)
+            return bool(self._server.run(scripts.WRITE, self._keys, *arguments))

@@ -3,6 +3,7 @@
 import re
 import select
 import socket
+import sys
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
@@ -64,9 +65,7 @@ def connection_limit() -> int:
     """
     if resource is None or not hasattr(select, "poll"):
         return 512 - SPARE_FILES  # Windows: the limit of select()
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return MAX_CONNECTIONS
+    soft, _ = map(number_of, resource.getrlimit(resource.RLIMIT_NOFILE))
     return min(MAX_CONNECTIONS, max(soft - SPARE_FILES, soft // 2))
 
 
@@ -75,9 +74,11 @@ def raise_file_limit() -> None:
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + SPARE_FILES
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    wanted = min(MAX_CONNECTIONS + SPARE_FILES, number_of(hard))
+    if number_of(soft) < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def number_of(limit: int) -> int:
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit

@@ -32,7 +32,6 @@ class Server(TcpWSGIServer):
     def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
         self.options = settings.options
         self.run_lock = threading.Lock()
-        self.trigger_lock = threading.RLock()  # a signal handler may wake, too
         others = (0, 0) if self.options.control_prefix is None else (CONTROL_THREADS, 1)
         self.pools: list[Any] = []
         for threads in (self.options.threads, *others):
@@ -87,9 +86,8 @@ class Server(TcpWSGIServer):
         self.pull_trigger()
 
     def pull_trigger(self) -> None:
-        with self.trigger_lock:
-            if not self.trigger._closed:  # its descriptor may be that of another file
-                super().pull_trigger()
+        if not self.trigger._closed:  # its descriptor may be that of another file
+            super().pull_trigger()
 
     def drain(self) -> None:
         """Respond to each request whose head had been received, for up to `grace` seconds.
@@ -119,8 +117,7 @@ class Server(TcpWSGIServer):
                 connection.handle_close()
             for pool in self.pools:
                 pool.shutdown(timeout=timeout)
-        with self.trigger_lock:
-            self.trigger.close()
+        self.trigger.close()
 
     def handle_error(self) -> None:
         # waitress closes the listening socket, and the process lives on without it.

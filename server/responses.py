@@ -41,7 +41,6 @@ class ResponseTask(Task):
             self.channel.write_soon(head + data)
         else:
             super().write(data)
-            self.channel.server.pull_trigger()  # the next piece may be long in coming
 
 
 class AppTask(ResponseTask, WSGITask):

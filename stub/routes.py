@@ -105,7 +105,7 @@ def health() -> ResponseReturnValue:
 
 @routes.get("/ready")
 def readiness() -> ResponseReturnValue:
-    current_stub().worlds.open("").clock.change(0, freeze=None)  # a store in use writes it
+    current_stub().worlds.open("").clock.change(0, freeze=None)  # which a store on a server writes
     return json_response({"status": "ok"})
 
 

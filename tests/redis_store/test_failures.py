@@ -101,24 +101,19 @@ def test_a_killed_server_does_not_hang_requests_that_are_under_way(
 def test_a_server_that_lost_the_newest_records_lists_what_it_has(
     clock: Clock, tmp_path: Path
 ) -> None:
-    def create_and_list(kept: str, lost: list[str], new: list[str]) -> None:
-        clients[0].post("/_stub/reset", json={"projects": [{"name": name} for name in kept]})
-        server.client.save()
-        for name in lost:
-            clients[0].post("/v1/projects", json={"name": name})
-        assert names(clients[0]) == [*kept, *lost]
-        server.kill()
-        server.start()
-        for name in new:
-            assert clients[1].post("/v1/projects", json={"name": name}).status_code == 201
-        assert [names(client) for client in clients] == 2 * [[*kept, *new]]
-
     with running_redis(tmp_path) as server:
         clients = [control_client_of(app_on(server.url, clock)) for _ in range(2)]
-        create_and_list("", ["b"], [])
-        create_and_list("a", ["b", "c"], [])
-        create_and_list("a", ["b"], ["c"])
-        create_and_list("a", ["b"], ["c", "d"])
+        for kept, lost, new in (("", "b", ""), ("a", "bc", ""), ("a", "b", "c"), ("a", "b", "cd")):
+            clients[0].post("/_stub/reset", json={"projects": [{"name": name} for name in kept]})
+            server.client.save()
+            for name in lost:
+                clients[0].post("/v1/projects", json={"name": name})
+            assert names(clients[0]) == [*kept, *lost]
+            server.kill()
+            server.start()
+            for name in new:
+                assert clients[1].post("/v1/projects", json={"name": name}).status_code == 201
+            assert [names(client) for client in clients] == 2 * [[*kept, *new]]
 
 
 def test_each_outage_is_logged_once(
@@ -162,7 +157,9 @@ def test_a_server_that_stops_responding_does_not_hang_requests(
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
 
 
-def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: FlaskClient) -> None:
+def test_a_full_server_reads_and_does_not_write(
+    server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
     before = client.get("/v1/projects").data, client.get("/_stub/state").data
     server.client.config_set("maxmemory", 1)
     project = {"name": "a"}
@@ -176,6 +173,7 @@ def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: Fla
     ]:
         assert_unavailable(client.open(path, method=method, json=document))
     assert (client.get("/v1/projects").data, client.get("/_stub/state").data) == before
+    assert "out of memory error" in caplog.text
     server.client.config_set("maxmemory", 0)
     assert server.client.keys("*:*:*:*") == []
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
@@ -184,23 +182,15 @@ def test_a_full_server_reads_and_does_not_write(server: RedisServer, client: Fla
 def test_no_command_reaches_the_log(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def create_and_reset(client: FlaskClient) -> None:
-        caplog.clear()
-        project = {"name": "secret", "token": "dev-token"}
-        assert_unavailable(client.post("/v1/projects", json=project))
-        assert client.get("/_stub/ready").status_code in (200, 503)
-        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
-        for word in ("secret", "dev-token", "EVALSHA", "project-stub"):
-            assert word not in caplog.text
-
+    project = {"name": "secret", "token": "dev-token"}
     with running_redis(tmp_path, "--rename-command", "EVALSHA", "") as server:
-        create_and_reset(control_client_of(app_on(server.url, clock)))
-    with running_redis(tmp_path) as server:
         client = control_client_of(app_on(server.url, clock))
-        assert client.get("/v1/projects").status_code == 200
-        server.client.config_set("maxmemory", 1)
-        create_and_reset(client)
-        assert "out of memory error" in caplog.text
+        assert_unavailable(client.post("/v1/projects", json=project))
+        assert_unavailable(client.get("/_stub/ready"))
+        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
+    assert "cannot be used: response error" in caplog.text
+    for word in ("secret", "dev-token", "EVALSHA", "project-stub"):
+        assert word not in caplog.text
 
 
 def test_failed_resets_take_no_places(
@@ -232,23 +222,21 @@ class Proxy:
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
-        threading.Thread(target=self._accept, daemon=True).start()
+        threading.Thread(target=self._serve, daemon=True).start()
 
-    def _accept(self) -> None:
+    def _serve(self) -> None:
+        """One connection after the other, until the proxy is closed."""
         with suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with connection, socket.create_connection(("127.0.0.1", self._target)) as target:
-            while request := connection.recv(100_000):
-                self.scripts_run += request.count(b"EVALSHA")
-                target.sendall(request)
-                reply = target.recv(100_000)
-                if self.scripts_run >= self.loses_from and b"EVALSHA" in request:
-                    return
-                connection.sendall(reply)
+                with connection, socket.create_connection(("127.0.0.1", self._target)) as target:
+                    while request := connection.recv(100_000):
+                        self.scripts_run += request.count(b"EVALSHA")
+                        target.sendall(request)
+                        reply = target.recv(100_000)
+                        if self.scripts_run >= self.loses_from and b"EVALSHA" in request:
+                            break
+                        connection.sendall(reply)
 
     def close(self) -> None:
         self._listener.close()

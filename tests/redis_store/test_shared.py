@@ -2,20 +2,19 @@
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from app import create_app
 from records import Deployment, Project, Records, Stage
 from redis_store import connect
-from store import StoreUnavailable, utc_now
+from store import StoreUnavailable
+from stub import StubOptions
 from stub.worlds import WorldStore
 from tests.conftest import (
     SAMPLE_NAMES,
@@ -45,7 +44,9 @@ def test_of_two_programs_that_create_one_name_one_does(two: list[FlaskClient]) -
     assert names(two[0]) == [*SAMPLE_NAMES, *(f"n{number}" for number in range(50))]
 
 
-def test_the_records_survive_the_program(shared_redis: RedisServer, clock: Clock) -> None:
+def test_the_records_survive_the_program_also_by_a_socket(
+    shared_redis: RedisServer, clock: Clock
+) -> None:
     shared_redis.clear()
     client = client_of(app_on(shared_redis.url, clock))
     text = '{"name": "shop", "n": [1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}}'
@@ -104,21 +105,21 @@ def test_the_clock_that_one_program_turned_is_that_of_the_other(
     assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:01:01.000Z"
 
 
-def test_an_older_setting_of_a_clock_does_not_undo_a_newer_one(
-    shared_redis: RedisServer,
-) -> None:
-    shared_redis.clear()
-    clock = connect(shared_redis.url, threads=1).share_clock(Clock(), world="w")
-    assert clock.change(5, freeze=None)
-    clock.learn("", "")  # which was read before
-    assert clock.advanced == 5
-
-
 def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -> None:
     assert two[0].post("/_stub/clock", json={"advance": 60}).status_code == 200
     assert names(two[1]) == SAMPLE_NAMES
     made = two[1].post("/v1/projects", json={"name": "a"}).json
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
+
+
+def test_what_does_not_turn_a_clock_leaves_it_to_the_next_program(
+    two: list[FlaskClient], shared_redis: RedisServer
+) -> None:
+    assert two[0].get("/_stub/ready").status_code == 200
+    assert two[0].post("/_stub/clock", json={"advance": 0}).status_code == 200
+    frozen = StubOptions(freeze=START)
+    third = create_app(stub_options=frozen, new_store=connect(shared_redis.url, threads=4))
+    assert control_client_of(third).get("/_stub/clock").json["frozen"]
 
 
 class HeldClock(Clock):
@@ -136,6 +137,17 @@ class HeldClock(Clock):
         return told
 
 
+def test_of_two_programs_that_turn_a_clock_at_once_both_do(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+    real = HeldClock()
+    one, other = (connect(shared_redis.url, threads=1).share_clock(real, world="w") for _ in "12")
+    real.meanwhile = lambda: other.change(5, freeze=None)
+    assert one.change(60, freeze=None)
+    assert one.advanced == 65
+    one.learn("", "")  # an older setting, which was read before
+    assert one.advanced == 65
+
+
 @pytest.mark.parametrize(("behind", "expected"), [(0.2, ["a", "b"]), (60, ["b", "a"])])
 def test_a_clock_a_little_behind_another_lets_the_list_grow_at_its_end(
     shared_redis: RedisServer, behind: float, expected: list[str]
@@ -149,63 +161,26 @@ def test_a_clock_a_little_behind_another_lets_the_list_grow_at_its_end(
     assert names(one)[3:] == names(other)[3:] == expected
 
 
-def test_a_list_grows_at_its_end_while_programs_create(shared_redis: RedisServer) -> None:
-    shared_redis.clear()
-    clients = [control_client_of(app_on(shared_redis.url, utc_now)) for _ in range(3)]
-    done = threading.Event()
-
-    def create(which: int) -> None:
-        for number in range(150):
-            clients[which].post("/v1/projects", json={"name": f"{which} {number}"})
-
-    def read() -> None:
-        previous: list[str] = []
-        while not done.is_set():
-            listed = names(clients[2])
-            assert listed[: len(previous)] == previous
-            previous = listed
-
-    with ThreadPoolExecutor() as pool:
-        reading = pool.submit(read)
-        in_parallel([partial(create, which) for which in (0, 1)])
-        done.set()
-        reading.result()
-    assert len(names(clients[2])) == 303
-
-
-CHANGES: dict[str, tuple[str, str, Any]] = {
-    "create": ("POST", "/v1/projects", {"name": "late"}),
-    "put": ("PUT", "/_stub/deployments/late", {"status": "failed"}),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+@pytest.mark.parametrize("is_reset", [False, True])
 def test_a_time_that_was_told_before_another_change_is_told_anew(
-    shared_redis: RedisServer, change: str, reset: bool
+    shared_redis: RedisServer, method: str, is_reset: bool
 ) -> None:
     shared_redis.clear()
-    clock, (method, path, document) = HeldClock(), CHANGES[change]
-    one = control_client_of(app_on(shared_redis.url, clock))
-    other = control_client_of(app_on(shared_redis.url, clock))
-    one.get("/v1/projects")
-
-    def change_sooner() -> None:
-        project = {"name": "sooner"}
-        if reset:
-            other.post("/_stub/reset", json={"projects": [project]})
-        else:
-            other.post("/v1/projects", json=project)
-
-    clock.meanwhile = change_sooner
-    made = one.open(path, method=method, json=document)
-    assert made.status_code < 300
-    if change == "put":
-        assert made.json["created_at"] == "2026-11-21T10:00:00.500Z"
+    clock = HeldClock()
+    one, other = (control_client_of(app_on(shared_redis.url, clock)) for _ in range(2))
+    assert names(one) == SAMPLE_NAMES
+    project = {"name": "sooner"}
+    if is_reset:
+        clock.meanwhile = lambda: other.post("/_stub/reset", json={"projects": [project]})
     else:
-        listed = one.get("/v1/projects").json["projects"]
-        assert [project["name"] for project in listed[-2:]] == ["sooner", "late"]
-        assert listed[-1]["created_at"] == "2026-11-21T10:00:00.500Z"
+        clock.meanwhile = lambda: other.post("/v1/projects", json=project)
+    if method == "PUT":
+        made = one.put("/_stub/deployments/late", json={"status": "failed"})
+    else:
+        made = one.post("/v1/projects", json={"name": "late"})
+        assert names(one)[-2:] == ["sooner", "late"]
+    assert made.json["created_at"] == "2026-11-21T10:00:00.500Z"
 
 
 def test_a_bare_reset_removes_the_keys_of_a_world(
@@ -231,21 +206,6 @@ def test_programs_that_begin_at_once_undo_nothing(redis_stores: Callable[..., Wo
     listed = [project.name for project in stores[0].list_projects()]
     assert {name for name in listed if "made" in name} == {f"made {number}" for number in range(6)}
     assert len(listed) == 2006
-
-
-def test_a_program_lists_the_worlds_that_it_has_met(
-    shared_redis: RedisServer, clock: Clock
-) -> None:
-    shared_redis.clear()
-    here, there = (app_on(shared_redis.url, clock) for _ in range(2))
-    for app, name in ((here, "both"), (there, "both"), (there, "there")):
-        client = control_client_of(app, f"dev-token.{name}")
-        client.post("/v1/projects", json={"name": str(id(app))})
-    main = {"name": "", "projects": 3, "requests": 0}
-    both = {"name": "both", "projects": 5, "requests": 1}
-    assert control_client_of(here).get("/_stub/worlds").json == {
-        "worlds": [main, both], "room": 999
-    }  # fmt: skip
 
 
 def test_every_key_is_in_the_namespace_of_its_world(

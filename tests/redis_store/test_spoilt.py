@@ -15,7 +15,6 @@ pytestmark = pytest.mark.process
 ID = "dpl_failed"
 LIST, DEPLOYMENT, CLOCK = "/v1/projects", f"/v1/deployments/{ID}", "/_stub/clock"
 TIME = b"2026-01-05T09:00:00+00:00"
-PUT = ("PUT", f"/_stub/deployments/{ID}", {"status": "failed", "project_id": "prj_website"})
 PROJECTS = [
     b"secret",
     b"\xffsecret",
@@ -69,28 +68,27 @@ def assert_named(caplog: pytest.LogCaptureFixture, key: str) -> None:
     assert re.search(rf"Redis has something invalid in .*\{{project-stub:\}}:{key}\b", caplog.text)
 
 
-@pytest.mark.parametrize("row", PROJECTS, ids=lambda row: str(row[:60]))
 def test_a_spoilt_project(
-    row: bytes, client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
+    client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shared_redis.client.lset("{project-stub:}:projects", 1, row)  # type: ignore[arg-type]
-    assert_unavailable(client.get(LIST))
-    assert_unavailable(client.get("/_stub/state"))
-    assert_named(caplog, "projects")
+    for row in PROJECTS:
+        shared_redis.client.lset("{project-stub:}:projects", 1, row)  # type: ignore[arg-type]
+        for path in (LIST, "/_stub/state"):
+            caplog.clear()
+            assert_unavailable(client.get(path))
+            assert_named(caplog, "projects")
 
 
-@pytest.mark.parametrize("timeline", TIMELINES, ids=str)
 def test_a_spoilt_deployment(
-    timeline: bytes,
-    client: FlaskClient,
-    shared_redis: RedisServer,
-    caplog: pytest.LogCaptureFixture,
+    client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    row = b"\n".join([b"", ID.encode(), TIME, timeline])
-    shared_redis.client.hset("{project-stub:}:deployments", ID, row)
-    assert_unavailable(client.get(DEPLOYMENT))
-    assert_unavailable(client.get("/_stub/state"))
-    assert_named(caplog, "deployments")
+    for timeline in TIMELINES:
+        row = b"\n".join([b"", ID.encode(), TIME, timeline])
+        shared_redis.client.hset("{project-stub:}:deployments", ID, row)
+        for path in (DEPLOYMENT, "/_stub/state"):
+            caplog.clear()
+            assert_unavailable(client.get(path))
+            assert_named(caplog, "deployments")
 
 
 def test_a_deployment_of_a_project_that_is_not_there(
@@ -98,8 +96,8 @@ def test_a_deployment_of_a_project_that_is_not_there(
 ) -> None:
     row = b"\n".join([b"nope", ID.encode(), TIME, b'[["failed", null]]'])
     shared_redis.client.hset("{project-stub:}:deployments", ID, row)
-    method, path, document = PUT
-    assert_unavailable(client.open(path, method=method, json=document))
+    document = {"status": "failed", "project_id": "prj_website"}
+    assert_unavailable(client.put(f"/_stub/deployments/{ID}", json=document))
     assert_named(caplog, "deployments")
 
 
@@ -112,11 +110,13 @@ def test_a_key_of_another_type(
     assert_named(caplog, key)
 
 
-@pytest.mark.parametrize("text", SETTINGS)
 def test_a_spoilt_setting_of_a_clock(
-    text: str, client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
+    client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shared_redis.client.hset("{project-stub:}:state", "clock", text)
-    for response in (client.get(LIST), client.get(CLOCK), client.post(CLOCK, json={"advance": 1})):
-        assert_unavailable(response)
-    assert_named(caplog, "state")
+    for text in SETTINGS:
+        shared_redis.client.hset("{project-stub:}:state", "clock", text)
+        caplog.clear()
+        for method, path in (("GET", LIST), ("GET", CLOCK), ("POST", CLOCK)):
+            document = {"advance": 1} if method == "POST" else None
+            assert_unavailable(client.open(path, method=method, json=document))
+        assert_named(caplog, "state")

@@ -44,7 +44,7 @@ def assert_told(url: str, *words: str) -> None:
 
 def test_an_invalid_url_of_a_store_is_not_shown() -> None:
     for url in INVALID:
-        assert_told(url, "redis://")
+        assert_told(url, "give ", "redis://")
 
 
 def test_the_reason_is_told(shared_redis: RedisServer, tmp_path: Path) -> None:

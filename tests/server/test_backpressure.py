@@ -1,19 +1,16 @@
 """Requests that wait: for a thread, behind long bodies, and for clients that do not read."""
 
 import socket
-import tempfile
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 
 from tests.live import serving
 from tests.raw import get
-from tests.server.conftest import Gate
-from tests.server.timed import timed
+from tests.server.conftest import Gate, timed
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
@@ -60,22 +57,17 @@ def test_a_slow_control_request_does_not_block_the_next(length: int) -> None:
         start_response("200 OK", [("Content-Length", "0")])
         return [b""]
 
-    sized = get("/control/slow", "Host: localhost", f"Content-Length: {length}") + length * b"x"
-    chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (LONG, LONG * b"x")
-    chunked = get("/control/slow", "Host: localhost", "Transfer-Encoding: chunked") + chunks
+    sent = get("/control/slow", "Host: localhost", f"Content-Length: {length}") + length * b"x"
     with ExitStack() as stack:
         port = stack.enter_context(serving(app, threads=1, control_prefix="/control/"))
         stack.callback(gate.set)
-        slow = [stack.enter_context(Connection(port)) for _ in range(4 if length else 1)]
-        for client, sent in zip(slow, [sized, chunked, chunked, sized], strict=False):
-            client.send(sent)
+        for _ in range(4 if length else 1):
+            stack.enter_context(Connection(port)).send(sent)
         assert entered.acquire(timeout=10)
         quick = stack.enter_context(Connection(port))
         for _ in range(100):
             quick.send(get("/control/quick"))
             assert quick.reply().status_code == 200
-        gate.set()
-        assert all(client.reply().status_code == 200 for client in slow)
 
 
 class BigApp:
@@ -103,17 +95,14 @@ def reader(port: int, letters: str) -> Connection:
     return client
 
 
-def read_big(stream: BinaryIO, letter: str) -> bytes:
-    """The head of a response, the body of which is whole."""
-    head = b"".join(iter(stream.readline, b"\r\n"))
-    assert stream.read(BIG) == BIG * letter.encode()
-    return head
-
-
 def read_each(client: Connection, letters: str) -> list[bytes]:
     """The heads of the responses, which are whole and in order."""
+    heads = []
     with client.sock.makefile("rb") as stream:
-        return [read_big(stream, letter) for letter in letters]
+        for letter in letters:
+            heads.append(b"".join(iter(stream.readline, b"\r\n")))
+            assert stream.read(BIG) == BIG * letter.encode()
+    return heads
 
 
 @pytest.mark.parametrize("pieces", [1, 32])
@@ -130,57 +119,6 @@ def test_clients_that_do_not_read_hold_no_thread(pieces: int) -> None:
             assert other.reply().data == b"x"
         for client in clients:
             read_each(client, "abc")
-
-
-class SlowMark(int):
-    """A limit; to see that it is exceeded takes until `passed`, or a while."""
-
-    passed: threading.Event
-
-    def __lt__(self, unread: int) -> bool:
-        is_exceeded = int(self) < unread
-        if is_exceeded:
-            self.passed.wait(0.5)
-        return is_exceeded
-
-
-def test_a_request_that_is_to_wait_while_its_client_reads_is_served(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mark = SlowMark(MIB)
-    mark.passed = threading.Event()
-    monkeypatch.setattr("server.loop.MAX_UNREAD", mark)
-    with (
-        serving(BigApp(), threads=2) as port,
-        reader(port, "ab") as client,
-        Connection(port) as other,
-        client.sock.makefile("rb") as stream,
-    ):
-        read_big(stream, "a")
-        other.send(get("/small/x"))  # served when the loop has done with the first response
-        assert other.reply().data == b"x"
-        mark.passed.set()
-        read_big(stream, "b")
-
-
-def test_long_bodies_and_responses_that_wait_are_not_on_the_disk(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def app(environ: Any, start_response: Any) -> Iterable[bytes]:
-        body = environ["wsgi.input"].read()
-        start_response("200 OK", [("Content-Length", str(len(body)))])
-        return (body[at : at + MIB] for at in range(0, len(body), MIB))
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (BIG, BIG * b"a")
-    with serving(app, threads=1, control_prefix="/") as port:
-        for framing, body in (
-            ("Transfer-Encoding: chunked", chunks),
-            (f"Content-Length: {BIG}", chunks[8 : 8 + BIG]),
-        ):
-            with reader(port, "") as client:
-                client.send(get("/", "Host: localhost", framing, method="POST") + body)
-                read_each(client, "a")
 
 
 def test_a_client_that_never_reads_is_closed_with_its_waiting_requests() -> None:
@@ -216,13 +154,3 @@ def test_the_drain_serves_the_requests_that_wait_for_their_client() -> None:
         heads = read_each(client, "abcd")
         assert client.closed()
     assert [b"Connection: close" in head for head in heads] == [False, False, False, True]
-
-
-def test_the_drain_does_not_wait_for_a_client_that_never_reads() -> None:
-    app = BigApp()
-    with timed(app, grace=5) as server, reader(server.port, "abcd") as client:
-        assert app.served.acquire(timeout=10)
-        server.until_it_drains()
-        server.now += 5
-        server.server.close()
-        assert not server.serves(client)

@@ -8,8 +8,7 @@ import pytest
 from tests.contract import assert_problem
 from tests.live import serving
 from tests.raw import AUTHORIZATION, SECRET, get, post
-from tests.server.conftest import Echo, Gate
-from tests.server.timed import Timed, timed
+from tests.server.conftest import Echo, Gate, Timed, timed
 from tests.wire import Connection
 
 pytestmark = pytest.mark.process
@@ -20,17 +19,15 @@ LINGER = 2.0  # seconds that a rejected client may send on
 REST = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    ("opening", "data"),
-    [
-        (b"", get("/" + "x" * 200)),
-        (b"", b"\r\n" * 200),
-        (post("Content-Length: 200"), b"x" * 200),
-        (post("Transfer-Encoding: chunked"), b"1\r\nx\r\n" * 50),
-        (post("Transfer-Encoding: chunked", body=b"0\r\n"), b"A: b\r\n" * 50),
-    ],
-    ids=["head", "empty lines", "body", "chunks", "trailer"],
-)
+TRICKLES = {
+    "head": (b"", get("/" + "x" * 200)),
+    "empty lines": (b"", b"\r\n" * 200),
+    "body": (post("Content-Length: 200"), b"x" * 200),
+    "trailer": (post("Transfer-Encoding: chunked", body=b"0\r\n"), b"A: b\r\n" * 50),
+}
+
+
+@pytest.mark.parametrize(("opening", "data"), TRICKLES.values(), ids=TRICKLES)
 def test_a_request_that_trickles_is_closed_at_its_deadline(
     stopped: Timed, opening: bytes, data: bytes
 ) -> None:
@@ -41,12 +38,6 @@ def test_a_request_that_trickles_is_closed_at_its_deadline(
             assert client.is_silent()
             client.send(data[second + 1 : second + 2])
         stopped.advance(1)
-        assert client.closed()
-
-
-def test_the_deadline_is_an_option_and_needs_no_other_client(echo: Echo) -> None:
-    with serving(echo.app, threads=1, deadline=0.01) as port, Connection(port) as client:
-        client.send(b"GET /")
         assert client.closed()
 
 
@@ -104,15 +95,6 @@ def test_a_rejected_client_may_send_on_for_a_moment(stopped: Timed) -> None:
         stopped.advance(1)
         with pytest.raises(ConnectionError):
             client.sock.sendall(b"x" * 64 * 1024 * 1024)  # more than the kernel takes
-
-
-def test_a_half_closed_connection_gets_its_response(port: int, gate: Gate) -> None:
-    with Connection(port) as client:
-        client.send(get("/gate"))
-        client.sock.shutdown(socket.SHUT_WR)
-        assert gate.entered.acquire(timeout=10)
-        gate.open.set()
-        assert client.reply().data == b"late"
 
 
 def test_a_client_that_disconnects_is_not_logged(
