@@ -44,8 +44,7 @@ def test_the_report_of_another_run_is_removed_at_the_start(tmp_path: Path) -> No
 
 def test_a_report_that_cannot_be_written_is_an_error_at_the_start(tmp_path: Path) -> None:
     link = tmp_path / "link"
-    (tmp_path / "circle").symlink_to("circle")
-    for target in (tmp_path, tmp_path / "no" / "report.json", tmp_path / "circle", os.devnull):
+    for target in (tmp_path, tmp_path / "no" / "report.json", os.devnull):
         link.symlink_to(target)
         for path in (target, link):
             assert not_started("--report", str(path)).startswith(f"error: --report: {path}: ")
