@@ -33,14 +33,10 @@ def check_health(context: click.Context, /, **values: Any) -> None:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
-        if isinstance(error, HTTPError):
-            text = error.read()[:300].decode(errors="replace")
-            reason = f"GET {path} responds with {error.code}: {text}"
-        else:
-            cause = getattr(error, "reason", error)
-            reason = f"{cause}. Does the program run with this --host and --port?"
+        text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
         where = f"host {settings.host}, port {settings.port}"
-        raise click.ClickException(f"{where}: {' '.join(reason.split())}") from None
+        reason = " ".join(f"{where}: GET {path}: {error} {text}".split())
+        raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")
 
 

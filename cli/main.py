@@ -34,8 +34,19 @@ OFF: tuple[object, ...] = (None, (), [], (0, 0))  # what these are where they ar
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
 
+@click.group(
+    "app.py",
+    cls=Program,
+    params=[*OPTIONS.values()],
+    options_metavar="[OPTIONS]",
+    subcommand_metavar="[-- COMMAND [ARG]...]",
+    invoke_without_command=True,
+    commands=[show_document, verify, health_command],
+    context_settings={"max_content_width": 100},
+)
+@click.version_option(VERSION, message="%(version)s")
 @click.pass_context
-def run_program(context: click.Context, /, **values: Any) -> int | None:
+def program(context: click.Context, /, **values: Any) -> int | None:
     """A local stub of the Project and Deployment Service, for development and tests.
 
     With a COMMAND it serves until the command ends, and exits with the command's status. The
@@ -89,20 +100,6 @@ def written(option: str, path: Path | None) -> Iterator[None]:
         yield
     except OSError as error:
         raise click.UsageError(f"--{option}: {path}: {error.strerror}.") from None
-
-
-program = Program(
-    "app.py",
-    params=[*OPTIONS.values()],
-    callback=run_program,
-    help=run_program.__doc__,
-    options_metavar="[OPTIONS]",
-    subcommand_metavar="[-- COMMAND [ARG]...]",
-    invoke_without_command=True,
-    commands=[show_document, verify, health_command],
-    context_settings={"max_content_width": 100},
-)
-program = click.version_option(VERSION, message="%(version)s")(program)
 
 
 def conflicts(settings: Settings, start: Start) -> Iterator[str]:

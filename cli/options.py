@@ -20,8 +20,6 @@ import stub
 from auth import DEFAULT_TOKEN, BearerAuth
 from store import MAX_PROJECTS, PACE
 
-MAX_YEAR = 9900  # which leaves room to advance the clock
-
 
 class Start(NamedTuple):
     """What the program is started with: click's `obj`. `words` are the COMMAND, if any."""
@@ -152,6 +150,8 @@ def parse_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 SEED = Integer(0, stub.MAX_SEED)
+SECONDS = Number(0)
+MAX_YEAR = 9900  # which leaves room to advance the clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +163,7 @@ class Settings:
 
     # Every day
     port: int = option("Port to listen on; 0 picks a free one.", Integer(0, 65535), default=8080)
-    pace: float = option("Seconds a deployment is queued, then building.", Number(0), default=PACE)
+    pace: float = option("Seconds a deployment is queued, then building.", SECONDS, default=PACE)
     empty: bool = flag("Start without the sample.")
     seed: Path | None = file("JSON file to start from, not the sample.")
     cors_origin: tuple[str, ...] = several("Origin whose pages may call, or *", stub.check_origins)
@@ -229,7 +229,7 @@ class Settings:
     deadline: float = option(
         "Seconds in which a request must arrive.", Number(0, min_open=True), default=30.0
     )
-    grace: float = option("Seconds to finish requests at the end.", Number(0), default=10.0)
+    grace: float = option("Seconds to finish requests at the end.", SECONDS, default=10.0)
 
     @cached_property
     def delay_seed(self) -> int:

@@ -1,6 +1,5 @@
 """--probe: on which parts of the responses, which nobody promised, does a command depend?"""
 
-import json
 import os
 import subprocess
 import tempfile
@@ -40,13 +39,9 @@ NOT_MET = {
     "status-values": "no deployment was running: see --pace",
     "success-code": "no project was created",
 }
-BETWEEN_RUNS = {
-    "type": "about:blank",
-    "title": "Service Unavailable",
-    "status": 503,
-    "detail": "This request came between two runs of --probe: end what a run starts with the run.",
-    "code": "between_runs",
-}
+BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
+"detail": "This request came between two runs of --probe: end what a run starts with the run.", \
+"code": "between_runs"}"""
 PROCESSES = Path("/proc")
 
 
@@ -55,13 +50,8 @@ class Interrupted(Exception):
 
 
 class Run(NamedTuple):
-    """A varied run that has ended.
+    """A varied run that has ended: what it says of its axis, and the end of its output, masked."""
 
-    `end` is passes, breaks or hangs; `result` is what that says of the axis. `output` is the end of
-    what the run wrote, masked.
-    """
-
-    end: str
     result: str
     status: int
     seconds: float
@@ -96,62 +86,54 @@ class Axis:
         }
 
 
+@dataclass
 class Probe:
     """Runs the command plain, and then with each axis of grease.
 
-    `app` is that of the current run, or None between two runs. `make_app` makes it from words such
-    as `members` and `members@Project`.
+    `make_app` makes the app of a run from words such as `members` and `members@Project`. `app` is
+    that of the current run, or None between two runs.
     """
 
-    def __init__(
-        self,
-        command: Command,
-        settings: Settings,
-        log: Log,
-        plain_app: Flask,
-        make_app: Callable[[tuple[str, ...]], Flask],
-    ) -> None:
-        self.app: Flask | None = plain_app
-        self.axes: list[Axis] = []
-        self.is_complete = False
-        self._plain_app = plain_app
-        self._parts = plain_app.extensions["stub"].parts
-        self._make_app = make_app
-        self._command = command
-        self._settings = settings
-        self._log = log
-        self._variables: Mapping[str, str] = {}
-        self._plain_seconds = 0.0
-        self._late = 0  # requests between two runs
-        self._is_disturbed = False  # whether what a run left sends requests
-        self._left: dict[int, str] = {}  # processes, and the runs that left them
-        self._silent: set[int] = set()  # those of them that send nothing
+    command: Command
+    settings: Settings
+    log: Log
+    plain_app: Flask
+    make_app: Callable[[tuple[str, ...]], Flask]
+    app: Flask | None = None
+    axes: list[Axis] = field(default_factory=list)
+    is_complete: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    plain_seconds: float = 0.0
+    late: int = 0  # requests between two runs
+    is_disturbed: bool = False  # whether what a run left sends requests
+    left: dict[int, str] = field(default_factory=dict)  # processes, and the runs that left them
+    silent: set[int] = field(default_factory=set)  # those of them that send nothing
 
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """The app of the current run; between two runs each request is rejected."""
         if app := self.app:
             return app(environ, start_response)
-        self._late += 1
+        self.late += 1
         start_response("503 Service Unavailable", [*PROBLEM_JSON.items()])
-        return [json.dumps(BETWEEN_RUNS).encode()]
+        return [BETWEEN_RUNS]
 
     @property
     def status(self) -> int:
         """The exit status: that of a signal, or of the plain run; 1 if a run could not be made."""
-        if self._command.signal:
-            return 128 + self._command.signal
-        return self._command.status or int(not self.is_complete)
+        if self.command.signal:
+            return 128 + self.command.signal
+        return self.command.status or int(not self.is_complete)
 
     def start(self, variables: Mapping[str, str], then: Callable[[], None]) -> None:
         """Start the plain run; when it has passed, make the others. Then call `then`."""
-        self._variables = variables
+        self.app, self.variables = self.plain_app, variables
         started = time.monotonic()
 
         def go_on() -> None:
-            self._plain_seconds = time.monotonic() - started
+            self.plain_seconds = time.monotonic() - started
             try:
                 self._end_run("plain")
-                if not self._command.status:
+                if not self.command.status:
                     self._run_axes()
             except Interrupted:
                 pass
@@ -160,7 +142,7 @@ class Probe:
             finally:
                 then()
 
-        self._command.start_beside({**variables, "STUB_PROBE_RUN": "plain"}, go_on)
+        self.command.start_beside({**variables, "STUB_PROBE_RUN": "plain"}, go_on)
 
     def findings(self) -> list[stub.Finding]:
         """A finding for each part, or axis, that the tests depend on, and what to do."""
@@ -174,16 +156,17 @@ class Probe:
 
     def _advice(self, axis: str, part: str) -> str:
         why, advice = stub.ADVICE[axis]
-        rules = [rule.rule for rule in self._plain_app.url_map.iter_rules()]
+        parts = self.plain_app.extensions["stub"].parts
+        rules = [rule.rule for rule in self.plain_app.url_map.iter_rules()]
         if axis == "ids-encoded" and part and not any(f"/v1/{part}/<" in rule for rule in rules):
             advice = stub.ADVICE["ids"][1]  # no path has the id of this kind of record
-        origin = f"; {stub.origin_of(self._parts.contract, part)}" if part else ""
+        origin = f"; {stub.origin_of(parts.contract, part)}" if part else ""
         return f"{advice} ({why}{origin})"
 
     def summary(self) -> Iterator[str]:
         """Whether all was probed, and what makes the results doubtful."""
-        status = self._command.status
-        if self._command.signal:
+        status = self.command.status
+        if self.command.signal:
             yield "probe: incomplete: a signal came before all runs were made\n"
         elif status:
             yield f"probe: plain: breaks (exit status {status}): nothing was probed\n"
@@ -196,34 +179,31 @@ class Probe:
                 yield f"warning: {axis.name}: broke before a response was varied\n"
             elif axis.result == "disturbed":
                 yield f"warning: {axis.name}: disturbed by what a run left: no finding\n"
-        if self._late or self._left:
-            left = ", ".join(dict.fromkeys(self._left.values())) or "a run"
-            late = f"{amount(self._late, 'request')} between two runs got 503"
+        if self.late or self.left:
+            left = ", ".join(dict.fromkeys(self.left.values())) or "a run"
+            late = f"{amount(self.late, 'request')} between two runs got 503"
             yield f"warning: {left} left a process running: {late}\n"
         if len(self.axes) > 1 and all(axis.run.status for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.is_complete and not self.findings():
-            seed = self._settings.grease_seed
+            seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
 
     def document(self) -> dict[str, Any]:
         return {
-            "seed": self._settings.grease_seed,
+            "seed": self.settings.grease_seed,
             "is_complete": self.is_complete,
-            "plain": {
-                "exit_status": self._command.status,
-                "seconds": round(self._plain_seconds, 3),
-            },
+            "plain": {"exit_status": self.command.status, "seconds": round(self.plain_seconds, 3)},
             "axes": [axis.document() for axis in self.axes],
         }
 
     def _run_axes(self) -> None:
-        names = self._settings.probe
+        names = self.settings.probe
         say(
-            f"probe: plain: passes in {self._plain_seconds:.1f} s; "
-            f"{amount(len(names), 'axis', 'axes')}, seed {self._settings.grease_seed}\n"
+            f"probe: plain: passes in {self.plain_seconds:.1f} s; "
+            f"{amount(len(names), 'axis', 'axes')}, seed {self.settings.grease_seed}\n"
         )
-        self._log.is_muted = True
+        self.log.is_muted = True
         for name in names:
             axis = self._try_axis(name)
             self.axes.append(axis)  # which has what is known for certain
@@ -249,16 +229,16 @@ class Probe:
 
         A client that stops at its first break hides the parts that come later.
         """
-        run, found = axis.run, -1
-        while run.result in BREAKS and len(axis.broken_parts) > found:
-            found = len(axis.broken_parts)
+        run, parts = axis.run, self.plain_app.extensions["stub"].parts
+        while run.result in BREAKS:
+            found = axis.broken_parts
             for part in run.parts:
                 if part not in axis.parts:
                     alone = f"{axis.name}@{part}"
                     axis.parts[part] = self._run(alone, alone).result
             broken = axis.broken_parts
-            others = [part for part in self._parts.by_axis[axis.name] if part not in broken]
-            if len(broken) == found or not others:
+            others = [part for part in parts.by_axis[axis.name] if part not in broken]
+            if broken == found or not others:
                 return
             words = ",".join(f"{axis.name}@{part}" for part in others)
             run = self._run(words, f"{axis.name} but {', '.join(f'@{part}' for part in broken)}")
@@ -276,15 +256,15 @@ class Probe:
 
     def _run(self, words: str, name: str, label: str = "") -> Run:
         """Run the command with an axis, or parts of one. Raises `Interrupted`."""
-        if self._command.signal:
+        if self.command.signal:
             raise Interrupted
-        self.app = app = self._make_app(stub.parse_axes(words))
-        was_disturbed = self._is_disturbed
+        self.app = app = self.make_app(stub.parse_axes(words))
+        was_disturbed = self.is_disturbed
         with tempfile.TemporaryFile() as output:
             status, seconds, end = self._execute(name, output)
             self._end_run(name)
             text = self._tail(output)
-        if self._command.signal:
+        if self.command.signal:
             raise Interrupted
         axis, whole = words.partition("@")[0], app.extensions["stub"]
         varied = whole.judge().varied[axis]
@@ -292,21 +272,21 @@ class Probe:
         result, met = end, f"{amount(varied, 'response')} varied"
         if not parts:
             result, met = "not met", f"not met: {NOT_MET.get(name, 'none varied')}"
-        elif status and (was_disturbed or self._is_disturbed):
+        elif status and (was_disturbed or self.is_disturbed):
             result = "disturbed"
         breaks = f" (exit status {status})" if end == "breaks" else ""
         say(f"probe: {label or name}: {end} in {seconds:.1f} s{breaks}, {met}\n")
-        return Run(end, result, status, seconds, text, varied, parts)
+        return Run(result, status, seconds, text, varied, parts)
 
     def _execute(self, name: str, output: IO[bytes]) -> tuple[int, float, str]:
         """Run the command until it ends or hangs: its status, the seconds, and its end."""
         started = time.monotonic()
-        process = self._command.start({**self._variables, "STUB_PROBE_RUN": name}, output)
+        process = self.command.start({**self.variables, "STUB_PROBE_RUN": name}, output)
         try:
-            code = process.wait(max(HANG_SECONDS, HANG_FACTOR * self._plain_seconds))
+            code = process.wait(max(HANG_SECONDS, HANG_FACTOR * self.plain_seconds))
             end = "breaks" if code else "passes"
         except subprocess.TimeoutExpired:
-            self._command.kill_group()
+            self.command.kill_group()
             code, end = process.wait(), "hangs"
         return shell_status(code), time.monotonic() - started, end
 
@@ -317,31 +297,31 @@ class Probe:
         text = output.read().decode(errors="replace")
         if size > MAX_TAIL:  # it may begin in a token
             text = text.partition("\n")[2]
-        return Redactor(self._settings.token).text(text)
+        return Redactor(self.settings.token).text(text)
 
     def _end_run(self, name: str) -> None:
         """End what a run left, as far as it can be, and look whether the rest sends requests."""
-        self._command.kill_group()
+        self.command.kill_group()
         self.app = None
-        late, end = self._late, time.monotonic() + WATCH
+        late, end = self.late, time.monotonic() + WATCH
         time.sleep(SETTLE)
         while (left := self._leftovers()) and time.monotonic() < end:
             time.sleep(SETTLE)
-        self._is_disturbed = self._late > late and (bool(left) or not PROCESSES.exists())
-        self._left = {**dict.fromkeys(left, name), **self._left}
-        if not self._is_disturbed:
-            self._silent |= left
+        self.is_disturbed = self.late > late and (bool(left) or not PROCESSES.exists())
+        self.left = {**dict.fromkeys(left, name), **self.left}
+        if not self.is_disturbed:
+            self.silent |= left
 
     def _leftovers(self) -> set[int]:
         """The processes that a run has left, by their environment; none where there is no /proc."""
-        url = self._variables["STUB_URL"].encode()
+        url = self.variables["STUB_URL"].encode()
         found = set()
         for path in PROCESSES.glob("[0-9]*/environ"):
             with suppress(OSError):
                 names = dict(each.partition(b"=")[::2] for each in path.read_bytes().split(b"\0"))
                 if b"STUB_PROBE_RUN" in names and names.get(b"STUB_URL") == url:
                     found.add(int(path.parent.name))
-        return found - self._silent
+        return found - self.silent
 
 
 def amount(count: int, noun: str, nouns: str = "") -> str:

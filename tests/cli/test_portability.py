@@ -3,14 +3,13 @@
 import json
 import shlex
 import shutil
-import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import not_started, process, ready_url
+from tests.program import not_started, process
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -65,24 +64,18 @@ def test_a_system_without_these_runs_a_command(taken: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("taken", TAKEN)
-def test_a_system_without_these_passes_a_signal_to_its_command(taken: str) -> None:
-    waiting = "import signal; print('waiting', flush=True); signal.pause()"
-    words = ["app.py", "--", sys.executable, "-c", waiting]
-    with process("-c", RUN.format(TAKEN[taken]), *words) as running:
-        assert running.stdout
-        assert running.stdout.readline() == "waiting\n"
-        running.send_signal(signal.SIGTERM)
-        _, stderr = running.communicate(timeout=20)
-    assert running.returncode == 128 + signal.SIGTERM, stderr
-
-
-@pytest.mark.parametrize("taken", TAKEN)
-def test_a_system_without_these_serves_until_a_signal(taken: str) -> None:
-    with process("-c", RUN.format(TAKEN[taken]), "app.py", "--port", "0") as running:
-        assert call(ready_url(running), "/v1/projects").status_code == 200
-        running.send_signal(signal.SIGTERM)
-        _, stderr = running.communicate(timeout=20)
-    assert (running.returncode, "Traceback" in stderr) == (0, False), stderr
+def test_a_system_without_these_serves_until_a_signal_and_passes_one_on(taken: str) -> None:
+    waiting = (
+        "import os, signal; print('waiting', os.environ['STUB_URL'], flush=True); signal.pause()"
+    )
+    for words, status in (["--port", "0"], 0), (["--", sys.executable, "-c", waiting], 143):
+        with process("-c", RUN.format(TAKEN[taken]), "app.py", *words) as running:
+            assert running.stdout
+            url = running.stdout.readline().split()[-1]
+            assert call(url, "/v1/projects").status_code == 200
+            running.terminate()
+            _, stderr = running.communicate(timeout=20)
+        assert (running.returncode, "Traceback" in stderr) == (status, False), stderr
 
 
 def test_a_probe_needs_process_groups() -> None:
