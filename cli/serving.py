@@ -95,8 +95,7 @@ def read_files(settings: Settings) -> Files:
     states: dict[str, Seed] = {}
     try:
         if settings.seed:  # which may be an export of the sample
-            room = room_for(settings.max_projects, seed)
-            seed = read_seed(settings.seed, max_projects=room)
+            seed = read_seed(settings.seed, max_projects=room_for(settings.max_projects, seed))
         if settings.states:
             room = room_for(settings.max_projects, seed)
             states = read_states(settings.states, max_projects=room)
@@ -148,11 +147,9 @@ def announce(settings: Settings, port: int) -> None:
     with suppress(OSError):  # stdout may be closed
         print(f"listening on http://{server.in_brackets(settings.host)}:{port}", flush=True)
     url = settings.reachable_url(port)
-    hint, token = "try, where STUB_TOKEN is set", "$STUB_TOKEN"  # it may be from --token
+    hint, token = "try, where STUB_TOKEN is one token", "$STUB_TOKEN"  # it may be from --token
     if settings.token == (DEFAULT_TOKEN,):
         hint, token = "try", DEFAULT_TOKEN
-    elif len(settings.token) > 1:
-        token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'{hint}: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
     if not settings.no_stub:
         say(f"open {url}/\n")

@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 
 import pytest
 
@@ -55,16 +54,6 @@ def test_an_open_address_is_printed_for_this_machine_and_for_others(
                 pass  # it is one of this machine
             assert address not in ("127.0.0.1", "[::1]", "0.0.0.0", "[::]")
     assert "from another machine" not in run().stderr
-
-
-def test_with_several_tokens_the_example_uses_the_first() -> None:
-    env = {"STUB_TOKEN": "one two"}
-    done = run(env=env, during=lambda url: url)
-    command = done.stderr.splitlines()[0].partition("curl")[2].replace(done.result, "")
-    shown = subprocess.run(
-        ["sh", "-c", f"echo {command}"], env=environment(env), capture_output=True, text=True
-    )
-    assert shown.stdout == "-H Authorization: Bearer one /v1/projects\n"
 
 
 TIER_1 = "members,member-order,json-text,headers,ids,times"
