@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 from flask import Response
@@ -21,30 +21,36 @@ LATEST = 20  # lines that the end of a run shows
 class Log:
     """The log of a run. With `quiet` only what a client's own output may not show is printed.
 
+    `shows_latest` is whether the end of the run may show the latest lines that were not printed.
     `file` is made anew. Raises `OSError` if it cannot be written, or is no regular file.
     """
 
-    def __init__(self, tokens: Collection[str], *, quiet: bool, file: Path | None) -> None:
+    def __init__(
+        self, tokens: Collection[str], *, quiet: bool, file: Path | None, shows_latest: bool
+    ) -> None:
         self._redactor = Redactor(tokens)
         self._quiet = quiet
         self.is_called = False  # whether there was a request to /v1
         if file and file.exists() and not file.is_file():
             raise OSError(0, "not a file")
         self._file = file.open("wb", buffering=0) if file else None
+        self._has_readers = shows_latest or not quiet or file is not None
         self._unprinted = 0  # lines
-        self._latest: deque[Callable[[], str]] = deque(maxlen=LATEST)  # what makes these
+        self._latest: deque[str] = deque(maxlen=LATEST)  # of these
         self.is_muted = False  # whether only the file gets what comes
         self._hints: set[str] = set()
 
     def add(self, response: Response) -> Response:
         """The last step of a request: log its response."""
+        if not self._has_readers and response.status_code < 400:
+            return response
         line = line_of(response)
         self.is_called = self.is_called or line.path.startswith(OPERATIONS)
         # An open page asks for the one each second, a health check for the other every 5 seconds.
         if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
             return response
         self._write(
-            lambda: line.text(self._redactor),
+            line.text(self._redactor),
             is_printed=line.is_control_error,
             is_kept=not is_control_path(line.path),
         )
@@ -59,7 +65,7 @@ class Log:
         path = rejected.target.partition("?")[0]
         self.is_called = self.is_called or path.startswith(OPERATIONS) or not path
         text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
-        self._write(lambda: text, is_printed=is_control_path(path))
+        self._write(text, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
@@ -70,7 +76,7 @@ class Log:
         """The latest lines that were not printed, and how many were before them."""
         earlier = self._unprinted - len(self._latest)
         before = f"({earlier} earlier lines: --log FILE has all)\n" if earlier else ""
-        return before + "".join(text() for text in self._latest)
+        return before + "".join(self._latest)
 
     def close(self) -> None:
         if self._file:
@@ -82,22 +88,19 @@ class Log:
         text = printable(self._redactor.text(hint)) + "\n"
         if text not in self._hints:
             self._hints.add(text)
-            self._write(lambda: text, is_printed=True)
+            self._write(text, is_printed=True)
 
-    def _write(
-        self, text: Callable[[], str], *, is_printed: bool = False, is_kept: bool = True
-    ) -> None:
-        """Write a line, which is not made if nobody reads it: with --quiet few are read."""
+    def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
         if self._file:
             try:
-                self._file.write(text().encode())
+                self._file.write(text.encode())
             except OSError as error:
                 self.close()
                 say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if self.is_muted:
             return
         if is_printed or not self._quiet:
-            say(text())
+            say(text)
         elif is_kept:
             self._unprinted += 1
             self._latest.append(text)

@@ -71,7 +71,8 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         if settings.report:
             remove_old_report(settings.report)
     with written("log", settings.log):
-        log = Log(settings.token, quiet=settings.quiet, file=settings.log)
+        ends = bool(command or settings.fail_on)
+        log = Log(settings.token, quiet=settings.quiet, file=settings.log, shows_latest=ends)
     files = read_files(settings)  # once, as a test of the command may change them
     make = partial(make_app, start.create_app, settings, log, files)
     app = make()
