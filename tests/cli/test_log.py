@@ -147,27 +147,23 @@ def test_a_failed_control_request_is_printed_with_its_reason_also_with_quiet() -
     assert "wrong-one" not in done.stderr
 
 
-ORIGINS = [("http://127.0.0.1:5173", "http://127.0.0.1:5173"), ("null", "'*'"), ("HTTP://X", "'*'")]
-
-
-@pytest.mark.parametrize(("origin", "option"), ORIGINS)
-def test_a_preflight_of_an_origin_that_is_not_named_is_explained(origin: str, option: str) -> None:
-    def ask(url: str) -> str:
+@pytest.mark.parametrize(
+    ("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'"), ("HTTP://X", "'*'")]
+)
+def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str) -> None:
+    def ask(url: str) -> None:
         fields = ("Host: localhost", f"Origin: {origin}", "Access-Control-Request-Method: GET")
         with Connection(port_of(url)) as client:
             for path in ("/v1/projects", "/v1/deployments/x"):
                 client.send(get(path, *fields, method="OPTIONS"))
                 response = client.reply()
                 assert_problem(response, 401, "token_missing")
-        detail: str = response.json["detail"]
-        return detail
+                assert response.json["detail"].endswith(f" This is a {hint}.")
 
     hint = f"preflight from {origin}: start with --cors-origin {option}"
-    for named in ((), ("--cors-origin", "http://localhost:1")):
-        done = run("--quiet", "--fail-on", "violations", *named, during=ask)
-        assert done.stderr.splitlines().count(hint) == 1
-        assert done.result.endswith(f" This is a {hint}.")
-        assert "finding" not in done.stderr
+    done = run("--quiet", "--fail-on", "violations", "--cors-origin", "http://a:1", during=ask)
+    assert done.stderr.splitlines().count(hint) == 1
+    assert "finding" not in done.stderr
 
 
 START = " is not served: start with --trusted-host "

@@ -74,18 +74,12 @@ def test_what_is_random_is_printed_with_its_seed(line: str, options: list[str], 
     assert line[:10] not in run(seed, "7", "--delay", "0.001").stderr
 
 
-GIVEN = [
-    ("times,members@Project", "members@Project,times"),
-    ("ids@projects, members@Problem ,members@Project", "members@Problem,members@Project,ids@"),
-    ("headers@getDeployment 404,members", "'members,headers@getDeployment 404'"),
-]
-
-
-@pytest.mark.parametrize(("given", "printed"), GIVEN)
-def test_an_axis_may_be_limited_and_what_is_printed_can_be_pasted(given: str, printed: str) -> None:
+def test_what_is_printed_can_be_pasted() -> None:
+    """The name of a part may have a space."""
+    given = "headers@getDeployment 404,members"
     first = run("--grease", given, during=lambda url: call(url, "/_stub/grease"))
-    assert f"responses vary on purpose: --grease {printed}" in first.stderr
     (line,) = re.findall("on purpose: (.*)\n", first.stderr)
+    assert line.startswith("--grease 'members,headers@getDeployment 404' --grease-seed ")
     again = run(*shlex.split(line), during=lambda url: call(url, "/_stub/grease"))
     assert again.result.json == first.result.json
 

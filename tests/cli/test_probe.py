@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import has_ended, number_of_runs, probe, results, script
-from tests.conftest import ROOT, eventually, needs
+from tests.conftest import ROOT, eventually
 from tests.program import process, run
 
 pytestmark = pytest.mark.process
@@ -301,39 +301,3 @@ def test_one_cause_of_two_axes_is_one_finding_and_no_advice_is_of_a_path_that_is
     found = {each["what"]: each["advice"] for each in report["findings"]}
     assert {*found} == {"times of Deployment.created_at", "ids-encoded of projects"}
     assert found["ids-encoded of projects"].startswith("take ids as opaque strings of any length (")
-
-
-@pytest.mark.slow
-def test_a_run_may_have_many_worlds(tmp_path: Path) -> None:
-    code = (
-        "for n in range(1000):\n"
-        "  h['Authorization'] = f\"Bearer {os.environ['STUB_TOKEN']}.w{n}\"\n"
-        "  p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
-        "  assert call('GET', '/v1/projects')['projects'][-1]['name'] == 'x', p\n"
-    )
-    done, report = probe(tmp_path, "--", *script(code), axes="members,list-order")
-    assert results(report) == {"members": "passes", "list-order": "breaks"}
-    assert done.status == 1
-
-
-NODE = """
-import { test } from "node:test";
-const token = process.env.STUB_TOKEN, url = process.env.STUB_URL;
-for (const world of ["a", "b", "c", "d"]) {
-  test(world, { concurrency: true }, async () => {
-    const headers = { Authorization: `Bearer ${token}.${world}` };
-    const { projects } = await (await fetch(`${url}/v1/projects`, { headers })).json();
-    if (Object.keys(projects[0]).length !== 4) throw new Error("another member");
-  });
-}
-"""
-
-
-@pytest.mark.slow
-def test_a_parallel_runner_is_probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs("node")
-    (tmp_path / "test.mjs").write_text(NODE, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    done, report = probe(tmp_path, "--", "node", "--test", axes="members,headers")
-    assert results(report) == {"members": "breaks", "headers": "passes"}, done.stderr
-    assert [finding["what"] for finding in report["findings"]] == ["members of Project"]
