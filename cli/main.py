@@ -54,12 +54,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
-    start: Start = context.obj
     if context.invoked_subcommand:
-        if start.words is not None:
-            name = context.invoked_subcommand
-            raise click.UsageError(f"{name} takes no command: leave out what follows --.")
         return None
+    start: Start = context.obj
     command = Command(start.words, start.environ) if start.words else None
     if command and context.get_parameter_source("port") is click.core.ParameterSource.DEFAULT:
         values["port"] = 0

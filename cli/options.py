@@ -271,4 +271,6 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands:
             raise click.UsageError(f"put -- before the command: -- {shlex.join(args)}", context)
+        if context.obj.words is not None:
+            raise click.UsageError(f"{args[0]} takes no command: leave out what follows --.")
         return super().resolve_command(context, args)

@@ -132,7 +132,7 @@ class Probe:
         def go_on() -> None:
             self.plain_seconds = time.monotonic() - started
             try:
-                self._end_run("plain")
+                self._end_run()
                 if not self.command.status:
                     self._run_axes()
             except Interrupted:
@@ -262,7 +262,7 @@ class Probe:
         was_disturbed = self.is_disturbed
         with tempfile.TemporaryFile() as output:
             status, seconds, end = self._execute(name, output)
-            self._end_run(name)
+            self._end_run()
             text = self._tail(output)
         if self.command.signal:
             raise Interrupted
@@ -299,7 +299,7 @@ class Probe:
             text = text.partition("\n")[2]
         return Redactor(self.settings.token).text(text)
 
-    def _end_run(self, name: str) -> None:
+    def _end_run(self) -> None:
         """End what a run left, as far as it can be, and look whether the rest sends requests."""
         self.command.kill_group()
         self.app = None
@@ -308,20 +308,21 @@ class Probe:
         while (left := self._leftovers()) and time.monotonic() < end:
             time.sleep(SETTLE)
         self.is_disturbed = self.late > late and (bool(left) or not PROCESSES.exists())
-        self.left = {**dict.fromkeys(left, name), **self.left}
+        self.left |= left
         if not self.is_disturbed:
-            self.silent |= left
+            self.silent |= {*left}
 
-    def _leftovers(self) -> set[int]:
-        """The processes that a run has left, by their environment; none where there is no /proc."""
-        url = self.variables["STUB_URL"].encode()
-        found = set()
+    def _leftovers(self) -> dict[int, str]:
+        """The processes that runs have left, and these runs; none where there is no /proc."""
+        found = {}
         for path in PROCESSES.glob("[0-9]*/environ"):
             with suppress(OSError):
-                names = dict(each.partition(b"=")[::2] for each in path.read_bytes().split(b"\0"))
-                if b"STUB_PROBE_RUN" in names and names.get(b"STUB_URL") == url:
-                    found.add(int(path.parent.name))
-        return found - self.silent
+                lines = path.read_text("utf-8", "replace").split("\0")
+                variables = dict(line.partition("=")[::2] for line in lines)
+                name, url = variables.get("STUB_PROBE_RUN"), variables.get("STUB_URL")
+                if name and url == self.variables["STUB_URL"]:
+                    found[int(path.parent.name)] = name
+        return {pid: name for pid, name in found.items() if pid not in self.silent}
 
 
 def amount(count: int, noun: str, nouns: str = "") -> str:
