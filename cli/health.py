@@ -1,8 +1,6 @@
 """The health check: `app.py health` asks the running program whether it is ready."""
 
 from http.client import HTTPException
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
@@ -11,7 +9,7 @@ import click
 
 from .options import OPTIONS, Settings
 
-TIMEOUT = 5.0  # seconds, to find the address and to read the response
+TIMEOUT = 5.0  # seconds that the program may be silent
 
 
 @click.pass_context
@@ -19,7 +17,7 @@ def check_health(context: click.Context, /, **values: Any) -> None:
     """Ask the program that runs on this machine whether it is ready.
 
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
-    after at most 5 seconds.
+    after 5 seconds without a response.
     """
     assert context.parent
     own = {
@@ -30,16 +28,15 @@ def check_health(context: click.Context, /, **values: Any) -> None:
     settings = Settings(**{**context.parent.params, **own})
     if settings.port == 0:
         raise click.ClickException("port 0 is any free one: give the one that the program printed.")
-    results: SimpleQueue[str] = SimpleQueue()
-    # In a thread, as a timeout of the connection would begin anew with each byte.
-    Thread(target=lambda: results.put(ask(settings)), daemon=True).start()
+    path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
-        error = results.get(timeout=TIMEOUT)
-    except Empty:
-        error = f"no response in {TIMEOUT:.0f} seconds"
-    if error:
+        url = settings.reachable_url(settings.port) + path
+        build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
+    except (OSError, HTTPException) as error:
+        text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
         where = f"host {settings.host}, port {settings.port}"
-        raise click.ClickException(f"{where}: {' '.join(error.split())}")
+        reason = " ".join(f"{where}: GET {path}: {error} {text}".split())
+        raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")
 
 
@@ -50,19 +47,3 @@ health_command = click.Command(
     help=check_health.__doc__,
     short_help="Ask the running program whether it is ready.",
 )
-
-
-def ask(settings: Settings) -> str:
-    """Why the program is not ready; empty if it is."""
-    path = "/openapi.json" if settings.no_stub else "/_stub/ready"
-    try:
-        url = settings.reachable_url(settings.port)
-        build_opener(ProxyHandler({})).open(url + path).read()
-    except HTTPError as error:
-        text = error.read()[:300].decode(errors="replace")
-        return f"GET {path} responds with {error.code}: {text}"
-    except (OSError, HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        reason = getattr(reason, "strerror", None) or reason
-        return f"{reason}. Does the program run with this --host and --port?"
-    return ""

@@ -9,14 +9,13 @@ from flask import Response
 
 import server
 import stub
-from web.access_log import Line, line_of
+from web.access_log import line_of
 from web.redaction import Redactor, printable
 from web.routing import OPERATIONS, is_control_path
 
 from .stderr import say
 
 LATEST = 20  # lines that the end of a run shows
-MAX_HINTS = 100
 
 
 class Log:
@@ -43,21 +42,21 @@ class Log:
 
     def add(self, response: Response) -> Response:
         """The last step of a request: log its response."""
-        if self._has_readers or response.status_code >= 400:
-            self._add(line_of(response))
-        return response
-
-    def _add(self, line: Line) -> None:
+        if not self._has_readers and response.status_code < 400:
+            return response
+        line = line_of(response)
         self.is_called = self.is_called or line.path.startswith(OPERATIONS)
         # An open page asks for the one each second, a health check for the other every 5 seconds.
         if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
-            return
-        if self.is_muted and not self._file:
-            return
-        text = line.text(self._redactor)
-        self._write(text, is_printed=line.is_control_error, is_kept=not is_control_path(line.path))
+            return response
+        self._write(
+            line.text(self._redactor),
+            is_printed=line.is_control_error,
+            is_kept=not is_control_path(line.path),
+        )
         if line.hint:
             self._hint(line.hint)
+        return response
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
@@ -84,10 +83,10 @@ class Log:
             self._file.close()
             self._file = None
 
-    def _hint(self, text: str) -> None:
+    def _hint(self, hint: str) -> None:
         """Print what to start with instead: each text once."""
-        text = printable(self._redactor.text(text)) + "\n"
-        if text not in self._hints and len(self._hints) < MAX_HINTS:
+        text = printable(self._redactor.text(hint)) + "\n"
+        if text not in self._hints:
             self._hints.add(text)
             self._write(text, is_printed=True)
 

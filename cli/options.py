@@ -7,19 +7,18 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 from flask import Flask
 
 import server
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth
 from store import MAX_PROJECTS, PACE
-
-MAX_YEAR = 9900  # which leaves room to advance the clock
 
 
 class Start(NamedTuple):
@@ -34,11 +33,17 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        return ctx.obj.environ.get(variable(self)) or None
+        return ctx.obj.environ.get(self.envvar) or None
 
-
-def variable(option: click.Parameter) -> str:
-    return f"STUB_{option.name}".upper()
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """Convert and check the value; the message names a variable that is invalid."""
+        try:
+            return super().process_value(ctx, value)
+        except click.BadParameter as error:
+            if ctx.get_parameter_source(str(self.name)) is not ParameterSource.ENVIRONMENT:
+                raise
+            message = f"{error.message} It is from {self.envvar}."
+            raise click.BadParameter(message, ctx, self) from None
 
 
 class Integer(click.IntRange):
@@ -61,41 +66,47 @@ class SpacedText(click.types.StringParamType):
     envvar_list_splitter = "\n"
 
 
-def option(text: str, *, parse: Callable[[Any], Any] | None = None, **more: Any) -> Any:
-    """A field of `Settings`, which an option sets. `parse` makes its value, or `ValueError`."""
+def option(
+    text: str, kind: Any = None, parse: Callable[[Any], Any] | None = None, **more: Any
+) -> Any:
+    """A field of `Settings`, which an option sets.
+
+    `parse` makes the value of what was given, or returns None, which leaves it as it is. It raises
+    `ValueError` for an invalid one.
+    """
 
     def callback(context: click.Context, option: click.Parameter, value: Any) -> Any:
         try:
-            return parse(value) if parse else value
+            parsed = parse(value) if parse and value is not None else None
         except ValueError as error:
             raise click.BadParameter(f"{error}.", context, option) from None
+        return value if parsed is None else parsed
 
-    more.setdefault("show_default", "default" in more)
-    return field(metadata={"help": text, "callback": callback, **more})
+    more = {"show_default": "default" in more, **more}
+    return field(metadata={"help": text, "type": kind, "callback": callback, **more})
 
 
 def flag(text: str) -> Any:
     return option(text, is_flag=True)
 
 
-def several(text: str, check: Callable[[Any], object]) -> Any:
-    """A repeatable option; in its variable, values are separated by spaces."""
+def several(text: str, parse: Callable[[Any], Any] | None, kind: Any = None, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, parse, multiple=True, **more)
 
-    def parse(values: Any) -> Any:
-        check(values)
-        return values
 
-    return option(text, parse=parse, multiple=True)
+def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Any:
+    """An option that may be without a value, which is then tier 1."""
+    more = {"is_flag": False, "flag_value": "tier1", "metavar": "[AXES]"}
+    return option(text, None, parse, default="", show_default=False, **more)
 
 
 def file(text: str) -> Any:
-    return option(text, type=click.Path(path_type=Path), parse=check_file)
+    return option(text, click.Path(path_type=Path), check_file)
 
 
-def check_file(path: Path | None) -> Path | None:
+def check_file(path: Path) -> None:
     if path == Path("-"):
         raise ValueError("give the name of a file; - stands for no stream here")
-    return path
 
 
 def parse_delay(text: str) -> tuple[float, float]:
@@ -109,31 +120,38 @@ def parse_delay(text: str) -> tuple[float, float]:
     return delay
 
 
-def parse_freeze(text: str | None) -> datetime | None:
+def parse_freeze(text: str) -> datetime:
     time = stub.parse_time(text)
-    if text is not None and (time is None or time.year > MAX_YEAR):
+    if time is None or time.year > MAX_YEAR:
         raise ValueError(f"give an RFC 3339 time up to {MAX_YEAR}, such as 2026-01-05T09:00:00Z")
     return time
 
 
-def parse_probe(text: str | None) -> tuple[str, ...]:
-    axes = () if text is None else stub.parse_axes(text)
-    if any("@" in axis for axis in axes):
+def parse_grease(text: str) -> tuple[str, ...]:
+    return stub.parse_axes(text) if text else ()
+
+
+def parse_probe(text: str) -> tuple[str, ...]:
+    if "@" in text:
         raise ValueError("give axes without parts, which --probe finds by itself")
-    return axes
+    return parse_grease(text)
 
 
-def check_store(url: str | None) -> str | None:
+def check_store(url: str) -> None:
     """The error leaves the URL out, which may have a password."""
-    if url is not None and not url.startswith(("redis://", "rediss://", "unix://")):
+    if not url.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("give a URL such as redis://host:6379/0, rediss://… or unix://…")
-    return url
 
 
 def parse_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     tokens = tokens or (DEFAULT_TOKEN,)
-    BearerAuth(tokens)
+    BearerAuth(tokens, worlds=True)
     return tokens
+
+
+SEED = Integer(0, stub.MAX_SEED)
+SECONDS = Number(0)
+MAX_YEAR = 9900  # which leaves room to advance the clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,95 +162,74 @@ class Settings:
     """
 
     # Every day
-    port: int = option(
-        "Port to listen on; 0 picks a free one.", type=Integer(0, 65535), default=8080
-    )
-    pace: float = option(
-        "Seconds that a new deployment is queued, and then building.", type=Number(0), default=PACE
-    )
+    port: int = option("Port to listen on; 0 picks a free one.", Integer(0, 65535), default=8080)
+    pace: float = option("Seconds a deployment is queued, then building.", SECONDS, default=PACE)
     empty: bool = flag("Start without the sample.")
     seed: Path | None = file("JSON file to start from, not the sample.")
-    cors_origin: tuple[str, ...] = several(
-        "Origin whose pages may call, or *; repeatable.", stub.check_origins
-    )
+    cors_origin: tuple[str, ...] = several("Origin whose pages may call, or *", stub.check_origins)
     delay: tuple[float, float] = option(
         "Seconds by which each response is late, or LEAST-MOST for random ones.",
+        parse=parse_delay,
         metavar="SECONDS",
         default="0",
-        parse=parse_delay,
     )
     quiet: bool = flag("Print no line per request, unless the run ends with a finding.")
     log: Path | None = file("File for a line per request, made anew at the start.")
     # In a client team's tests
     strict: bool = flag("Reject query parameters and members that are not in the contract.")
-    grease: tuple[str, ...] = option(
-        "Vary what nobody promised: tier1 (the default), all, or AXES with "
-        "commas; axis@part limits an axis to a part of the contract.",
-        is_flag=False,
-        flag_value="tier1",
-        metavar="[AXES]",
-        parse=lambda text: () if text is None else stub.parse_axes(text),
+    grease: tuple[str, ...] = axes(
+        "Vary what nobody promised: tier1 (the default), all, or AXES with commas; axis@part "
+        "limits an axis to a part of the contract.",
+        parse_grease,
     )
-    probe: tuple[str, ...] = option(
-        "Run the COMMAND once for each axis, and say on which parts it depends.",
-        is_flag=False,
-        flag_value="tier1",
-        metavar="[AXES]",
-        parse=parse_probe,
+    probe: tuple[str, ...] = axes(
+        "Run the COMMAND once for each axis, and say on which parts it depends.", parse_probe
     )
     grease_seed: int = option(
         "Seed of the variations; random if left out.",
-        type=Integer(0, stub.MAX_SEED),
-        parse=lambda seed: random.randrange(2**32) if seed is None else seed,
+        SEED,
+        default=partial(random.randrange, 2**32),
+        show_default=False,
     )
     ids_seed: int | None = option(
-        "Seed of the ids, which are then the same in every run; random if left out.",
-        type=Integer(0, stub.MAX_SEED),
+        "Seed of the ids, which are then the same in every run; random if left out.", SEED
     )
     freeze: datetime | None = option(
         "RFC 3339 time at which the clock of each world stands still.",
-        metavar="TIME",
         parse=parse_freeze,
+        metavar="TIME",
     )
     states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
-    fail_on: tuple[str, ...] = option(
-        f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}; repeatable.",
-        multiple=True,
+    fail_on: tuple[str, ...] = several(
+        f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}",
+        stub.parse_kinds,
         metavar="KINDS",
-        parse=stub.parse_kinds,
     )
-    allow: tuple[str, ...] = option(
-        "Text or shell pattern of a finding that --fail-on ignores; repeatable, "
-        "in STUB_ALLOW one to a line.",
-        type=SpacedText(),
-        multiple=True,
+    allow: tuple[str, ...] = several(
+        "Text or shell pattern of a finding that --fail-on ignores, in STUB_ALLOW one to a line",
+        None,
+        SpacedText(),
     )
     report: Path | None = file("File for the coverage and the findings, as JSON.")
     no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")
     # How to serve
     host: str = option("Address to listen on.", default="127.0.0.1")
-    token: tuple[str, ...] = option(
-        f"Valid token, in place of {DEFAULT_TOKEN}; repeatable.", multiple=True, parse=parse_tokens
-    )
+    token: tuple[str, ...] = several(f"Valid token, in place of {DEFAULT_TOKEN}", parse_tokens)
     trusted_host: tuple[str, ...] = several(
-        "Host to serve on loopback besides its own names; repeatable.", server.check_hosts
+        "Host to serve on loopback besides its own names", server.check_hosts
     )
     store: str | None = option(
         "Redis server that keeps the records, such as redis://127.0.0.1:6379/0.",
-        metavar="URL",
         parse=check_store,
+        metavar="URL",
     )
-    max_projects: int = option("Maximum number of projects.", type=Integer(1), default=MAX_PROJECTS)
-    journal_bytes: int = option(
-        "Memory for the journals of all worlds.", type=Integer(1), default=64 * 1024 * 1024
-    )
-    threads: int = option("Number of requests that run at once.", type=Integer(1, 1000), default=16)
+    max_projects: int = option("Maximum number of projects.", Integer(1), default=MAX_PROJECTS)
+    journal_bytes: int = option("Memory for the journals of all worlds.", Integer(1), default=2**26)
+    threads: int = option("Number of requests that run at once.", Integer(1, 1000), default=16)
     deadline: float = option(
-        "Seconds in which a request must arrive.", type=Number(0, min_open=True), default=30.0
+        "Seconds in which a request must arrive.", Number(0, min_open=True), default=30.0
     )
-    grace: float = option(
-        "Seconds to finish the current requests at the end.", type=Number(0), default=10.0
-    )
+    grace: float = option("Seconds to finish requests at the end.", SECONDS, default=10.0)
 
     @cached_property
     def delay_seed(self) -> int:
@@ -248,15 +245,11 @@ class Settings:
 
 TITLES = {"port": "Every day", "strict": "In a client team's tests", "host": "How to serve"}
 OPTIONS = {
-    each.name: Option([f"--{each.name.replace('_', '-')}"], **each.metadata)
+    each.name: Option(
+        [f"--{each.name.replace('_', '-')}"], envvar=f"STUB_{each.name.upper()}", **each.metadata
+    )
     for each in fields(Settings)
 }
-
-
-def given_options(context: click.Context) -> set[str]:
-    """The names of the options that are not left out."""
-    default = click.core.ParameterSource.DEFAULT
-    return {name for name in OPTIONS if context.get_parameter_source(name) is not default}
 
 
 class Program(click.Group):
@@ -278,4 +271,6 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands:
             raise click.UsageError(f"put -- before the command: -- {shlex.join(args)}", context)
+        if context.obj.words is not None:
+            raise click.UsageError(f"{args[0]} takes no command: leave out what follows --.")
         return super().resolve_command(context, args)

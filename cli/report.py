@@ -3,12 +3,13 @@
 import json
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 from flask import Flask
 
 from stub import Stub
 
+from .command import Command
 from .log import Log
 from .options import Settings
 from .probe import Probe
@@ -16,25 +17,24 @@ from .stderr import say
 
 
 def report(
-    app: Flask, settings: Settings, log: Log, command_status: int | None, probe: Probe | None
+    app: Flask, settings: Settings, log: Log, command: Command | None, probe: Probe | None
 ) -> int:
     """Write the coverage and the findings; return the exit status: that of the command if not 0.
 
     With --quiet, a failure is preceded by the latest lines of the log.
     """
-    status = probe.status if probe else command_status or 0
+    status = probe.status if probe else command.status if command else 0
     depends = probe.findings() if probe else []
     whole: Stub | None = app.extensions.get("stub")
     verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
-    if command_status or (verdict and verdict.of_requests):
+    if (command and command.status) or (verdict and verdict.of_requests):
         say(log.latest())
-    is_started = command_status not in (None, 126, 127)
-    if is_started and not log.is_called:
+    if command and command.status not in (126, 127) and not log.is_called:
         say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict is None:
         return status
     if probe:
-        say(probe.summary())
+        say("".join(probe.summary()))
     say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
     for pattern in verdict.unused_patterns:
         say(f"warning: --allow {pattern!r} matches no finding\n")
@@ -55,8 +55,7 @@ def report(
 def remove_old_report(path: Path) -> None:
     """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
     path = target_of(path)
-    # What is still a link is one of a circle.
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    if path.exists() and not path.is_file():
         raise OSError(0, "not a file")
     with NamedTemporaryFile(dir=path.parent):
         path.unlink(missing_ok=True)
@@ -65,15 +64,11 @@ def remove_old_report(path: Path) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
     path = target_of(path)
-    with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as temporary:
-        try:
-            temporary.write(text)
-            temporary.close()
-            Path(temporary.name).chmod(0o644)
-            Path(temporary.name).replace(path)
-        except BaseException:
-            Path(temporary.name).unlink()
-            raise
+    with TemporaryDirectory(dir=path.parent) as folder:
+        temporary = Path(folder, path.name)
+        temporary.write_text(text, "utf-8")
+        temporary.chmod(0o644)
+        temporary.replace(path)
 
 
 def target_of(path: Path) -> Path:

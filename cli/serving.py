@@ -29,35 +29,28 @@ Files = tuple[Seed, dict[str, Seed]]
 """The seed and the provider states."""
 
 
-class NotStarted(click.ClickException):
-    """A reason not to start, for stderr."""
-
-    exit_code = 2
-
-
 def make_app(
     create_app: Callable[..., Flask],
     settings: Settings,
     log: Log,
     files: Files,
-    *,
-    probed: tuple[str, ...] | None = None,
+    varied: tuple[str, ...] = (),
 ) -> Flask:
-    """The app for these settings, with the axes of a run of --probe in place of --grease.
+    """The app for these settings, or that of a run of --probe, with the axes that it varies.
 
-    Raises `NotStarted` for an unknown part.
+    Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
     seed, states = files
     stub_options = stub.StubOptions(
         states=states,
         cors_origins=settings.cors_origin,
-        grease=settings.grease if probed is None else probed,
+        grease=varied or settings.grease,
         grease_seed=settings.grease_seed,
         ids_seed=settings.ids_seed,
         freeze=settings.freeze,
         delay=settings.delay,
         delay_seed=settings.delay_seed,
-        announces_grease=probed is None,
+        announces_grease=not varied,
         journal_bytes=settings.journal_bytes,
     )
     new_store = {}  # without --store it is that of `create_app`
@@ -76,77 +69,66 @@ def make_app(
             **new_store,
         )
     except stub.UnknownPart as error:
-        raise NotStarted(f"--grease: {error}.") from None
-
-
-def make_probe(
-    create_app: Callable[..., Flask], settings: Settings, log: Log, files: Files, command: Command
-) -> Probe:
-    """The probe of these settings, with the app of its plain run. Raises `NotStarted`."""
-
-    def app_of(grease: str) -> Flask:
-        log.is_muted = bool(grease)
-        axes = stub.parse_axes(grease) if grease else ()
-        return make_app(create_app, settings, log, files, probed=axes)
-
-    return Probe(command, settings.probe, settings.grease_seed, app_of, settings.token)
+        raise click.UsageError(f"--grease: {error}.") from None
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
-    """What makes the stores of --store. Raises `NotStarted` if its server cannot be used."""
+    """What makes the stores of --store. Raises `click.UsageError` if it cannot be used."""
     try:
         from redis_store import connect
     except ModuleNotFoundError as error:
         file = Path(__file__).parent.with_name("requirements-redis.txt")  # which stub.pyz has not
         what = ["-r", str(file)] if file.exists() else ["redis"]
         command = typed(sys.executable, "-m", "pip", "install", *what)
-        raise NotStarted(f"--store: {error.name} is not installed: run `{command}`.") from None
+        raise click.UsageError(
+            f"--store: {error.name} is not installed: run `{command}`."
+        ) from None
     try:
         return connect(url, threads)
     except ValueError as error:
-        raise NotStarted(f"--store: {error}.") from None
+        raise click.UsageError(f"--store: {error}.") from None
 
 
 def read_files(settings: Settings) -> Files:
-    """The seed and the provider states. Raises `NotStarted` for an invalid file."""
+    """The seed and the provider states. Raises `click.UsageError` for an invalid file."""
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
     try:
         if settings.seed:  # which may be an export of the sample
-            room = room_for(settings.max_projects, seed)
-            seed = read_seed(settings.seed, max_projects=room)
+            seed = read_seed(settings.seed, max_projects=room_for(settings.max_projects, seed))
         if settings.states:
             room = room_for(settings.max_projects, seed)
             states = read_states(settings.states, max_projects=room)
     except ValueError as error:
-        raise NotStarted(str(error)) from None
+        raise click.UsageError(str(error)) from None
     return seed, states
 
 
-def open_log(settings: Settings, *, has_command: bool) -> Log:
-    """The log. Raises `NotStarted` if the file of --log cannot be written."""
-    try:
-        return Log(
-            settings.token,
-            quiet=settings.quiet,
-            file=settings.log,
-            shows_latest=has_command or bool(settings.fail_on),
-        )
-    except OSError as error:
-        raise NotStarted(f"--log: {settings.log}: {error.strerror}.") from None
-
-
 def server_options(
-    app: Flask, settings: Settings, log: Log, command: Command | Probe | None
+    app: Flask, settings: Settings, log: Log, command: Command | None, probe: Probe | None
 ) -> server.ServerOptions:
     """How to serve: the rejections that are logged and counted, and what follows the start."""
 
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
-        current = command.app if isinstance(command, Probe) else app
-        if "stub" in current.extensions:
+        current = probe.app if probe else app
+        if current and "stub" in current.extensions:
             worlds = current.extensions["stub"].worlds
             worlds.count_rejection(stub.RejectedRequest(*rejected))
+
+    def follow(port: int, stop: Callable[[], None]) -> None:
+        url = settings.reachable_url(port)
+        if command:
+            command.forward_signals()
+            say(f"listening on {url}\n")
+        else:
+            announce(settings, port)
+        tell_own_address(settings, port)
+        tell_seeds(settings)
+        if command:
+            variables = {"STUB_URL": url, "STUB_TOKEN": settings.token[0]}
+            start = probe.start if probe else command.start_beside
+            start(variables, stop)
 
     return server.ServerOptions(
         threads=settings.threads,
@@ -154,46 +136,26 @@ def server_options(
         grace=settings.grace,
         trusted_hosts=settings.trusted_host,
         control_prefix=None if settings.no_stub else CONTROLS,
-        on_listening=partial(start_command, settings, command)
-        if command
-        else partial(announce, settings),
+        on_listening=follow,
         on_rejected=note_rejected,
         headers_for=partial(stub.cors_headers, settings.cors_origin),
     )
 
 
-def announce(settings: Settings, port: int, stop: Callable[[], None]) -> None:
-    """Print the address, and how to call it."""
+def announce(settings: Settings, port: int) -> None:
+    """Print the address on stdout, which is the command's if there is one, and how to call it."""
     with suppress(OSError):  # stdout may be closed
         print(f"listening on http://{server.in_brackets(settings.host)}:{port}", flush=True)
     url = settings.reachable_url(port)
-    hint, token = "try, where STUB_TOKEN is set", "$STUB_TOKEN"  # it may be from --token
+    hint, token = "try, where STUB_TOKEN is one token", "$STUB_TOKEN"  # it may be from --token
     if settings.token == (DEFAULT_TOKEN,):
         hint, token = "try", DEFAULT_TOKEN
-    elif len(settings.token) > 1:
-        token = "${STUB_TOKEN%% *}"  # the first of them
     say(f'{hint}: curl -H "Authorization: Bearer {token}" {url}/v1/projects\n')
     if not settings.no_stub:
         say(f"open {url}/\n")
-    print_own_address(settings, port)
-    print_seeds(settings)
 
 
-def start_command(
-    settings: Settings, command: Command | Probe, port: int, stop: Callable[[], None]
-) -> None:
-    """Start the command; the server stops when it ends. stdout is the command's alone."""
-    command.forward_signals()
-    url = settings.reachable_url(port)
-    say(f"listening on {url}\n")
-    print_own_address(settings, port)
-    print_seeds(settings)
-    error = command.start({"STUB_URL": url, "STUB_TOKEN": settings.token[0]}, then=stop)
-    if error:
-        say(f"error: {error}\n")
-
-
-def print_own_address(settings: Settings, port: int) -> None:
+def tell_own_address(settings: Settings, port: int) -> None:
     """For 0.0.0.0 or ::, print an address for other machines, if there is any.
 
     It is the source address of the route to an address for documentation (RFC 5737, RFC 3849).
@@ -205,13 +167,13 @@ def print_own_address(settings: Settings, port: int) -> None:
     family, far = socket.AF_INET, "192.0.2.1"
     if address.version == 6:
         family, far = socket.AF_INET6, "2001:db8::1"
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((far, 9))
-        host = server.in_brackets(probe.getsockname()[0])
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as udp:
+        udp.connect((far, 9))
+        host = server.in_brackets(udp.getsockname()[0])
         say(f"from another machine: http://{host}:{port}\n")
 
 
-def print_seeds(settings: Settings) -> None:
+def tell_seeds(settings: Settings) -> None:
     """Say how to repeat what is random in this run."""
     if settings.grease:
         axes = shlex.quote(",".join(settings.grease))  # a part may have a space

@@ -41,9 +41,6 @@ class BackgroundWriter(io.TextIOBase):
                 self._dropped += text.count("\n")
         return len(text)
 
-    def isatty(self) -> bool:
-        return os.isatty(self._descriptor)
-
     def finish(self) -> None:
         """Write what is waiting, for up to `WRITE_GRACE` seconds."""
         self._waiting.put(None)
@@ -55,20 +52,15 @@ class BackgroundWriter(io.TextIOBase):
                 dropped, self._dropped = self._dropped, 0
             if dropped:
                 text += f"{dropped} lines were dropped: stderr was not read\n"
-            self._send(text)
+            with suppress(OSError):  # nobody reads any more
+                self._send(text.encode(self._encoding, "backslashreplace"))
 
-    def _send(self, text: str) -> None:
-        data = text.encode(self._encoding, "backslashreplace")
-        with suppress(OSError):  # nobody reads any more
-            while data:
-                data = data[self._send_some(data) :]
-
-    def _send_some(self, data: bytes) -> int:
-        try:
-            return os.write(self._descriptor, data)
-        except BlockingIOError:  # a descriptor that another process made non-blocking
-            select.select([], [self._descriptor], [])
-            return 0
+    def _send(self, data: bytes) -> None:
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:  # noqa: PERF203  # another process made it non-blocking
+                select.select([], [self._descriptor], [])
 
 
 @contextmanager
@@ -77,7 +69,7 @@ def background_stderr(stderr: TextIO) -> Iterator[None]:
     previous = sys.stderr
     try:
         writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
-    except (AttributeError, OSError, RuntimeError):  # RuntimeError: no thread can be started
+    except (AttributeError, OSError):  # none, or not that of a process
         writer = None
     sys.stderr = writer or stderr
     try:

@@ -1,7 +1,6 @@
 """The options and their variables: what each does, and the messages for invalid ones."""
 
 import re
-import socket
 import threading
 from typing import Any
 
@@ -19,13 +18,9 @@ EMPTY = b'{"projects": []}'
 EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--empty"], {}, "/v1/projects", EMPTY),
     ([], {"STUB_EMPTY": "1"}, "/v1/projects", EMPTY),
-    (["--empty", "--host", "localhost"], {}, "/v1/projects", EMPTY),
-    (["--empty", "--threads", "1"], {}, "/v1/projects", EMPTY),
     (["--empty"], {"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
     (["--strict"], {}, "/v1/projects?a=1", b"unknown_query"),
-    ([], {"STUB_STRICT": "1"}, "/v1/projects?a=1", b"unknown_query"),
     (["--no-stub"], {}, "/_stub/health", b'"not_found"'),
-    ([], {"STUB_NO_STUB": "1"}, "/_stub/health", b'"not_found"'),
     (["--token", "one"], {}, "/v1/projects", b"token_invalid"),
     (["--token", "one", "--token", "dev-token"], {}, "/v1/projects", b"website"),
     ([], {"STUB_TOKEN": "one dev-token"}, "/v1/projects", b"website"),
@@ -33,12 +28,21 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--grease", "member-order", "--grease-seed", "7"], {}, "/_stub/grease", b'["member-order"]'),
     (["--freeze", "9900-12-31T23:59:59Z"], {}, "/_stub/clock", b"9900-12-31T23:59:59"),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
-    (["--delay", "1e-3"], {}, "/v1/projects", b"website"),
     (["--delay", "1e-3-2E-3"], {}, "/v1/projects", b"website"),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
     (["--pace", "0", "--grace", "0"], {}, "/v1/projects", b"website"),
-    (["--trusted-host", "2001:db8::1"], {}, "/v1/projects", b"website"),
 ]
+DEFAULTS = {
+    "port": "8080",
+    "pace": "2.0",
+    "delay": "0",
+    "host": "127.0.0.1",
+    "threads": "16",
+    "max-projects": "100000",
+    "journal-bytes": "67108864",
+    "deadline": "30.0",
+    "grace": "10.0",
+}
 
 
 @pytest.mark.parametrize(("args", "env", "path", "found"), EFFECTS)
@@ -47,17 +51,6 @@ def test_an_option_or_its_variable_has_its_effect(
 ) -> None:
     done = run(*args, env=env, during=lambda url: call(url, path))
     assert (done.status, found in done.result.data) == (0, True), done.result.data
-
-
-def test_with_a_token_it_listens_on_any_address() -> None:
-    done = run(
-        *("--host", "0.0.0.0", "--token", "one"),
-        during=lambda url: (url, call(url, "/v1/projects", token="one").status_code),
-    )
-    url, status = done.result
-    assert re.fullmatch(r"http://0\.0\.0\.0:\d+", url)
-    assert status == 200
-    assert f"open http://127.0.0.1:{port_of(url)}/\n" in done.stderr
 
 
 def test_freeze_and_ids_seed_fix_times_and_ids() -> None:
@@ -80,30 +73,21 @@ def test_delay_is_the_least_time_that_a_response_takes() -> None:
     assert entry["ms"] >= 50
 
 
-def test_an_origin_of_cors_may_read_responses_and_rejections_of_the_server() -> None:
+def test_an_origin_of_cors_and_a_trusted_host_are_served() -> None:
     def ask(url: str) -> Any:
         replies = []
-        for host in ("localhost", "a.invalid"):
+        for host in ("team.test", "a.invalid"):
             with Connection(port_of(url)) as page:
                 page.send(get("/openapi.json", f"Host: {host}", "Origin: http://page.test"))
                 replies.append(page.reply())
         return replies
 
-    served, rejected = run("--cors-origin", "http://page.test", during=ask).result
+    options = ("--cors-origin", "http://page.test", "--trusted-host", "team.test")
+    served, rejected = run(*options, during=ask).result
     assert served.status_code == 200
     assert_problem(rejected, 400, "host_not_allowed")
     for reply in (served, rejected):
         assert reply.headers["Access-Control-Allow-Origin"] == "http://page.test"
-
-
-def test_a_trusted_host_is_served_on_loopback() -> None:
-    def ask(url: str) -> Any:
-        with Connection(port_of(url)) as client:
-            client.send(get("/openapi.json", "Host: team.test"))
-            return client.reply()
-
-    assert run("--trusted-host", "team.test", during=ask).result.status_code == 200
-    assert_problem(run(during=ask).result, 400, "host_not_allowed")
 
 
 def test_the_help_has_its_titles_and_the_defaults() -> None:
@@ -111,18 +95,7 @@ def test_the_help_has_its_titles_and_the_defaults() -> None:
     titles = ["Every day:", "In a client team's tests:", "How to serve:", "About:", "Commands:"]
     assert re.findall(r"^\S.*:$", text, re.MULTILINE) == titles
     entry = r"\n  --([a-z-]+)(?:(?!\n  --).)*?\[default:\s+([^];]+)"
-    defaults = dict(re.findall(entry, text, re.DOTALL))
-    assert defaults == {
-        "port": "8080",
-        "pace": "2.0",
-        "delay": "0",
-        "host": "127.0.0.1",
-        "max-projects": "100000",
-        "journal-bytes": "67108864",
-        "threads": "16",
-        "deadline": "30.0",
-        "grace": "10.0",
-    }
+    assert dict(re.findall(entry, text, re.DOTALL)) == DEFAULTS
 
 
 def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
@@ -175,46 +148,37 @@ def test_without_grace_the_end_waits_for_no_request() -> None:
     assert left.wait(10)
 
 
-def test_a_seed_may_be_longer_than_any_other_body() -> None:
+def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
     body = b'{"projects": []}' + 2_000_000 * b" "
-
-    def ask(url: str) -> Any:
-        return call(url, "/_stub/reset", body=body)
-
-    assert run(during=ask).result.status_code == 204
-    assert_problem(run("--no-stub", during=ask).result, 413, "body_too_large")
+    for options, status in (((), 204), (("--no-stub",), 413)):
+        done = run(*options, during=lambda url: call(url, "/_stub/reset", body=body))
+        assert done.result.status_code == status
 
 
 NO_STUB = (
     "error: --no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
     "--ids-seed, --freeze and --delay: drop it or them.\n"
 )
+OF_THE_STUB = ["--states x.json", "--cors-origin *", "--grease all", "--fail-on idle"]
+OF_THE_STUB += ["--report x.json", "--ids-seed 0", "--freeze 2026-01-05T09:00:00Z", "--delay 0.1"]
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
     (["--port"], "'--port' requires an argument"),
     (["--port", "65536"], "'--port': 65536"),
-    (["--port", "-1"], "'--port': -1"),
     (["--port", "http"], "'--port': 'http'"),
     (["--pace", "nan"], "'--pace': give a finite number"),
     (["--pace", "-1"], "'--pace': -1"),
     (["--pace", "x"], "'x' is not a valid number.\n"),
     (["--deadline", "0"], "'--deadline': 0"),
     (["--grace", "-1"], "'--grace': -1"),
-    (["--max-projects", "0"], "'--max-projects': 0"),
-    (["--threads", "0"], "'--threads': 0"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--token", "a b"], "a token is made of A-Z"),
-    (["--token", ""], "a token is made of A-Z"),
     (["--token", "good", "--token", "ü"], "a token is made of A-Z"),
-    (["--token", "a", "--token", "a.b"], "--token: one token would also be a world of another"),
+    (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
     (["--host", "0.0.0.0"], "STUB_TOKEN, a token of your own, is missing: type `-e "),
-    (["--host", ""], "no address"),
     (["--host", "*"], "'*' is no address that a client could call"),
     (["--host", "224.0.0.1", "--token", "a"], "'224.0.0.1' is no address that a client"),
-    (["--host", "http://localhost"], "no address"),
     (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "give a --token"),
-    (["--host", "no-such-host.invalid"], "no-such-host.invalid"),
-    (["--host", "a..b"], "a..b"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://a"], "'--store': give a URL such as redis://"),
@@ -224,20 +188,13 @@ INVALID: list[tuple[list[str], str]] = [
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
-    (["--grease", "members,members@"], "'' is no part of members: they are ProjectList, "),
-    (["--grease", "times@Project"], "'Project' is no part of times: they are Project.created_"),
     (["--grease-seed", "-1"], "--grease-seed"),
-    (["--ids-seed", "-1"], "--ids-seed"),
     (["--freeze", "yesterday"], "RFC 3339"),
-    (["--freeze", "9999-01-01T00:00:00Z"], "RFC 3339"),
     (["--freeze", "9901-01-01T00:00:00Z"], "RFC 3339"),
     (["--delay", "2-1"], "0.2-1.5"),
     (["--delay", "x"], "0.2-1.5"),
-    (["--delay", "-1"], "0.2-1.5"),
     (["--delay", "31"], "0.2-1.5"),
-    (["--delay", "1-"], "0.2-1.5"),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
-    (["extra"], "put -- before the command: -- extra"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all"], "--probe runs a command several times: give one after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
@@ -249,15 +206,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["health", "now"], "unexpected extra argument"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--report", "-"], "- stands for no stream"),
-    (["--seed", "-"], "- stands for no stream"),
-    (["--no-stub", "--states", "x.json"], NO_STUB),
-    (["--no-stub", "--cors-origin", "*"], NO_STUB),
-    (["--no-stub", "--grease", "all"], NO_STUB),
-    (["--no-stub", "--fail-on", "idle"], NO_STUB),
-    (["--no-stub", "--report", "report.json"], NO_STUB),
-    (["--no-stub", "--ids-seed", "0"], NO_STUB),
-    (["--no-stub", "--freeze", "2026-01-05T09:00:00Z"], NO_STUB),
-    (["--no-stub", "--delay", "0.1"], NO_STUB),
+    *((["--no-stub", *words.split()], NO_STUB) for words in OF_THE_STUB),
 ]
 
 
@@ -268,17 +217,10 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
     assert reason in message
 
 
-@pytest.mark.parametrize(
-    ("env", "message"),
-    [
-        ({"STUB_PORT": "abc"}, "'abc' is not a valid integer. It is from STUB_PORT.\n"),
-        ({"STUB_DELAY": "x"}, "or two such as 0.2-1.5. It is from STUB_DELAY.\n"),
-    ],
-)
-def test_the_message_names_an_invalid_environment_variable(
-    env: dict[str, str], message: str
-) -> None:
-    assert not_started(env=env).endswith(message)
+def test_the_message_names_an_invalid_environment_variable() -> None:
+    message = "'abc' is not a valid integer. It is from STUB_PORT.\n"
+    assert not_started(env={"STUB_PORT": "abc"}).endswith(message)
+    assert not_started(env={"STUB_DELAY": "x"}).endswith(" It is from STUB_DELAY.\n")
     assert "It is from" not in not_started("--port", "x")
 
 
@@ -296,12 +238,6 @@ def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
 @pytest.mark.parametrize("option", ["--token", "--store"])
 def test_an_invalid_secret_is_not_repeated(option: str) -> None:
     assert "s3cret" not in not_started(option, "s3cret!")
-
-
-def test_a_taken_port_is_one_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as busy:
-        message = not_started("--port", str(busy.getsockname()[1]))
-    assert re.fullmatch(r"error: .*port \d+.*--port.*\n", message)
 
 
 def test_the_version_is_that_of_the_contract() -> None:

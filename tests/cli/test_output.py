@@ -1,4 +1,4 @@
-"""What the program prints: its announcement, a line for each request, and what is random."""
+"""What the program prints: its announcement, what is random, and what it cannot write."""
 
 import errno
 import io
@@ -6,7 +6,6 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 
 import pytest
 
@@ -17,7 +16,9 @@ from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
 
-IPV6 = ["0::0"] if socket.has_dualstack_ipv6() else []
+OPEN = [("0.0.0.0", socket.AF_INET, "192.0.2.1"), ("0", socket.AF_INET, "192.0.2.1")]
+if socket.has_dualstack_ipv6():
+    OPEN.append(("0::0", socket.AF_INET6, "2001:db8::1"))
 
 
 def test_it_prints_its_address_an_example_and_the_coverage() -> None:
@@ -33,93 +34,54 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     assert coverage[0].startswith("coverage: 1 of ")
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "0", *IPV6])
-def test_a_command_of_an_open_address_gets_the_one_of_loopback(
-    host: str, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("host", "family", "far"), OPEN)
+def test_an_open_address_is_printed_for_this_machine_and_for_others(
+    host: str, family: int, far: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    done = run("--host", host, "--token", "x", "--", "sh", "-c", "echo $STUB_URL")
     loopback = "[::1]" if ":" in host else "127.0.0.1"
+    options = ("--host", host, "--token", "x")
+    done = run(*options, "--", "sh", "-c", "echo $STUB_URL")
     assert re.fullmatch(rf"http://{re.escape(loopback)}:\d+\n", capfd.readouterr().out)
-    shown = run("--host", host, "--token", "x", during=port_of)
+    shown = run(*options, during=port_of)
     assert f" http://{loopback}:{shown.result}/v1/projects\n" in shown.stderr
-    assert f"open http://{loopback}:{shown.result}/\n" in shown.stderr
-    assert done.status == 0
-
-
-def has_route(family: int, far: str) -> bool:
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        return probe.connect_ex((far, 9)) == 0
-
-
-@pytest.mark.parametrize("words", [[], ["--", "sh", "-c", "exit 0"]])
-def test_an_open_address_is_printed_for_other_machines_too(words: list[str]) -> None:
-    open_addresses = [("0.0.0.0", socket.AF_INET, "192.0.2.1")]
-    if IPV6:
-        open_addresses.append(("::", socket.AF_INET6, "2001:db8::1"))
-    for host, family, far in open_addresses:
-        done = run("--host", host, "--token", "x", *words)
-        printed = re.findall(r"^from another machine: http://(.*):\d+$", done.stderr, re.MULTILINE)
-        assert len(printed) == has_route(family, far)
+        has_route = probe.connect_ex((far, 9)) == 0
+    for stderr in (done.stderr, shown.stderr):
+        printed = re.findall(r"^from another machine: http://(.*):\d+$", stderr, re.MULTILINE)
+        assert len(printed) == has_route
         for address in printed:
             with socket.create_server((address.strip("[]"), 0), family=family):
                 pass  # it is one of this machine
             assert address not in ("127.0.0.1", "[::1]", "0.0.0.0", "[::]")
-    assert "from another machine" not in run(*words).stderr
+    assert "from another machine" not in run().stderr
 
 
-def test_with_several_tokens_the_example_uses_the_first() -> None:
-    env = {"STUB_TOKEN": "one two"}
-    done = run(env=env, during=lambda url: url)
-    command = done.stderr.splitlines()[0].partition("curl")[2].replace(done.result, "")
-    shown = subprocess.run(
-        ["sh", "-c", f"echo {command}"], env=environment(env), capture_output=True, text=True
-    )
-    assert shown.stdout == "-H Authorization: Bearer one /v1/projects\n"
+TIER_1 = "members,member-order,json-text,headers,ids,times"
+RANDOM = [
+    ("responses vary on purpose: --grease {} --grease-seed ", ["--grease"], TIER_1),
+    ("delays are random: --delay {} --ids-seed ", ["--delay", "0.001-0.002"], "0.001-0.002"),
+]
 
 
-def test_it_prints_the_axes_and_the_seed_of_grease() -> None:
-    axes = "members,member-order,json-text,headers,ids,times"
-    line = f"responses vary on purpose: --grease {axes} --grease-seed 7\n"
-    assert line in run("--grease", "--grease-seed", "7").stderr
-    random = re.compile(r"--grease members,list-order --grease-seed (\d+)\n")
-    command = ["--", "true"]  # it is printed for a command too
-    seeds = [
-        random.findall(run("--grease", "list-order,members", *words).stderr)
-        for words in ([], command)
-    ]
-    assert len({seed for (seed,) in seeds}) == 2
-    assert "vary" not in run("--grease-seed", "7").stderr
+@pytest.mark.parametrize(("line", "options", "shown"), RANDOM)
+def test_what_is_random_is_printed_with_its_seed(line: str, options: list[str], shown: str) -> None:
+    line = line.format(shown)
+    seed = line.split()[-1]
+    assert f"{line}7\n" in run(*options, seed, "7").stderr
+    pattern = re.compile(re.escape(line) + r"(\d+)\n")
+    runs = [run(*options), run(*options, "--", "true")]  # it is printed for a command too
+    assert len({number for done in runs for number in pattern.findall(done.stderr)}) == 2
+    assert line[:10] not in run(seed, "7", "--delay", "0.001").stderr
 
 
-@pytest.mark.parametrize(
-    ("given", "printed"),
-    [
-        ("times,members@Project", "members@Project,times"),
-        ("ids@projects, members@Problem ,members@Project", "members@Problem,members@Project,ids@"),
-        ("headers@getDeployment 404,members", "'members,headers@getDeployment 404'"),
-    ],
-)
-def test_the_option_limits_an_axis_and_what_is_printed_can_be_pasted(
-    given: str, printed: str
-) -> None:
+def test_what_is_printed_can_be_pasted() -> None:
+    """The name of a part may have a space."""
+    given = "headers@getDeployment 404,members"
     first = run("--grease", given, during=lambda url: call(url, "/_stub/grease"))
-    assert f"responses vary on purpose: --grease {printed}" in first.stderr
     (line,) = re.findall("on purpose: (.*)\n", first.stderr)
+    assert line.startswith("--grease 'members,headers@getDeployment 404' --grease-seed ")
     again = run(*shlex.split(line), during=lambda url: call(url, "/_stub/grease"))
     assert again.result.json == first.result.json
-    assert line in again.stderr
-
-
-def test_the_seed_of_random_delays_is_printed() -> None:
-    line = "delays are random: --delay 0.001-0.002 --ids-seed "
-    assert f"{line}7\n" in run("--delay", "0.001-0.002", "--ids-seed", "7").stderr
-    random = re.compile(re.escape(line) + r"(\d+)\n")
-    command = ["--", "true"]
-    seeds = [
-        random.findall(run("--delay", "0.001-0.002", *words).stderr) for words in ([], command)
-    ]
-    assert len({seed for (seed,) in seeds}) == 2
-    assert "delays" not in run("--delay", "0.001").stderr
 
 
 def test_output_that_cannot_be_written_is_ignored() -> None:
@@ -133,7 +95,7 @@ def test_output_that_cannot_be_written_is_ignored() -> None:
         assert main(create_app, [], environment({"STUB_PORT": "0"}), Closed(), Closed()) == 0
 
 
-@pytest.mark.parametrize("args", [["docs"], ["docs", "readme"], ["--help"], ["verify", "--help"]])
+@pytest.mark.parametrize("args", [["docs"], ["--help"], ["verify", "--help"]])
 def test_a_full_stdout_is_named(args: list[str]) -> None:
     class Full(io.StringIO):
         def write(self, text: str) -> int:

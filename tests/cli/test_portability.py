@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import not_started, process, ready_url
+from tests.program import not_started, process
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -51,38 +51,25 @@ print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects
 sys.exit(7)
 """
 AROUND = ["--", sys.executable, "-c", CLIENT]
+WAITS = "import os, signal; print(os.environ['STUB_URL'], flush=True); signal.pause()"
+WAITING = ["--", sys.executable, "-c", WAITS]
 PLAIN_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 @pytest.mark.parametrize("taken", TAKEN)
-def test_a_system_without_these_runs_a_command(taken: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    words = ["--report", str(report), "--fail-on", "violations", *AROUND]
-    with process("-c", RUN.format(TAKEN[taken]), "app.py", *words) as running:
+def test_a_system_without_these_runs_a_command_passes_signals_on_and_serves(taken: str) -> None:
+    program = ["-c", RUN.format(TAKEN[taken]), "app.py", "--fail-on", "violations"]
+    with process(*program, *AROUND) as running:
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout) == (7, "website billing search\n"), stderr
-    assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
-
-
-@pytest.mark.parametrize("taken", TAKEN)
-def test_a_system_without_these_passes_a_signal_to_its_command(taken: str) -> None:
-    waiting = "import signal; print('waiting', flush=True); signal.pause()"
-    words = ["app.py", "--", sys.executable, "-c", waiting]
-    with process("-c", RUN.format(TAKEN[taken]), *words) as running:
-        assert running.stdout
-        assert running.stdout.readline() == "waiting\n"
-        running.send_signal(signal.SIGTERM)
-        _, stderr = running.communicate(timeout=20)
-    assert running.returncode == 128 + signal.SIGTERM, stderr
-
-
-@pytest.mark.parametrize("taken", TAKEN)
-def test_a_system_without_these_serves_until_a_signal(taken: str) -> None:
-    with process("-c", RUN.format(TAKEN[taken]), "app.py", "--port", "0") as running:
-        assert call(ready_url(running), "/v1/projects").status_code == 200
-        running.send_signal(signal.SIGTERM)
-        _, stderr = running.communicate(timeout=20)
-    assert (running.returncode, "Traceback" in stderr) == (0, False), stderr
+    for words, status in (["--port", "0"], 0), (WAITING, 128 + signal.SIGTERM):
+        with process(*program, *words) as running:
+            assert running.stdout
+            url = running.stdout.readline().split()[-1]
+            assert call(url, "/v1/projects").status_code == 200
+            running.terminate()
+            _, stderr = running.communicate(timeout=20)
+        assert (running.returncode, "Traceback" in stderr) == (status, False), stderr
 
 
 def test_a_probe_needs_process_groups() -> None:
@@ -140,13 +127,8 @@ def test_lines_may_end_in_crlf_and_paths_may_have_spaces_and_backslashes(checkou
         stdout, stderr = running.communicate(timeout=20)
     assert (running.returncode, stdout) == (7, "shop\n"), stderr
     assert json.loads(report.read_text("utf-8"))["exit_status"] == 7
-
-
-def test_the_command_that_installs_a_package_can_be_typed_in_an_odd_folder(checkout: Path) -> None:
     with process("-I", "-S", str(checkout / "app.py"), cwd=checkout) as running:
         _, stderr = running.communicate(timeout=20)
-    typed = shlex.split(stderr.partition("`")[2].partition("`")[0])
-    assert typed == [
-        *(sys.executable, "-m", "pip", "install", "-r"),
-        str(checkout / "requirements.txt"),
-    ]
+    typed = shlex.split(stderr.partition("`")[2].partition("`")[0])  # it installs what is missing
+    requirements = str(checkout / "requirements.txt")
+    assert typed == [sys.executable, "-m", "pip", "install", "-r", requirements]

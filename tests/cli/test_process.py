@@ -15,18 +15,17 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_success(number: signal.Signals) -> None:
-    with program() as (running, url):
-        assert call(url, "/v1/projects").status_code == 200
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_with_its_report(number: signal.Signals, tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    with program("--fail-on", "unpromised", "--report", str(report)) as (running, url):
+        assert call(url, "/v1/projects?page=1").status_code == 200
         running.send_signal(number)
         stdout, stderr = running.communicate(timeout=20)
-    assert (running.returncode, stdout) == (0, "")
-    hint, page, line, coverage, *_ = stderr.splitlines()
-    assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
-    assert page == f"open {url}/"
-    assert line.startswith("#1 GET /v1/projects 200 ")
-    assert coverage.startswith("coverage: 1 of ")
+    assert (running.returncode, stdout) == (1, "")
+    assert stderr.startswith(f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects\n')
+    assert "\nfinding: unpromised: " in stderr
+    assert '"exit_status": 1' in report.read_text()
 
 
 def test_it_serves_with_closed_streams() -> None:
@@ -68,8 +67,7 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path
         (tmp_path / f"{name}.py").touch()
 
 
-def test_garbage_is_not_collected_until_the_app_is_made() -> None:
-    code = """
+GARBAGE = """
 import gc, os, sys
 from cli.startup import prepare
 prepare()
@@ -83,19 +81,20 @@ def create(**options):
 main(create, ["--", "true"], os.environ, sys.stdout, sys.stderr)
 print(gc.isenabled(), gc.get_freeze_count() > 0)
 """
-    with process("-c", code) as running:
+
+
+def test_garbage_is_not_collected_until_the_app_is_made() -> None:
+    with process("-c", GARBAGE) as running:
         stdout, _ = running.communicate(timeout=20)
     assert stdout == "False\nTrue True\n"
 
 
-@pytest.mark.parametrize("options", [["-I"], []])
-def test_it_starts_through_a_link_and_in_isolated_mode(options: list[str], tmp_path: Path) -> None:
+def test_it_starts_through_a_link_and_in_isolated_mode(tmp_path: Path) -> None:
     link = tmp_path / "linked.py"
     link.symlink_to(ROOT / "app.py")
-    for file in ["app.py", str(link)] if options else [str(link)]:
-        with process(*options, file, "--port", "0", "--quiet") as running:
-            assert call(ready_url(running), "/openapi.json").json["openapi"] == "3.1.0"
-            running.terminate()
+    with process("-I", str(link), "--port", "0", "--quiet") as running:
+        assert call(ready_url(running), "/openapi.json").json["openapi"] == "3.1.0"
+        running.terminate()
 
 
 def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
@@ -111,11 +110,6 @@ def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:
 
 def test_a_long_integer_of_a_seed_stays_what_it_is(tmp_path: Path) -> None:
     seed = tmp_path / "seed.json"
-    document = f'{{"projects": [{{"name": "a", "long": {308 * "7"}}}]}}'
-    seed.write_text(document)
-    env = {"PYTHONINTMAXSTRDIGITS": "640"}
-    with program("--seed", str(seed), env=env) as (_, url):
+    seed.write_text(f'{{"projects": [{{"name": "a", "long": {308 * "7"}}}]}}')
+    with program("--seed", str(seed), env={"PYTHONINTMAXSTRDIGITS": "640"}) as (_, url):
         assert (308 * b"7") in call(url, "/v1/projects").data
-        reset = call(url, "/_stub/reset", body=document.replace("7", "8").encode())
-        assert reset.status_code == 204
-        assert (308 * b"8") in call(url, "/v1/projects").data
