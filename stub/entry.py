@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from itertools import islice
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -15,7 +14,7 @@ from web.access_log import MAX_REASON, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
-from .contract import find_unpromised, find_violations, object_in
+from .contract import Operation, find_unpromised, find_violations, object_in
 from .outcome import Outcome
 
 MAX_BODY_TEXT = 4096  # bytes
@@ -186,17 +185,7 @@ def describe(
     reason = None
     if problem and response.status_code in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
-    unpromised: tuple[str, ...] = ()
-    violations: tuple[str, ...] = ()
-    is_accepted = "world_name" in context  # by the bearer check
-    if operation and is_accepted:
-        if body or line[2]:
-            found = find_unpromised(operation, request, context.get("document"), body)
-            unpromised = sentences(found, redactor)
-    else:
-        header = None if is_accepted else fields.get("HTTP_AUTHORIZATION", "")
-        found = find_violations(operation, header, f"{line[0]} {get_path_info(environ)}")
-        violations = sentences(found, redactor)
+    unpromised, violations = findings(request, context, operation, body, redactor)
     time, is_frozen = clock.reading()
     texts = "".join((*line, *fields.values(), *unpromised, *violations))
     return Entry(
@@ -220,6 +209,26 @@ def describe(
     )
 
 
+def findings(
+    request: Request,
+    context: Mapping[str, Any],
+    operation: Operation | None,
+    body: bytes,
+    redactor: Redactor,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a request depends on without a promise, and what it violates."""
+    environ = request.environ
+    is_accepted = "world_name" in context  # by the bearer check
+    if operation and is_accepted:
+        if not (body or environ.get("QUERY_STRING")):  # as of most requests
+            return (), ()
+        found = find_unpromised(operation, request, context.get("document"), body)
+        return sentences(found, redactor), ()
+    header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
+    target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
+    return (), sentences(find_violations(operation, header, target), redactor)
+
+
 def body_of(request: Request) -> bytes:
     """The body that was received."""
     try:
@@ -228,8 +237,7 @@ def body_of(request: Request) -> bytes:
         return b""
 
 
-def sentences(found: Iterable[str], redactor: Redactor) -> tuple[str, ...]:
+def sentences(found: list[str], redactor: Redactor) -> tuple[str, ...]:
     """The first of the sentences that name what a client sent: masked, short, and on one line."""
-    return tuple(
-        cut(printable(redactor.text(each)), MAX_SENTENCE) for each in islice(found, MAX_SENTENCES)
-    )
+    first = found[:MAX_SENTENCES]
+    return tuple([cut(printable(redactor.text(each)), MAX_SENTENCE) for each in first])

@@ -73,3 +73,14 @@ def test_a_bare_reset_brings_the_first_records_back(make_store: MakeStore) -> No
     store.create_project("a", '{"name": "a"}')
     store.reset()
     assert [project.id for project in store.list_projects()] == ["p1"]
+
+
+def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldStore) -> None:
+    store.reset(records_of(1, 2))
+    store.put_deployment("older", (Stage("failed"),), "p1")
+    store.put_deployment("newer", (Stage("failed"),), "p1")
+    before = len(store.records().deployments)
+    store.put_deployment("older", (Stage("failed"),), "p2")
+    latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
+    assert latest == {"p1": "newer", "p2": "older"}
+    assert len(store.records().deployments) == before
