@@ -239,6 +239,7 @@ def test_unread_lines_block_no_request_and_the_number_of_dropped_ones_is_written
             lines += re.match(LINE, line) is not None
             if found := re.fullmatch(r"(\d+) lines were dropped: stderr was not read\n", line):
                 dropped = int(found[1])
+            if dropped or lines > FLOOD:
                 break
         running.terminate()
         rest = running.stderr.read()
