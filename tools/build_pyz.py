@@ -12,7 +12,7 @@ from zipapp import create_archive
 
 ROOT = Path(__file__).resolve().parent.parent
 PIP = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
-LEFT_OUT = ["bin", "bin/*", "*.so", "*.pyd", "*.c", "*.pyi", "direct_url.json"]  # some have pure code
+LEFT_OUT = ["bin", "bin/*", "*.so", "*.pyd", "*.c", "*.pyi", "direct_url.json"]  # pure code stays
 
 
 def build(target: Path) -> None:

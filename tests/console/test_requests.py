@@ -152,11 +152,14 @@ def test_no_row_moves_under_the_pointer_or_the_keyboard(page: Page, send: Send) 
     expect(page.get_by_role("button", name="/v1/deployments/last")).to_be_focused()
 
 
-def test_new_projects_move_no_row_under_the_pointer(page: Page, send: Send) -> None:
+def test_new_projects_move_no_row_under_the_pointer(
+    page: Page, live_url: str, own_token: str
+) -> None:
     first = rows(page, "Projects").first
     first.hover()
     for number in range(60):
-        send("/v1/projects", body=f'{{"name": "p{number}"}}'.encode())
+        call(live_url, "/v1/projects", token=own_token, body=f'{{"name": "p{number}"}}'.encode())
+    look(page)
     expect(region(page, "Projects").get_by_role("button", name="60 new projects")).to_be_visible()
     expect(first).to_contain_text("search")
     page.mouse.move(1, 1)

@@ -118,6 +118,10 @@ def test_another_file_in_the_folder_is_replaced(start: Run, tmp_path: Path) -> N
         file.unlink() if wrong is None else file.write_bytes(wrong)
         assert start("--version").returncode == 0
         assert file.read_bytes() == right
+    file.write_text("raise OSError", "utf-8")
+    folder_of(tmp_path).chmod(0o777)  # another user could write to it: it is left as it is
+    assert start("--version").returncode == 0
+    assert file.read_text("utf-8") == "raise OSError"
 
 
 def test_it_runs_in_the_file_where_it_may_not_unpack(start: Run, tmp_path: Path) -> None:
