@@ -12,21 +12,22 @@ from zipapp import create_archive
 
 ROOT = Path(__file__).resolve().parent.parent
 PIP = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
-LEFT_OUT = ["bin", "bin/*", "*.so", "*.pyd", "*.c", "*.pyi", "direct_url.json"]  # pure code stays
+LEFT_OUT = ["bin", "*.so", "*.pyd", "*.c", "*.pyi", "direct_url.json"]  # pure code stays
 
 
 def build(target: Path) -> None:
-    def is_needed(path: Path) -> bool:
-        return not any(map(path.match, LEFT_OUT))
-
-    with TemporaryDirectory() as folder:
-        subprocess.run([*PIP, "--target", folder, str(ROOT)], check=True)
-        shutil.copy(ROOT / "tools" / "start_pyz.py", Path(folder, "__main__.py"))
-        create_archive(folder, target, "/usr/bin/env python3", filter=is_needed, compressed=True)
+    """Write the file whole or not at all."""
+    with TemporaryDirectory(dir=target.parent) as folder:
+        tree, file = Path(folder, "tree"), Path(folder, "stub.pyz")
+        subprocess.run([*PIP, "--target", str(tree), str(ROOT)], check=True)
+        shutil.copy(ROOT / "tools" / "start_pyz.py", tree / "__main__.py")
+        for path in [path for path in tree.rglob("*") if any(map(path.match, LEFT_OUT))]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        create_archive(tree, file, "/usr/bin/env python3", compressed=True)
+        file.chmod(0o755)
+        file.replace(target)
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1] if sys.argv[1:] else ROOT / "dist" / "stub.pyz")
-    target.parent.mkdir(exist_ok=True)
-    build(target)
-    print(target)
+    (ROOT / "dist").mkdir(exist_ok=True)
+    build(ROOT / "dist" / "stub.pyz")

@@ -7,36 +7,43 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 from zlib import crc32
 
 if sys.version_info < (3, 10):  # noqa: UP036
-    sys.exit("error: this Python is too old: run the file with 3.10 or newer")
+    sys.stderr.write("error: run the file with Python 3.10 or newer: this is " + sys.version + "\n")
+    sys.exit(2)
 
 CACHES = {"win32": ("LOCALAPPDATA", "~/AppData/Local"), "darwin": ("", "~/Library/Caches")}
 
 
 def unpacked(content: bytes) -> Path:
-    """The folder of this content. Raises OSError or RuntimeError if there can be none."""
+    """The folder of this content. Raises OSError or RuntimeError if there can be none.
+
+    A file that is not as in the archive is written beside and renamed: many may do so at once.
+    """
     variable, usual = CACHES.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
-    base = Path(os.environ.get(variable) or usual).expanduser() / "deployment-stub"
+    cache = Path(os.environ.get(variable, ""))  # a relative one is ignored, as XDG has it
+    base = (cache if cache.is_absolute() else Path(usual).expanduser()) / "deployment-stub"
     folder = base / sha256(content).hexdigest()
-    base.mkdir(0o700, parents=True, exist_ok=True)
+    for each in (base, folder):
+        each.mkdir(0o700, parents=True, exist_ok=True)
+        found = each.lstat()
+        if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+            raise PermissionError(each)  # another user can write to it
     with ZipFile(BytesIO(content)) as archive:
-        if not folder.exists():
-            with suppress(OSError), TemporaryDirectory(dir=base) as beside:
-                archive.extractall(beside)
-                Path(beside).rename(folder)  # fails if another start was quicker
-        for each in (base, folder):
-            found = each.lstat()
-            if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
-                raise PermissionError(each)  # another user can write to it
-        for entry in archive.infolist():
-            file = folder / entry.filename
-            if not (entry.is_dir() or (file.exists() and crc32(file.read_bytes()) == entry.CRC)):
-                with TemporaryDirectory(dir=base) as beside:
+        entries = [(each, folder / each.filename) for each in archive.infolist()]
+        wrong = [each for each in entries if not (each[0].is_dir() or is_whole(*each))]
+        if wrong:
+            with TemporaryDirectory(dir=base) as beside:
+                for entry, file in wrong:
+                    file.parent.mkdir(parents=True, exist_ok=True)
                     Path(archive.extract(entry, beside)).replace(file)
     return folder
+
+
+def is_whole(entry: ZipInfo, file: Path) -> bool:
+    return file.is_file() and crc32(file.read_bytes()) == entry.CRC
 
 
 with suppress(OSError, RuntimeError):  # otherwise it runs in the archive

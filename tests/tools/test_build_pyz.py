@@ -115,7 +115,7 @@ def test_another_file_in_the_folder_is_replaced(start: Run, tmp_path: Path) -> N
     file = folder_of(tmp_path) / "deployment_stub" / "app.py"
     right = file.read_bytes()
     for wrong in (right.replace(b"a", b"b"), None):  # the first has the same size
-        file.unlink() if wrong is None else file.write_bytes(wrong)
+        file.write_bytes(wrong) if wrong else shutil.rmtree(file.parent)
         assert start("--version").returncode == 0
         assert file.read_bytes() == right
     file.write_text("raise OSError", "utf-8")
@@ -127,12 +127,14 @@ def test_another_file_in_the_folder_is_replaced(start: Run, tmp_path: Path) -> N
 def test_it_runs_in_the_file_where_it_may_not_unpack(start: Run, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "deployment-stub").touch()
-    for env in ({}, {"XDG_CACHE_HOME": "", "HOME": "/dev/null"}):
+    nowhere = [{"XDG_CACHE_HOME": path, "HOME": "/dev/null"} for path in ("", "relative")]
+    for env in ({}, *nowhere):
         assert start(*AROUND, **env).returncode == 7
     (tmp_path / "cache" / "deployment-stub").unlink()
     (tmp_path / "cache" / "deployment-stub").mkdir()
     (tmp_path / "cache" / "deployment-stub").chmod(0o777)  # another user could write to it
     assert start("--version").returncode == 0
+    assert not list((tmp_path / "cache" / "deployment-stub").iterdir())
 
 
 def test_a_newer_file_under_a_running_one_disturbs_it_in_nothing(pyz: Path, tmp_path: Path) -> None:
@@ -173,8 +175,8 @@ def test_an_old_python_is_told_which_to_use(pyz: Path) -> None:
     code = "import runpy, sys; sys.version_info = (3, 9); runpy.run_path(sys.argv[1])"
     words = [sys.executable, "-I", "-c", code, str(pyz)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr == "error: this Python is too old: run the file with 3.10 or newer\n"
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: run the file with Python 3.10 or newer: this is 3.")
 
 
 def test_the_distribution_puts_one_package_and_one_command_into_an_environment(
