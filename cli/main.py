@@ -15,6 +15,7 @@ from flask import Flask
 
 import server
 from auth import DEFAULT_TOKEN
+from stub.failures import Failures
 
 from .command import Command
 from .documents import show_document
@@ -72,8 +73,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         log = Log(settings.token, quiet=settings.quiet, file=settings.log, shows_latest=ends)
     files = read_files(settings)  # once, as a test of the command may change them
     make = partial(make_app, start.create_app, settings, log, files)
-    app = make()
-    probe = Probe(command, settings, log, app, make) if command and settings.probe else None
+    plain = Failures() if settings.probe else None
+    app = make(failures=plain)
+    probe = Probe(command, settings, log, app, make, plain) if command and plain else None
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()

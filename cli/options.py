@@ -19,6 +19,8 @@ import server
 import stub
 from auth import DEFAULT_TOKEN, BearerAuth
 from store import MAX_PROJECTS, PACE
+from stub.failures import FAILURES
+from stub.grease.axes import AXES
 
 
 class Start(NamedTuple):
@@ -134,7 +136,13 @@ def parse_grease(text: str) -> tuple[str, ...]:
 def parse_probe(text: str) -> tuple[str, ...]:
     if "@" in text:
         raise ValueError("give axes without parts, which --probe finds by itself")
-    return parse_grease(text)
+    groups = {"tier1": stub.TIER_1, "all": AXES, "failures": FAILURES}
+    names, chosen = (*AXES, *FAILURES), set()
+    for word in (each.strip() for each in text.split(",")) if text else ():
+        if word not in (*groups, *names):
+            raise ValueError(f"{word!r} is unknown: there are {', '.join((*groups, *names))}")
+        chosen |= {*groups.get(word, [word])}
+    return tuple(name for name in names if name in chosen)
 
 
 def check_store(url: str) -> None:
@@ -183,7 +191,9 @@ class Settings:
         parse_grease,
     )
     probe: tuple[str, ...] = axes(
-        "Run the COMMAND once for each axis, and say on which parts it depends.", parse_probe
+        "Run the COMMAND once for each axis, and say on which parts it depends; with failures, "
+        "once for each failure of the service, and say what it did then.",
+        parse_probe,
     )
     grease_seed: int = option(
         "Seed of the variations; random if left out.",

@@ -1,22 +1,25 @@
-"""--probe: on which parts of the responses, which nobody promised, does a command depend?"""
+"""--probe: runs a command with what may vary, and with what may fail, and says what it shows."""
 
 import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from flask import Flask
 
 import stub
+from stub.failures import STALLED, Failures
 from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, printable
 
 from .command import Command, shell_status
+from .failures import document, findings, table
 from .log import Log
 from .options import Settings
 from .stderr import say
@@ -50,14 +53,28 @@ class Interrupted(Exception):
 
 
 class Run(NamedTuple):
-    """A varied run that has ended: what it says of its axis, and the end of its output, masked."""
+    """A run that has ended, and the end of its output, masked. It is disturbed if a process that a
+    run left sent requests around it.
+    """
 
-    result: str
+    end: str
     status: int
     seconds: float
     output: str
-    varied: int  # responses
-    parts: list[str]  # of the contract that were varied
+    is_disturbed: bool
+    varied: int = 0  # responses
+    parts: Sequence[str] = ()  # of the contract that were varied
+
+    @property
+    def result(self) -> str:
+        """What a varied run says of its axis."""
+        if not self.parts:
+            return "not met"
+        return "disturbed" if self.status and self.is_disturbed else self.end
+
+    def text(self) -> str:
+        status = f" (exit status {self.status})" if self.end == "breaks" else ""
+        return f"{self.end} in {self.seconds:.1f} s{status}"
 
 
 @dataclass
@@ -88,19 +105,21 @@ class Axis:
 
 @dataclass
 class Probe:
-    """Runs the command plain, and then with each axis of grease.
+    """Runs the command plain, then with each axis of grease, then with each failure.
 
-    `make_app` makes the app of a run from words such as `members` and `members@Project`. `app` is
-    that of the current run, or None between two runs.
+    `make_app` makes the app of a run from words such as `members` and `members@Project`, or from
+    its failures. `app` is that of the current run, or None between two runs.
     """
 
     command: Command
     settings: Settings
     log: Log
     plain_app: Flask
-    make_app: Callable[[tuple[str, ...]], Flask]
+    make_app: Callable[..., Flask]
+    plain: Failures
     app: Flask | None = None
     axes: list[Axis] = field(default_factory=list)
+    failures: list[tuple[Failures, Run]] = field(default_factory=list)
     is_complete: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     plain_seconds: float = 0.0
@@ -134,7 +153,7 @@ class Probe:
             try:
                 self._end_run()
                 if not self.command.status:
-                    self._run_axes()
+                    self._run_all()
             except Interrupted:
                 pass
             except OSError as error:
@@ -145,14 +164,16 @@ class Probe:
         self.command.start_beside({**variables, "STUB_PROBE_RUN": "plain"}, go_on)
 
     def findings(self) -> list[stub.Finding]:
-        """A finding for each part, or axis, that the tests depend on, and what to do."""
-        return [
+        """What the tests depend on, by part or axis; and what the client did after failures."""
+        depends = [
             stub.Finding("depends", f"{axis.name} of {part}" if part else axis.name, 1, advice)
             for axis in self.axes
             if axis.result in BREAKS
             for part in axis.broken_parts or [""]
             for advice in [self._advice(axis.name, part)]
         ]
+        clear = [failures for failures, run in self.failures if not run.is_disturbed]
+        return [*depends, *chain.from_iterable(map(findings, clear))]
 
     def _advice(self, axis: str, part: str) -> str:
         why, advice = stub.ADVICE[axis]
@@ -179,13 +200,18 @@ class Probe:
                 yield f"warning: {axis.name}: broke before a response was varied\n"
             elif axis.result == "disturbed":
                 yield f"warning: {axis.name}: disturbed by what a run left: no finding\n"
+        for failures, run in self.failures:
+            if run.is_disturbed:
+                yield f"warning: {failures.name}: disturbed by what a run left: no finding\n"
         if self.late or self.left:
             left = ", ".join(dict.fromkeys(self.left.values())) or "a run"
             late = f"{amount(self.late, 'request')} between two runs got 503"
             yield f"warning: {left} left a process running: {late}\n"
         if len(self.axes) > 1 and all(axis.run.status for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
-        if self.is_complete and not self.findings():
+        if self.failures:
+            yield table([failures for failures, _ in self.failures], self._operations)
+        if self.is_complete and self.axes and not any(axis.result in BREAKS for axis in self.axes):
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
 
@@ -195,22 +221,54 @@ class Probe:
             "is_complete": self.is_complete,
             "plain": {"exit_status": self.command.status, "seconds": round(self.plain_seconds, 3)},
             "axes": [axis.document() for axis in self.axes],
+            "failures": [
+                {
+                    "failure": failures.name,
+                    "exit_status": run.status,
+                    "seconds": round(run.seconds, 3),
+                    "operations": document(failures, self._operations),
+                }
+                for failures, run in self.failures
+            ],
         }
 
-    def _run_axes(self) -> None:
-        names = self.settings.probe
+    @property
+    def _operations(self) -> Sequence[str]:
+        operations: Sequence[str] = self.plain_app.extensions["stub"].operations
+        return operations
+
+    def _run_all(self) -> None:
+        axes = [name for name in self.settings.probe if name in stub.ADVICE]
+        failures = [name for name in self.settings.probe if name not in stub.ADVICE]
+        kinds = [amount(len(axes), "axis", "axes")] if axes else []
+        kinds += [amount(len(failures), "failure")] if failures else []
+        to_come = "" if axes else f"; {amount(len(failures), 'run')} to come"
         say(
             f"probe: plain: passes in {self.plain_seconds:.1f} s; "
-            f"{amount(len(names), 'axis', 'axes')}, seed {self.settings.grease_seed}\n"
+            f"{', '.join(kinds)}, seed {self.settings.grease_seed}{to_come}\n"
         )
         self.log.is_muted = True
-        for name in names:
+        for name in axes:
             axis = self._try_axis(name)
             self.axes.append(axis)  # which has what is known for certain
             if axis.result in BREAKS:
                 self._narrow(axis)
                 self._imply(axis)
+        for name in failures:
+            self._fail(name)
         self.is_complete = True
+
+    def _fail(self, name: str) -> None:
+        """Run the command once, and let each operation meet the failure."""
+        failures = Failures(name, self.plain.succeeded)
+        stalls = len(self._operations) * failures.stall if name == STALLED else 0.0
+        run = self._run_app(self.make_app(failures=failures), name, stalls)
+        end = time.monotonic() + WATCH
+        while any(each.ended is None for each in failures.met.values()) and time.monotonic() < end:
+            time.sleep(SETTLE)  # until the server has seen that the client is gone
+        failures.settle(self.plain)
+        self.failures.append((failures, run))
+        say(f"probe: {name}: {run.text()}\n")
 
     def _try_axis(self, name: str) -> Axis:
         """Run an axis, and repeat a break."""
@@ -256,39 +314,41 @@ class Probe:
 
     def _run(self, words: str, name: str, label: str = "") -> Run:
         """Run the command with an axis, or parts of one. Raises `Interrupted`."""
+        app = self.make_app(stub.parse_axes(words))
+        run = self._run_app(app, name)
+        axis, whole = words.partition("@")[0], app.extensions["stub"]
+        varied = whole.judge().varied[axis]
+        parts = whole.parts.varied_by(axis)
+        met = f"not met: {NOT_MET.get(name, 'none varied')}"
+        if parts:
+            met = f"{amount(varied, 'response')} varied"
+        say(f"probe: {label or name}: {run.text()}, {met}\n")
+        return run._replace(varied=varied, parts=parts)
+
+    def _run_app(self, app: Flask, name: str, stalls: float = 0.0) -> Run:
+        """Run the command with an app until it ends or hangs, `stalls` seconds left out.
+
+        Raises `Interrupted`.
+        """
         if self.command.signal:
             raise Interrupted
-        self.app = app = self.make_app(stub.parse_axes(words))
-        was_disturbed = self.is_disturbed
+        self.app = app
+        was_disturbed, started = self.is_disturbed, time.monotonic()
         with tempfile.TemporaryFile() as output:
-            status, seconds, end = self._execute(name, output)
+            process = self.command.start({**self.variables, "STUB_PROBE_RUN": name}, output)
+            try:
+                code = process.wait(max(HANG_SECONDS, HANG_FACTOR * self.plain_seconds) + stalls)
+                end = "breaks" if code else "passes"
+            except subprocess.TimeoutExpired:
+                self.command.kill_group()
+                code, end = process.wait(), "hangs"
+            seconds = time.monotonic() - started
             self._end_run()
             text = self._tail(output)
         if self.command.signal:
             raise Interrupted
-        axis, whole = words.partition("@")[0], app.extensions["stub"]
-        varied = whole.judge().varied[axis]
-        parts = whole.parts.varied_by(axis)
-        result, met = end, f"{amount(varied, 'response')} varied"
-        if not parts:
-            result, met = "not met", f"not met: {NOT_MET.get(name, 'none varied')}"
-        elif status and (was_disturbed or self.is_disturbed):
-            result = "disturbed"
-        breaks = f" (exit status {status})" if end == "breaks" else ""
-        say(f"probe: {label or name}: {end} in {seconds:.1f} s{breaks}, {met}\n")
-        return Run(result, status, seconds, text, varied, parts)
-
-    def _execute(self, name: str, output: IO[bytes]) -> tuple[int, float, str]:
-        """Run the command until it ends or hangs: its status, the seconds, and its end."""
-        started = time.monotonic()
-        process = self.command.start({**self.variables, "STUB_PROBE_RUN": name}, output)
-        try:
-            code = process.wait(max(HANG_SECONDS, HANG_FACTOR * self.plain_seconds))
-            end = "breaks" if code else "passes"
-        except subprocess.TimeoutExpired:
-            self.command.kill_group()
-            code, end = process.wait(), "hangs"
-        return shell_status(code), time.monotonic() - started, end
+        is_disturbed = was_disturbed or self.is_disturbed
+        return Run(end, shell_status(code), seconds, text, is_disturbed)
 
     def _tail(self, output: IO[bytes]) -> str:
         """The last lines of what a run wrote, without tokens."""

@@ -15,6 +15,7 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from store import Store
+from stub.failures import STALLED, Failures
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 from web.routing import CONTROLS
 
@@ -35,8 +36,9 @@ def make_app(
     log: Log,
     files: Files,
     varied: tuple[str, ...] = (),
+    failures: Failures | None = None,
 ) -> Flask:
-    """The app for these settings, or that of a run of --probe, with the axes that it varies.
+    """The app for these settings, or that of a run of --probe: what it varies, and its failures.
 
     Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
@@ -52,6 +54,7 @@ def make_app(
         delay_seed=settings.delay_seed,
         announces_grease=not varied,
         journal_bytes=settings.journal_bytes,
+        failures=failures,
     )
     new_store = {}  # without --store it is that of `create_app`
     if settings.store:
@@ -130,8 +133,10 @@ def server_options(
             start = probe.start if probe else command.start_beside
             start(variables, stop)
 
+    # Each operation stalls once, and nothing else waits for that.
+    stalls = len(app.extensions["stub"].operations) if STALLED in settings.probe else 0
     return server.ServerOptions(
-        threads=settings.threads,
+        threads=settings.threads + stalls,
         deadline=settings.deadline,
         grace=settings.grace,
         trusted_hosts=settings.trusted_host,

@@ -1,5 +1,6 @@
 """Tasks: one request served, by the app or by an error of the server's own."""
 
+import socket
 from typing import Any
 
 from waitress.channel import ClientDisconnected
@@ -44,13 +45,35 @@ class ResponseTask(Task):
 
 
 class AppTask(ResponseTask, WSGITask):
+    is_dropped = False
+
     def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
         environ["PATH_INFO"] = self.request.path
         # Ends the connection after this response: PEP 3333 forbids an app the header for it.
         environ["server.close"] = self.request.close_connection
+        environ["server.drop"] = self.drop
+        environ["server.is_open"] = self.is_open
         return environ
+
+    def drop(self) -> None:
+        """Send nothing of this response, and close the connection."""
+        self.is_dropped = self.close_on_finish = True
+
+    def is_open(self) -> bool:
+        """Whether the client has not closed the connection."""
+        sock: Any = self.channel.socket
+        try:
+            return bool(sock.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:  # also one that this side has closed
+            return False
+
+    def write(self, data: bytes) -> None:
+        if not self.is_dropped:
+            super().write(data)
 
 
 class RejectionTask(ResponseTask, ErrorTask):

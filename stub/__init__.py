@@ -82,7 +82,8 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     app.add_url_rule("/llms.txt", "guide", show_guide)
     app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay)
+    probed = options.failures, factory.max_projects
+    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, *probed)
 
 
 def show_guide() -> ResponseReturnValue:

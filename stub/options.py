@@ -6,6 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from .failures import Failures
 from .seed import Seed
 
 
@@ -15,7 +16,7 @@ class StubOptions(NamedTuple):
     the clocks stand still, and the least and the most seconds by which each response is delayed,
     drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
     whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
-    entries of all worlds.
+    entries of all worlds. `failures` are those of a run of `--probe failures`.
     """
 
     states: Mapping[str, Seed] = MappingProxyType({})
@@ -29,3 +30,4 @@ class StubOptions(NamedTuple):
     sleep: Callable[[float], None] = time.sleep
     announces_grease: bool = True
     journal_bytes: int = 64 * 1024 * 1024
+    failures: Failures | None = None

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from flask import Response, g, request
@@ -14,6 +15,7 @@ from web.routing import CONTROLS, OPERATIONS
 from .contract import Contract
 from .cors import is_preflight
 from .entry import describe, request_name
+from .failures import UNAVAILABLE, Failures, UnavailableStore
 from .grease.parts import Parts
 from .grease.responses import vary
 from .outcome import Outcome, carry_out, decide
@@ -42,6 +44,8 @@ class Steps:
     redactor: Redactor
     sleep: Callable[[float], None]
     draw_delay: Callable[[], float]
+    failures: Failures | None
+    max_projects: int
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
@@ -61,8 +65,20 @@ class Steps:
             faults = context.world.faults
             outcome = decide(received, faults, self.contract, self.draw_delay())
             context.outcome = outcome
+            if self.failures and outcome.operation:
+                self._attempt(self.failures, outcome, outcome.operation.id)
             return outcome.respond()
         return None
+
+    def _attempt(self, failures: Failures, outcome: Outcome, operation: str) -> None:
+        """Count a request of a probe; one without a fault of the tests may meet a failure."""
+        context = bound(g)
+        attempt = failures.arrive(bound(request), operation, context.world_name)
+        if not (outcome.fault or outcome.problem):
+            context.attempt = attempt
+            if failures.name == UNAVAILABLE:
+                claim = partial(failures.claim, attempt)
+                context.store = UnavailableStore(context.store, self.max_projects, claim)
 
     def finish(self, response: Response) -> Response:
         """Vary the response, record it, and then delay it or cut it short: in this order."""
@@ -77,6 +93,9 @@ class Steps:
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
         )
+        attempt, failure = context.get("attempt"), None
+        if self.failures and attempt and (failure := self.failures.fault(attempt, response)):
+            outcome = outcome._replace(fault=failure)
         status = response.status_code
         axes: tuple[str, ...] = ()
         # An id stays varied when its axis is off.
@@ -95,6 +114,8 @@ class Steps:
         context["log_notes"] = notes_of(entry.fault, axes)
         if outcome.fault or outcome.delay:
             carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
+        if self.failures and failure:
+            self.failures.carry_out(attempt, received.environ, self.sleep)
         return response
 
 

@@ -200,7 +200,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all", "--store", "redis://x", "--", "true"], "leave out --grease, --no-stub"),
     (["--probe", "members@Project", "--", "true"], "give axes without parts, which --probe finds"),
-    (["--probe", "x", "--", "true"], "'x' is no axis: they are members"),
+    (["--probe", "x", "--", "true"], "'x' is unknown: there are tier1"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm test\n"),
     (["health", "--", "true"], "health takes no command"),
     (["health", "now"], "unexpected extra argument"),

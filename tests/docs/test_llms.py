@@ -63,7 +63,7 @@ def test_each_operation_that_takes_a_body_has_one() -> None:
 
 def test_it_names_each_kind_of_finding() -> None:
     named = re.findall(r"is found: ([\w, -]+); repeatable", " ".join(run("--help").stdout.split()))
-    assert [*ROWS] == [*named[0].split(", "), "depends"]
+    assert [*ROWS] == [*named[0].split(", "), "depends", "repeats", "hurries", "waits"]
 
 
 def test_its_other_commands_start_the_program() -> None:

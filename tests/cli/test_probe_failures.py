@@ -1,0 +1,134 @@
+"""--probe failures says what the client did when each operation failed once."""
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import probe
+from tests.conftest import ROOT
+from tests.program import not_started, process, run
+
+pytestmark = pytest.mark.process
+
+# Sends each operation; repeats what failed; gives up a response that is late. A 409 is expected.
+CLIENT = """
+import json, os, sys, time
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+def call(path, body=None):
+    request = Request(os.environ["STUB_URL"] + path, body, {"Content-Type": "application/json"})
+    request.add_header("Authorization", "Bearer " + os.environ["STUB_TOKEN"])
+    for attempt in range(3):
+        try:
+            with urlopen(request, timeout=0.3) as response:
+                return json.load(response)
+        except HTTPError as error:
+            if error.code < 500:
+                return None
+        except OSError:
+            pass
+        except ValueError:
+            sys.exit("a cut body")
+
+call("/v1/projects", b'{"name": "shop"}')
+call("/v1/projects", b'{"name": "shop"}')
+call("/v1/deployments/dpl_failed")
+call("/v1/projects")
+"""
+AFTER = [
+    "hurries: createProject after unavailable",
+    "hurries: getDeployment after unavailable",
+    "hurries: listProjects after unavailable",
+    "repeats: createProject after lost-response",
+    "repeats: createProject after stalled",
+]
+
+
+def failures_of(report: Any) -> dict[str, Any]:
+    return {each["failure"]: each for each in report["probe"]["failures"]}
+
+
+def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Path) -> None:
+    # Five runs, one of which waits for three timeouts of 0.3 s: 2 s.
+    done, report = probe(tmp_path, "--", sys.executable, "-c", CLIENT, axes="failures")
+    lines = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"probe: plain: passes in .* s; 4 failures, seed 7; 4 runs to come", lines[1]
+    )
+    assert [line.split(":")[1] for line in lines[2:6]] == [
+        " unavailable", " lost-response", " cut-body", " stalled"
+    ]  # fmt: skip
+    head, *rows = (re.split("  +", line.strip()) for line in lines[6:10])
+    assert head == ["unavailable", "lost-response", "cut-body", "stalled"]
+    shown = {row[0]: re.sub(r"\d+\.\d+ s", "S s", "; ".join(row[1:])) for row in rows}
+    assert shown["createProject"].startswith("again after S s; again after S s; ")
+    assert shown["listProjects"].endswith("closed after S s, again after S s")
+    assert [f"{each['kind']}: {each['what']}" for each in report["findings"]] == AFTER
+    assert (done.status, report["exit_status"]) == (1, 1)
+    assert "finding: repeats: createProject after lost-response: sent again after " in done.stderr
+    assert "Retry-After was 1 s (RFC 9110 §10.2.3)\n" in done.stderr
+    failed = failures_of(report)
+    assert [*failed] == head
+    stalled = failed["stalled"]["operations"]["listProjects"]
+    assert stalled["met"]
+    assert not stalled["waited"]
+    assert 0.2 <= stalled["closed_after"] < 5
+    assert len(stalled["again_after"]) == 1
+    assert failed["unavailable"]["exit_status"] == 0
+
+
+def test_a_run_that_breaks_is_no_finding_and_allow_takes_findings_out(tmp_path: Path) -> None:
+    allowed = [word for each in AFTER for word in ("--allow", each)]
+    words = (*allowed, "--", sys.executable, "-c", CLIENT)
+    done, report = probe(tmp_path, *words, axes="cut-body,unavailable")
+    assert [*failures_of(report)] == ["unavailable", "cut-body"]
+    assert "probe: cut-body: breaks in " in done.stderr
+    assert (done.status, report["findings"]) == (0, [])
+    assert done.stderr.count("matches no finding") == 2
+
+
+def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:
+    list_only = CLIENT.partition("\ncall(")[0] + "\ncall('/v1/projects')"
+    words = ("--", sys.executable, "-c", list_only)
+    done, report = probe(tmp_path, *words, axes="lost-response,member-order")
+    names = re.findall(r"^probe: (\S+): \w+ in", done.stderr, re.MULTILINE)
+    assert names == ["plain", "member-order", "lost-response"]
+    operations = failures_of(report)["lost-response"]["operations"]
+    assert [name for name, each in operations.items() if each["met"]] == ["listProjects"]
+    assert "no dependency was found with seed 7" in done.stderr
+
+
+def test_the_runs_have_the_names_of_the_failures(tmp_path: Path) -> None:
+    code = "import os; open('names', 'a').write(os.environ['STUB_PROBE_RUN'] + ' ')"
+    os.chdir(tmp_path)
+    try:
+        run("--quiet", "--probe", "failures", "--", sys.executable, "-c", code)
+    finally:
+        os.chdir(ROOT)
+    names = (tmp_path / "names").read_text("utf-8").split()
+    assert names == ["plain", "unavailable", "lost-response", "cut-body", "stalled"]
+
+
+def test_an_unknown_name_is_rejected_with_all_names() -> None:
+    error = not_started("--probe", "members,failure", "--", "true")
+    assert "'failure' is unknown: there are tier1, all, failures, members, " in error
+    assert error.endswith("unavailable, lost-response, cut-body, stalled.\n")
+
+
+def test_an_interrupted_probe_has_a_table_of_what_was_run() -> None:
+    code = "import os, time; os.environ['STUB_PROBE_RUN'] == 'cut-body' and time.sleep(60)"
+    words = ("app.py", "--quiet", "--probe", "failures", "--", sys.executable, "-c", code)
+    with process(*words) as started:
+        assert started.stderr
+        while "lost-response" not in started.stderr.readline():
+            pass
+        started.send_signal(signal.SIGTERM)
+        _, text = started.communicate()
+    assert started.returncode == 143
+    assert "                 unavailable  lost-response\n" in text
