@@ -17,7 +17,7 @@ from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 
 from auth import DEFAULT_TOKEN, BearerAuth, bearer_check
-from records import NO_RECORDS
+from records import NO_RECORDS, timeline_of
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -129,6 +129,7 @@ def create_app(
         import stub
 
         options = stub.StubOptions() if stub_options is True else stub_options
+        contract = stub.observed(contract, options.like)
         factory = stub.WorldFactory(
             new_store, clock, new_id, pace, max_projects, seed, options, contract, redactor
         )
@@ -145,9 +146,15 @@ def create_app(
         after = [*([cors.add_headers] if options.cors_origins else []), steps.finish]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
-        records = seed.records(clock(), new_id, pace) if seed else NO_RECORDS
+        timeline = timeline_of(pace)
+        records = seed.records(clock(), new_id, timeline) if seed else NO_RECORDS
         store = new_store(
-            clock, new_id, pace=pace, max_projects=max_projects, records=records, world=""
+            clock,
+            new_id,
+            timeline=timeline,
+            max_projects=max_projects,
+            records=records,
+            world="",
         )
         before = [note_time, check_token, enter_store(store)]
         after = []

@@ -1,6 +1,7 @@
 """The records of the service, and their wire forms."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -8,6 +9,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 OLDEST_FIRST = attrgetter("created_at")
+STATUSES = ("queued", "building", "succeeded")  # of a deployment that POST queues
 
 quoted = json.JSONEncoder().encode
 
@@ -27,7 +29,7 @@ def timestamp(moment: datetime) -> str:
 
 
 class Stage(NamedTuple):
-    """A status, of `a-z0-9_-`, and the seconds it lasts, in whole microseconds; the last of a
+    """A status, of `A-Za-z0-9_-`, and the seconds it lasts, in whole microseconds; the last of a
     timeline has no end.
     """
 
@@ -43,10 +45,10 @@ def round_to_microseconds(seconds: float) -> float:
     return max(round(seconds, 6), 0.000001) if seconds else seconds
 
 
-def timeline_of(pace: float) -> Timeline:
-    """The timeline of a deployment that POST queues."""
-    pace = round_to_microseconds(pace)
-    return (Stage("queued", pace), Stage("building", pace), Stage("succeeded"))
+def timeline_of(pace: float, statuses: Sequence[str] = STATUSES) -> Timeline:
+    """The timeline of a deployment that POST queues: the seconds in each status but the last."""
+    *running, last = statuses
+    return (*(Stage(each, round_to_microseconds(pace)) for each in running), Stage(last))
 
 
 class ProjectMembers(NamedTuple):

@@ -25,7 +25,11 @@ from records import (
 PACE = 2.0
 """Default seconds of a created deployment in each running stage."""
 
+TIMELINE = timeline_of(PACE)
+"""Default stages of a created deployment."""
+
 MAX_PROJECTS = 100_000
+MAX_TRIES = 1000  # of an id
 
 Clock = Callable[[], datetime]
 """Returns the time, UTC."""
@@ -81,10 +85,11 @@ def random_id(prefix: str) -> str:
 
 
 def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
-    """An id of `new_id` that is not `taken`."""
-    while (new := new_id(prefix)) in taken:
-        pass
-    return new
+    """An id of `new_id` that is not `taken`. Raises `StoreFull` where hardly any is left."""
+    for _ in range(MAX_TRIES):
+        if (new := new_id(prefix)) not in taken:
+            return new
+    raise StoreFull
 
 
 class MemoryStore:
@@ -101,14 +106,14 @@ class MemoryStore:
         clock: Clock = utc_now,
         new_id: NewId = random_id,
         *,
-        pace: float = PACE,
+        timeline: Timeline = TIMELINE,
         max_projects: int = MAX_PROJECTS,
         records: Records = NO_RECORDS,
         world: str = "",
     ) -> None:
         self.now = clock
         self._new_id = new_id
-        self._timeline = timeline_of(pace)
+        self._timeline = timeline
         self._max_projects = max_projects
         self._initial = records
         self._lock = Lock()

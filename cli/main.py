@@ -29,7 +29,10 @@ from .stderr import background_stderr, say
 from .verify import verify
 
 VERSION = "1.0.0"
-NEEDS_STUB = ("states", "cors_origin", "grease", "fail_on", "report", "ids_seed", "freeze", "delay")
+NEEDS_STUB = (
+    *("states", "like", "cors_origin", "grease", "fail_on", "report"),
+    *("ids_seed", "freeze", "delay"),
+)
 OFF: tuple[object, ...] = (None, (), [], (0, 0))  # what these are where they are left out
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
@@ -127,7 +130,7 @@ def conflicts(settings: Settings, start: Start) -> Iterator[str]:
         *names, last = (OPTIONS[name].opts[0] for name in NEEDS_STUB)
         yield f"--no-stub leaves out {', '.join(names)} and {last}: drop it or them."
     files: dict[str, str] = {}
-    for name in ("seed", "states", "report", "log"):
+    for name in ("seed", "states", "like", "report", "log"):
         if path := getattr(settings, name):
             other = files.setdefault(os.path.realpath(path), name)
             if other != name and name in ("report", "log"):

@@ -210,6 +210,7 @@ class Settings:
         metavar="TIME",
     )
     states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
+    like: Path | None = file("Profile of a service, from verify --save: respond as it does.")
     fail_on: tuple[str, ...] = several(
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}",
         stub.parse_kinds,

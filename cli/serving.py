@@ -16,18 +16,20 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.failures import STALLED, Failures
+from stub.profile import NO_PROFILE, Profile, read_profile
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 from web.routing import CONTROLS
 
 from .command import Command
+from .documents import read_file
 from .log import Log
 from .options import Settings
 from .probe import Probe
 from .startup import typed
 from .stderr import say
 
-Files = tuple[Seed, dict[str, Seed]]
-"""The seed and the provider states."""
+Files = tuple[Seed, dict[str, Seed], Profile]
+"""The seed, the provider states, and the profile of a service."""
 
 
 def make_app(
@@ -42,7 +44,7 @@ def make_app(
 
     Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
-    seed, states = files
+    seed, states, like = files
     stub_options = stub.StubOptions(
         states=states,
         cors_origins=settings.cors_origin,
@@ -55,6 +57,7 @@ def make_app(
         announces_grease=not varied,
         journal_bytes=settings.journal_bytes,
         failures=failures,
+        like=like,
     )
     new_store = {}  # without --store it is that of `create_app`
     if settings.store:
@@ -93,18 +96,21 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 
 def read_files(settings: Settings) -> Files:
-    """The seed and the provider states. Raises `click.UsageError` for an invalid file."""
+    """The files that the options name. Raises `click.UsageError` for an invalid one."""
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
+    like = NO_PROFILE
     try:
         if settings.seed:  # which may be an export of the sample
             seed = read_seed(settings.seed, max_projects=room_for(settings.max_projects, seed))
         if settings.states:
             room = room_for(settings.max_projects, seed)
             states = read_states(settings.states, max_projects=room)
+        if settings.like:
+            like = read_profile(settings.like, read_file("openapi.json").encode())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    return seed, states
+    return seed, states, like
 
 
 def server_options(
@@ -128,6 +134,7 @@ def server_options(
             announce(settings, port)
         tell_own_address(settings, port)
         tell_seeds(settings)
+        tell_profile(settings, app)
         if command:
             variables = {"STUB_URL": url, "STUB_TOKEN": settings.token[0]}
             start = probe.start if probe else command.start_beside
@@ -176,6 +183,13 @@ def tell_own_address(settings: Settings, port: int) -> None:
         udp.connect((far, 9))
         host = server.in_brackets(udp.getsockname()[0])
         say(f"from another machine: http://{host}:{port}\n")
+
+
+def tell_profile(settings: Settings, app: Flask) -> None:
+    """Say what of the service of --like the responses do not show."""
+    if settings.like:
+        count = len(app.extensions["stub"].parts.like.get("not_imitated", ()))
+        say(f"responses are like {settings.like}; not imitated: {count}, see GET /_stub/like\n")
 
 
 def tell_seeds(settings: Settings) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from records import Deployment, Project, Stage
 
 # As `json.dumps` writes it: the stages, of which the last one alone has no end.
-TIMELINE = re.compile(r'\[(\["[a-z0-9_-]+", \d[\d.e+-]*\], )*\["[a-z0-9_-]+", null\]\]', re.ASCII)
+TIMELINE = re.compile(r'\[(\["[\w-]+", \d[\d.e+-]*\], )*\["[\w-]+", null\]\]', re.ASCII)
 
 
 def write_project(project: Project) -> str:

@@ -10,10 +10,10 @@ from secrets import token_hex
 from threading import Lock
 from typing import Any
 
-from records import NO_RECORDS, OLDEST_FIRST, Deployment, Project, ProjectList, Records, timeline_of
+from records import NO_RECORDS, OLDEST_FIRST, Deployment, Project, ProjectList, Records, Timeline
 from store import (
     MAX_PROJECTS,
-    PACE,
+    TIMELINE,
     Clock,
     MemoryStore,
     NameTaken,
@@ -47,7 +47,7 @@ class RedisStore:
         clock: Clock = utc_now,
         new_id: NewId = random_id,
         *,
-        pace: float = PACE,
+        timeline: Timeline = TIMELINE,
         max_projects: int = MAX_PROJECTS,
         records: Records = NO_RECORDS,
         world: str = "",
@@ -56,9 +56,9 @@ class RedisStore:
         self._server = server
         self._keys = scripts.keys_of(world)
         self._new_id = new_id
-        self._timeline = json.dumps(timeline_of(pace))
+        self._timeline = json.dumps(timeline)
         self._max_projects = max_projects
-        self._in_memory = partial(MemoryStore, pace=pace, max_projects=max_projects)
+        self._in_memory = partial(MemoryStore, timeline=timeline, max_projects=max_projects)
         self._initial = records
         self._listed: tuple[bytes, tuple[Project, ...], ProjectList] = b"", (), ProjectList()
         self._change_lock = Lock()

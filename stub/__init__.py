@@ -19,6 +19,7 @@ from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .options import StubOptions
 from .pact import States
+from .profile import observed
 from .routes import Stub, not_found, open_world, routes
 from .rules import parse_time
 from .seed import Seed, room_for
@@ -48,6 +49,7 @@ __all__ = [
     "explain_preflight",
     "install",
     "matches",
+    "observed",
     "parse_axes",
     "parse_kinds",
     "parse_time",
@@ -71,7 +73,7 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     worlds = Worlds(factory, options.journal_bytes)
 
     def make_records(seed: Seed, now: datetime) -> Records:
-        return seed.records(now, open_world().ids, factory.pace)
+        return seed.records(now, open_world().ids, factory.timeline)
 
     states = States(options.states, make_records)
     operations = tuple(operation.id for operation in contract.operations)

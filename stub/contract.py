@@ -22,6 +22,7 @@ class Operation:
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     query: frozenset[str]
     members: frozenset[str]  # of the object in its body
+    observed: frozenset[str]  # members of a project, as a profile has them
 
 
 class Contract:
@@ -80,6 +81,11 @@ class Contract:
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(each["name"] for each in parameters if each["in"] == "query"),
             frozenset(members),
+            frozenset(
+                name
+                for name, each in self.schemas["Project"]["properties"].items()
+                if "observed" in each.get("x-origin", ()) and name not in members
+            ),
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +125,8 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in names]
     if body and operation.members:
         names = [name for name in document or object_in(body) if name not in operation.members]
-        found += [f"{operation.id}: body member {name}" for name in names]
+        notes = dict.fromkeys(operation.observed, " (observed)")
+        found += [f"{operation.id}: body member {name}{notes.get(name, '')}" for name in names]
     return found
 
 

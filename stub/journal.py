@@ -18,7 +18,7 @@ MAX_ENTRIES = 1000
 NUMBER = "[0-9]{1,15}"
 NUMBERS = dict.fromkeys(("after", "before", "limit"), NUMBER)
 # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
-FILTERS = {"status": "20[01]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,256})"}
+FILTERS = {"status": "20[0-2]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,256})"}
 
 
 class Journal:
@@ -98,7 +98,7 @@ def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dic
         if name not in patterns or name in filters or not re.fullmatch(patterns[name], value):
             detail = (
                 f"Send no filters but {', '.join(patterns)}, each once. operation is "
-                f"{', '.join(operations)}; status is 200, 201, from 400 to 599, 2xx, 4xx or 5xx; "
+                f"{', '.join(operations)}; status is 200 to 202, from 400 to 599, 2xx, 4xx or 5xx; "
                 f"{', '.join(NUMBERS)} are integers; q has 1 to 256 characters."
             )
             raise Problem(400, "unknown_query", detail)

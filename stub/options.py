@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .failures import Failures
+from .profile import NO_PROFILE, Profile
 from .seed import Seed
 
 
@@ -16,7 +17,8 @@ class StubOptions(NamedTuple):
     the clocks stand still, and the least and the most seconds by which each response is delayed,
     drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
     whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
-    entries of all worlds. `failures` are those of a run of `--probe failures`.
+    entries of all worlds. `failures` are those of a run of `--probe failures`, and `like` are the
+    forms of a service.
     """
 
     states: Mapping[str, Seed] = MappingProxyType({})
@@ -31,3 +33,4 @@ class StubOptions(NamedTuple):
     announces_grease: bool = True
     journal_bytes: int = 64 * 1024 * 1024
     failures: Failures | None = None
+    like: Profile = NO_PROFILE

@@ -213,6 +213,13 @@ def switch_grease() -> ResponseReturnValue:
     return json_response(open_world().grease.change(document, by_axis).document())
 
 
+@routes.get("/like")
+def show_profile() -> ResponseReturnValue:
+    like = current_stub().parts.like
+    found = {"observed_at": like.get("observed_at"), "not_imitated": like.get("not_imitated", [])}
+    return json_response(found)
+
+
 # The journal and the coverage
 
 

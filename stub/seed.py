@@ -9,7 +9,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
-from records import Deployment, Project, Records, timeline_of, timestamp, truncate_to_milliseconds
+from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
 from store import MAX_PROJECTS, NewId, unused_id
 from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
@@ -54,14 +54,14 @@ class Seed(NamedTuple):
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[Deployment, ...] = ()
 
-    def records(self, now: datetime, new_id: NewId, pace: float) -> Records:
+    def records(self, now: datetime, new_id: NewId, timeline: Timeline) -> Records:
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        as POST does it, with `pace`. A deployment without a time is as old as its store's
+        as POST does it, with this timeline. A deployment without a time is as old as its store's
         state.
         """
-        now, timeline = truncate_to_milliseconds(now), timeline_of(pace)
+        now = truncate_to_milliseconds(now)
         deployments = {each.id: each for each in self.deployments}
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []

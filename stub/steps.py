@@ -93,13 +93,15 @@ class Steps:
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
         )
+        if response.status_code == 201:
+            response.status_code = self.parts.like.get("creation_status", 201)
         attempt, failure = context.get("attempt"), None
         if self.failures and attempt and (failure := self.failures.fault(attempt, response)):
             outcome = outcome._replace(fault=failure)
         status = response.status_code
         axes: tuple[str, ...] = ()
         # An id stays varied when its axis is off.
-        is_read = world.grease.current.parts or world.ids.are_varied
+        is_read = world.grease.current.parts or world.ids.are_varied or self.parts.like
         if is_read and not outcome.has_own_body:
             axes = vary(response, world, self.parts, outcome.operation, received)
         if outcome.fault and outcome.fault.retry_after is not None:

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
-from records import Deployment, Records, Timeline
+from records import STATUSES, Deployment, Records, Timeline, timeline_of
 from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
@@ -172,10 +172,15 @@ class WorldFactory:
                 self.clock, self.options.freeze, MAX_ADVANCE, world=name
             )
         store: WorldStore = self.new_store(
-            clock, ids, pace=self.pace, max_projects=self.max_projects, records=records, world=name
+            clock,
+            ids,
+            timeline=self.timeline,
+            max_projects=self.max_projects,
+            records=records,
+            world=name,
         )
         if seed is not None:
-            store.reset(seed.records(now, ids, self.pace))
+            store.reset(seed.records(now, ids, self.timeline))
         masked = self.redactor.text(name)  # which may be a token
         return World(masked, clock, store, Coverage(self.contract), self.run, grease, ids)
 
@@ -189,7 +194,8 @@ class WorldFactory:
 
     @cached_property
     def parts(self) -> Parts:
-        return Parts(self.contract, are_announced=self.options.announces_grease)
+        announces = self.options.announces_grease
+        return Parts(self.contract, self.options.like, are_announced=announces)
 
     @cached_property
     def _grease(self) -> Grease:
@@ -203,10 +209,17 @@ class WorldFactory:
         """
         ids = self._ids("", Switch(self._grease))
         now = self.options.freeze or self.clock()
-        return ids, (self.seed or EMPTY_SEED).records(now, ids, self.pace)
+        return ids, (self.seed or EMPTY_SEED).records(now, ids, self.timeline)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The stages of a created deployment."""
+        run = self.options.like.get("statuses", {"run": STATUSES})["run"]
+        return timeline_of(self.pace, run)
 
     def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        return Ids(self.new_id, self.options.ids_seed, world, grease, initial)
+        forms = self.options.like.get("ids", {})
+        return Ids(self.new_id, self.options.ids_seed, world, grease, initial, forms)
 
 
 class Worlds:

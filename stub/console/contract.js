@@ -13,7 +13,7 @@ export function Contract() {
     Object.entries(item).filter(([, each]) => each.operationId).map(([method, each]) => ({ path, method: method.toUpperCase(), operation: each })),
   );
   return html`<div class="stack">
-    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ · § is a section
+    <p class="hint"><b class="fixed">fixed</b> the interface promises it · <b class="chosen">chosen</b> by this stub: the real service may differ · <b class="observed">observed</b> of the service (--like) · § is a section
       of the interface's document. From <a href="/openapi.json">/openapi.json</a>.</p>
     ${operations.map((each, at) => html`<${Operation} contract=${contract} ...${each} open=${!at} />`)}
   </div>`;
@@ -52,9 +52,9 @@ function members(resolve, { content = {} }) {
 }
 
 function Part({ name, part, met, children }) {
-  const origin = part["x-origin"] ?? {};
-  const kind = origin.fixed ? "fixed" : "chosen";
+  const { confirmed, ...origin } = part["x-origin"] ?? {};
+  const [kind, why] = Object.entries(origin)[0] ?? [];
   return html`<li><b class="mono">${name}</b>
-    ${(origin.fixed || origin.chosen) && html`<b class=${kind}>${kind}</b>`}
-    ${met} <span class="hint">${origin.fixed ?? origin.chosen ?? ""}</span>${children}</li>`;
+    ${kind && html`<b class=${kind}>${kind}</b>`}
+    ${met} <span class="hint">${why}${confirmed && `; confirmed ${confirmed}`}</span>${children}</li>`;
 }

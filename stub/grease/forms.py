@@ -70,10 +70,9 @@ def fill_id(source: Random, prefix: str, alphabet: str, length: int) -> str:
 
 
 def respell(moment: str, digits: int, offset: str, separator: str) -> str:
-    """Another spelling of the same millisecond, given in UTC (RFC 3339 §5.6).
+    """Another spelling of a millisecond, given in UTC (RFC 3339 §5.6), with so many digits.
 
-    The fraction has so many digits, or more where these cannot show the millisecond. A time that
-    would be before the year 1 or after 9999 is in UTC.
+    A time that would be before the year 1 or after 9999 is in UTC.
     """
     at, elsewhere = (
         datetime.fromisoformat(each.upper().replace("Z", "+00:00"))  # as Python 3.10 reads it
@@ -83,7 +82,7 @@ def respell(moment: str, digits: int, offset: str, separator: str) -> str:
         at = at.astimezone(elsewhere.tzinfo)
     except OverflowError:
         offset = "+00:00"
-    fraction = f"{at.microsecond // 1000:03}".rstrip("0").ljust(digits, "0")
+    fraction = f"{at.microsecond // 1000:03}".ljust(digits, "0")[:digits]
     return f"{at.isoformat(separator)[:19]}{'.' if fraction else ''}{fraction}{offset}"
 
 

@@ -9,18 +9,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..contract import Contract
+from ..profile import Profile
 from .axes import AXES, Pair, PartsByAxis
 
 
 class Parts:
     """The parts by axis, and the pairs that were varied in the responses of all worlds.
 
-    `described` is what the contract says of each part. `are_announced` is whether a varied
-    response names its axes.
+    `described` is what the contract says of each part, and `like` has the forms that are pinned.
+    `are_announced` is whether a varied response names its axes.
     """
 
-    def __init__(self, contract: Contract, *, are_announced: bool) -> None:
+    def __init__(self, contract: Contract, like: Profile, *, are_announced: bool) -> None:
         self.contract = contract
+        self.like = like
         self.are_announced = are_announced
         self.varied: set[Pair] = set()
         self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}

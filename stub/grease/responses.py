@@ -12,10 +12,13 @@ from web.routing import OPERATIONS
 
 from ..contract import Contract, Operation
 from ..ids import Ids
+from ..profile import NEWEST_FIRST, PLAIN, TIMES, Profile
 from ..worlds import World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair
 from .parts import Parts
+
+LIST = "ProjectList.projects"
 
 
 def vary(
@@ -28,7 +31,8 @@ def vary(
     if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
     ((media_type, content),) = declaration["content"].items()
-    variation = Variation(grease, world.ids, parts.contract, request_key(world.ids, request))
+    key = request_key(world.ids, request)
+    variation = Variation(grease, parts.like, world.ids, parts.contract, key)
     variation.vary(response, media_type, content["schema"], part)
     parts.varied.update(variation.applied)
     applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
@@ -46,9 +50,13 @@ def request_key(ids: Ids, request: Request) -> str:
 
 @dataclass(frozen=True)
 class Variation:
-    """The variation of a response. A `key` is that of a resource, or else that of the request."""
+    """The variation of a response, which first takes the forms of a profile.
+
+    A `key` is that of a resource, or else that of the request.
+    """
 
     grease: Grease
+    like: Profile
     ids: Ids
     contract: Contract
     request_key: str
@@ -71,15 +79,20 @@ class Variation:
         body = self.value(body, schema, part, key)
         if source := self.draws("json-text", part, key):
             space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
-        if any(axis not in ID_AXES for axis, _ in self.applied):
+        if self.like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
+        for name in self.like.get("headers", ()):
+            response.headers.setdefault(name, PLAIN["string"])
+        kind = "json" if response.status_code < 400 else "problem"
+        media_type = self.like.get("media_types", {}).get(kind, media_type)
+        response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
             response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
         if source := self.draws("headers", part, key):
             for word in forms.draw_words(source):
                 response.headers[f"X-{word.title()}"] = word
         if self.draws("success-code", part, key):
-            response.status_code = 200
+            response.status_code = 201 if response.status_code == 200 else 200
 
     def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
@@ -88,6 +101,8 @@ class Variation:
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
             items = [self.value(each, schema["items"], part, key) for each in value]
+            if part == LIST and self.like.get("list_order") == NEWEST_FIRST:
+                items.reverse()
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
                 keys = [self.ids.key(each["id"]) for each in items]
                 items = forms.reorder(source, items, keys)
@@ -108,6 +123,11 @@ class Variation:
             name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
             for name, each in value.items()
         }
+        members = self.like.get("members", {}).get(part.lower(), {})
+        plain = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
+        absent = members.get("absent", ())
+        varied = {name: each for name, each in varied.items() if name not in absent}
+        varied |= {name: each for name, each in plain.items() if name not in varied}
         is_running = value.get("status") in self.contract.running
         if is_running and (source := self.draws("status-values", part, key)):
             varied["status"] = forms.draw_word(source)
@@ -120,11 +140,16 @@ class Variation:
 
     def time(self, moment: str, part: str, key: str) -> str:
         """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
-        digits, offset, separator = 3, "Z", "T"
+        form = self.like.get("times", TIMES)
+        digits, offset, separator = form["digits"], form["offset"], "T"
+        if form["case"] == "lower":
+            offset, separator = offset.lower(), "t"
         if source := self.draws("times", part, key):
-            digits = source.choice(forms.DIGITS if moment.endswith(".000Z") else forms.DIGITS[1:])
-            offset = source.choice(forms.OFFSETS)
+            possible = forms.DIGITS if moment.endswith(".000Z") else forms.DIGITS[1:]
+            digits = source.choice([each for each in possible if each != digits])
+            offset = source.choice([each for each in forms.OFFSETS if each != offset])
         if source := self.draws("times-odd", part, key):
-            offset, separator = source.choice(forms.ODD_OFFSETS), "t"
+            offset = source.choice([each for each in forms.ODD_OFFSETS if each != offset])
+            separator = "t"
         # Go's time.Time reads no escapes.
         return forms.Literal(quoted(forms.respell(moment, digits, offset, separator)))

@@ -156,7 +156,7 @@ def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
 
 
 NO_STUB = (
-    "error: --no-stub leaves out --states, --cors-origin, --grease, --fail-on, --report, "
+    "error: --no-stub leaves out --states, --like, --cors-origin, --grease, --fail-on, --report, "
     "--ids-seed, --freeze and --delay: drop it or them.\n"
 )
 OF_THE_STUB = ["--states x.json", "--cors-origin *", "--grease all", "--fail-on idle"]
