@@ -245,13 +245,13 @@ def is_imitated(header: str) -> bool:
 
 
 def make_id(form: IdForm, source: Random) -> str:
-    """An id in which the form is seen: the last character of each range is in it, and a separator
-    only where it ends no prefix.
+    """An id in which the form is seen: the last character of each range is in it if there is room,
+    and a separator only where it ends no prefix.
     """
     size = source.randint(form["shortest"], form["longest"])
     plain = [each for each in form["alphabet"] if each[0].isalnum()] or form["alphabet"]
     separators = [each for each in form["alphabet"] if each not in plain]
-    shown = [each[-1] for each in plain][:size]
+    shown = [each[-1] for each in plain] if size >= 2 * len(plain) else []
     more = size - len(shown) - len(separators)
     rest = shown + source.choices("".join(map(characters, plain)), k=max(more, 0))
     source.shuffle(rest)

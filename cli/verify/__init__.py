@@ -27,13 +27,16 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--pause", type=Number(0, 60), default=0.2, help="Seconds between two requests.")
 @click.option("--ca", type=EXISTING, help="File of a certificate authority to trust, too, as PEM.")
 @click.option("--known", type=EXISTING, help="File of known findings, one a line, as for --allow.")
+@click.option("--save", type=FILE, help="File for the profile of the service, for --like.")
+@click.option("--force", is_flag=True, help="Let --save replace a file that is no profile.")
+@click.option("--like", type=EXISTING, help="Profile of the service: find what has changed since.")
 @click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="KINDS",
-    default=["broken,leaks"],
-    help="Exit with 1 if one of these is found: broken, differs, leaks; repeatable.",
+    default=["broken,leaks,drift"],
+    help="Exit with 1 if one of these is found: broken, differs, leaks, drift; repeatable.",
 )
 @click.pass_obj
 def verify(start: Start, /, **values: Any) -> int:

@@ -40,6 +40,7 @@ class Record:
     silent: dict[str, tuple[str, str]] = field(default_factory=dict)
     outcomes: list[dict[str, Any]] = field(default_factory=list)
     leaks: list[str] = field(default_factory=list)  # probes
+    has_ended: bool = False  # whether the created deployment has come to its end
     projects: list[dict[str, Any]] = field(default_factory=list)  # listed first, or created
 
     def of(self, probe: Probe) -> list[Exchange]:

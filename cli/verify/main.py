@@ -14,6 +14,7 @@ from urllib.parse import SplitResult
 import click
 
 import stub
+from stub.profile import Profile, read_profile
 from web.redaction import Redactor, printable
 
 from ..documents import read_file
@@ -21,6 +22,7 @@ from ..report import remove_old_report, write_whole
 from .client import Client, parse_url
 from .judge import COULD_NOT_CHECK, Record
 from .probes import ABUSE, READ, WRITE
+from .profile import drift, profile_of
 from .result import ADVICE, document_of, findings_of, judge_parts, left_behind, text_of
 from .session import Session, Unusable
 
@@ -37,6 +39,9 @@ class Options(NamedTuple):
     pause: float
     ca: Path | None
     known: Path | None
+    save: Path | None
+    force: bool
+    like: Path | None
     report: Path | None
     fail_on: Sequence[str]
 
@@ -51,13 +56,17 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         use_file(options.ca, context.load_verify_locations)
     if options.report:
         use_file(options.report, remove_old_report)
+    openapi = read_file("openapi.json").encode()
+    like = read_known_profile(options.like, openapi) if options.like else None
+    if options.save and options.save.exists() and not options.force:
+        read_known_profile(options.save, openapi, "--save would replace a file that is no profile")
     redactor = Redactor([token])
 
     def tell(line: str) -> None:
         click.echo(printable(redactor.text(line)))
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
-    record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level)
+    record = Record(stub.Contract(json.loads(openapi)), level)
     client = Client(base, token, context)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
@@ -83,9 +92,14 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         report = {**heading, **document_of(parts, record, redactor)}
         text = json.dumps(report, indent=2) + "\n"
         use_file(options.report, lambda path: write_whole(path, text))
+    profile = profile_of(record, f"{started:%Y-%m-%d}", redactor)
+    if options.save:
+        text = json.dumps(profile, indent=2, ensure_ascii=False) + "\n"
+        use_file(options.save, lambda path: write_whole(path, text))
+    drifts = [*drift(profile, like)] if like else None
     if count := sum(each.verdict == COULD_NOT_CHECK for each in parts):
         tell(f"warning: {COULD_NOT_CHECK}: {count} of {len(parts)} parts")
-    return fail_on(findings_of(parts, record), kinds, known, tell)
+    return fail_on(findings_of(parts, record, drifts), kinds, known, tell)
 
 
 def fail_on(
@@ -120,9 +134,20 @@ def check(options: Options, token: str) -> tuple[SplitResult, list[str]]:
         raise Unusable(f"{error}.") from None
     if options.abuse and not options.write:
         raise Unusable("--abuse may create projects: give --write, too.")
-    if options.report in (Path("-"), options.known, options.ca) and options.report:
+    inputs = [Path("-"), options.known, options.ca]
+    if options.save and options.save in inputs:
+        raise Unusable(f"--save: {options.save} is no file of its own.")
+    if options.report and options.report in (*inputs, options.like, options.save):
         raise Unusable(f"--report: {options.report} is no file of its own.")
     return base, kinds
+
+
+def read_known_profile(path: Path, openapi: bytes, problem: str = "--like") -> Profile:
+    """The profile of a file. Raises `Unusable` with the reasons why it is none."""
+    try:
+        return read_profile(path, openapi)
+    except ValueError as error:
+        raise Unusable("\n".join(f"{problem}: {line}" for line in str(error).split("\n"))) from None
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:

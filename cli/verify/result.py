@@ -22,6 +22,7 @@ ADVICE = {
     "broken": "the interface promises this: correct the service, or the interface",
     "differs": "only this project chose it: if the service is right, change the contract",
     "leaks": "whoever reads a response or its log has the token: correct the service",
+    "drift": "the service has changed since its profile: save it anew",
 }
 DIFFERENCES = ("broken", "differs")
 
@@ -115,10 +116,15 @@ def document_of(parts: list[Part], record: Record, redactor: Redactor) -> dict[s
     }
 
 
-def findings_of(parts: list[Part], record: Record) -> list[str]:
-    """All that a team may want to fail on; each begins with its kind."""
-    found = [each for each in parts if each.verdict in DIFFERENCES]
+def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> list[str]:
+    """All that a team may want to fail on; each begins with its kind.
+
+    Where a profile has the choices of the service, what drifts from it stands for the differences.
+    """
+    kinds = DIFFERENCES if drifts is None else DIFFERENCES[:1]
+    found = [each for each in parts if each.verdict in kinds]
     return [
+        *(drifts or ()),
         *(f"leaks: {probe}: {LEAK}" for probe in record.leaks),
         *(f"{p.verdict}: {p.part}: {p.expected} here, {p.observed} there" for p in found),
     ]

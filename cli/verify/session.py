@@ -144,6 +144,8 @@ class Session:
             previous, status = status, self._status_of(exchange) or status
             changed_at = changed_at if status == previous else time.monotonic()
             is_still = exchange.is_success and time.monotonic() - changed_at >= STILL
+            if probe == probes.FOLLOWED:
+                self._record.has_ended = status in ended or is_still
             if status in ended or is_still:
                 break
         if status in ended:

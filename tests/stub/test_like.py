@@ -1,0 +1,210 @@
+"""--like: the stub has the forms of a profile, in every world, and its contract says so."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import StubOptions
+from stub.profile import id_form
+from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of
+from tests.contract import Contract
+from tests.program import not_started, run
+from tests.stub.like import LIKE
+
+
+def like(profile: Any = LIKE, clock: Clock | None = None, **more: Any) -> Flask:
+    options = StubOptions(like=profile, **{k: more.pop(k) for k in [*more] if k != "new_store"})
+    return create_app(clock=clock or Clock(), seed=SAMPLE_SEED, stub_options=options, **more)
+
+
+def served_contract(app: Flask, folder: Path) -> Contract:
+    path = folder / "openapi.json"
+    path.write_bytes(app.test_client().get("/openapi.json").data)
+    return Contract(path)
+
+
+def create(client: FlaskClient, **sent: Any) -> Any:
+    response = client.post("/v1/projects", json={"name": "shop", **sent})
+    assert response.status_code == 202
+    return response.json
+
+
+def test_each_form_is_that_of_the_profile() -> None:
+    clock = Clock()
+    client = control_client_of(like(clock=clock))
+    project = create(client, owner="me")
+    assert [*project] == ["id", "latest_deployment_id", "name", "owner", "size"]
+    assert (project["owner"], project["size"]) == ("me", 1)
+    assert re.fullmatch("proj_[0-9A-Z]{20,22}", project["id"])
+    assert id_form([project["latest_deployment_id"]])["alphabet"] == ["-", "0-9", "a-f"]
+    clock.advance(1)
+    listed = client.get("/v1/projects").json["projects"]
+    assert [each["name"] for each in listed] == ["shop", "search", "billing", "website"]
+    assert listed[1]["owner"] == "text"
+    path = f"/v1/deployments/{project['latest_deployment_id']}"
+    statuses = []
+    for _ in range(3):
+        response = client.get(path)
+        statuses.append(response.json["status"])
+        clock.advance(2)
+    assert statuses == ["PENDING", "RUNNING", "DONE"]
+    assert response.json == {
+        "id": project["latest_deployment_id"],
+        "status": "DONE",
+        "created_at": "2026-11-21T11:00:00.000000+01:00",
+        "url": None,
+    }
+    assert response.headers["Content-Type"] == "application/vnd.api+json; charset=utf-8"
+    assert response.headers["X-Request-Id"] == "text"
+    missing = client.get("/v1/deployments/none")
+    assert (missing.status_code, missing.headers["Content-Type"]) == (404, "text/json")
+    assert json.loads(missing.data)["code"] == "deployment_not_found"
+
+
+def test_it_holds_in_every_world_and_after_a_reset() -> None:
+    app = like(ids_seed=5)
+    for token in ("dev-token", "dev-token.other"):
+        client = control_client_of(app, token)
+        first = create(client)
+        assert client.post("/_stub/reset").status_code == 204
+        assert create(client) == first  # by the seed of the ids
+        assert first["id"].startswith("proj_")
+
+
+def test_it_holds_over_redis(redis_stores: Callable[..., Any]) -> None:
+    clock = Clock()
+    client = control_client_of(like(clock=clock, new_store=redis_stores))
+    project = create(client)
+    clock.advance(2)
+    path = f"/v1/deployments/{project['latest_deployment_id']}"
+    assert client.get(path).json["status"] == "RUNNING"
+
+
+def test_a_profile_of_nothing_is_the_plain_stub() -> None:
+    client = client_of(like({"observed_at": "2026-11-24"}))
+    assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
+    assert client.get("/v1/projects").headers["Content-Type"] == "application/json"
+
+
+def test_every_response_is_valid_against_the_contract_that_is_served(tmp_path: Path) -> None:
+    from openapi_spec_validator import validate  # which takes half a second to import
+
+    app = like()
+    contract = served_contract(app, tmp_path)
+    validate(contract.document)
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = "Bearer dev-token"
+    for method, path, body in (
+        ("GET", "/v1/projects", None),
+        ("POST", "/v1/projects", {"name": "shop"}),
+        ("POST", "/v1/projects", {"name": "shop"}),
+        ("POST", "/v1/projects", {}),
+        ("GET", "/v1/deployments/dpl_failed", None),
+        ("GET", "/v1/deployments/none", None),
+        ("DELETE", "/v1/projects", None),
+    ):
+        found = client.open(path, method=method, json=body)
+        contract.check(method, path, found.status_code, dict(found.headers), found.data)
+
+
+def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) -> None:
+    document = served_contract(like(), tmp_path).document
+    seen, schemas = {"observed": "2026-11-24"}, document["components"]["schemas"]
+    for name in ("id", "created_at", "latest_deployment_id", "owner", "size"):
+        assert schemas["Project"]["properties"][name]["x-origin"] == seen, name
+    assert "created_at" not in schemas["Project"]["required"]
+    status = schemas["Deployment"]["properties"]["status"]
+    assert status["x-origin"] == {"fixed": "§3"}
+    assert (status["examples"], status["x-running"]) == (
+        ["PENDING", "RUNNING", "DONE"], ["PENDING", "RUNNING"],
+    )  # fmt: skip
+    assert status["x-known"]["x-origin"] == seen
+    responses = document["paths"]["/v1/projects"]["post"]["responses"]
+    assert "201" not in responses
+    assert responses["202"]["x-origin"] == seen
+    assert [*responses["202"]["content"]] == ["application/vnd.api+json"]
+    assert schemas["ProjectList"]["properties"]["projects"]["x-origin"] == seen
+    assert document["paths"]["/v1/projects"]["get"]["x-origin"] == {"fixed": "§4"}
+    plain = {"observed_at": "2026-11-24", "creation_status": 201}
+    origin = served_contract(like(plain), tmp_path).document["paths"]["/v1/projects"]["post"]
+    assert origin["responses"]["201"]["x-origin"]["confirmed"] == "2026-11-24"
+    assert origin["responses"]["201"]["x-origin"]["chosen"]
+
+
+def test_an_observed_member_of_a_client_is_unpromised_still() -> None:
+    client = control_client_of(like())
+    create(client, owner="me", team="x")
+    entry = client.get("/_stub/requests").json["requests"][0]
+    assert entry["unpromised"] == [
+        "createProject: body member owner (observed)",
+        "createProject: body member team",
+    ]
+
+
+def test_grease_varies_on_top_and_draws_no_observed_form() -> None:
+    profile = {**LIKE, "times": {"offset": "+05:30", "digits": 6, "case": "upper"}}
+    for seed in range(30):
+        axes = ("times", "success-code", "list-order", "ids", "status-values", "media-type")
+        clock = Clock()
+        client = control_client_of(like(profile, clock, grease=axes, grease_seed=seed))
+        response = client.post("/v1/projects", json={"name": "shop"})
+        assert response.status_code == 200
+        created = json.loads(response.data)
+        assert not created["id"].startswith("proj_")
+        found = client.get(f"/v1/deployments/{created['latest_deployment_id']}")
+        deployment = json.loads(found.data)
+        assert deployment["status"] not in LIKE["statuses"]["run"]
+        assert not re.search(r"\.\d{6}\+", deployment["created_at"])
+        assert "+05:30" not in deployment["created_at"]
+        assert found.headers["Content-Type"] != LIKE["media_types"]["json"]
+        clock.advance(1)
+        listed = json.loads(client.get("/v1/projects").data)["projects"]
+        names = [each["name"] for each in listed]
+        assert names != ["shop", "search", "billing", "website"]
+    other = {**LIKE, "creation_status": 200}
+    client = control_client_of(like(other, grease=("success-code",)))
+    assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
+
+
+def test_what_is_not_imitated_is_listed() -> None:
+    client = control_client_of(like())
+    assert client.get("/_stub/like").json == {
+        "observed_at": "2026-11-24", "not_imitated": LIKE["not_imitated"],
+    }  # fmt: skip
+    plain = control_client_of(create_app())
+    assert plain.get("/_stub/like").json == {"observed_at": None, "not_imitated": []}
+
+
+def test_ids_that_are_used_up_are_a_full_store() -> None:
+    digit = {"prefix": "", "alphabet": ["0-9"], "shortest": 1, "longest": 1}
+    client = control_client_of(like({"observed_at": "2026-11-24", "ids": {"projects": digit}}))
+    statuses = [client.post("/v1/projects", json={"name": f"p{n}"}).status_code for n in range(11)]
+    assert statuses == [201] * 10 + [507]
+
+
+@pytest.mark.process
+def test_the_program_starts_with_a_file_and_says_what_is_not_imitated(tmp_path: Path) -> None:
+    file = tmp_path / "service.json"
+    file.write_text(json.dumps(LIKE), "utf-8")
+    done = run("--like", str(file))
+    told = f"responses are like {file}; not imitated: 1, see GET /_stub/like\n"
+    assert (done.status, told in done.stderr) == (0, True)
+    for text, reason in (
+        ('{"observed_at": "2026-11-24", "x": 1, "creation_status": 204}', "/x: is not a known"),
+        ('{"observed_at": "2026-11-24", "headers": ["Set-Cookie"]}', "/headers/0: is never"),
+        ('{"projects": []}', "/observed_at: is required"),
+        ("[" * 40 + "]" * 40, "More levels deep"),
+        ("[]", "the document: must be of the type object"),
+    ):
+        file.write_text(text, "utf-8")
+        assert f"{file}: " in not_started("--like", str(file))
+        assert reason in not_started("--like", str(file))
+    assert "No such file" in not_started("--like", str(tmp_path / "none"))
+    assert "directory" in not_started("--like", str(tmp_path))
