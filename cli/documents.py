@@ -1,5 +1,6 @@
 """The documents, which the one file includes: `app.py docs [NAME]` prints one."""
 
+import re
 from pkgutil import get_data
 
 import click
@@ -21,28 +22,27 @@ FIXTURES = {
     "go": "stub.go",
     "junit": "Stub.java",
 }
-NAMES = ("readme", *DOCUMENTS, *FIXTURES)
+FILES = {
+    "readme": "README.md",
+    **{name: f"docs/{name}.md" for name in DOCUMENTS},
+    "profile": "stub/profile.json",
+    **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
+}
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")
-@click.argument("name", metavar="[NAME]", required=False, type=click.Choice(NAMES))
+@click.argument("name", metavar="[NAME]", required=False, type=click.Choice([*FILES]))
 def show_document(name: str | None) -> None:
-    """Print README.md, one of docs/ as Markdown, or a fixture to copy beside your tests.
+    """Print README.md, one of docs/ as Markdown, a schema, or a fixture to copy beside your tests.
 
     Without a NAME, print the names and titles.
     """
     if name:
-        click.echo(read_document(name), nl=False)
+        click.echo(read_file(FILES[name]), nl=False)
     else:
-        for each in NAMES:
-            title = read_document(each).partition("\n")[0].lstrip('#"/ ')
+        for each, file in FILES.items():
+            title = re.sub('^[^A-Z`]*|",$', "", read_file(file).partition("\n")[0])
             click.echo(f"{each:16} {title}")
-
-
-def read_document(name: str) -> str:
-    if name == "readme":
-        return read_file("README.md")
-    return read_file(f"docs/fixtures/{FIXTURES[name]}" if name in FIXTURES else f"docs/{name}.md")
 
 
 def read_file(path: str) -> str:
