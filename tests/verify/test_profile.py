@@ -26,7 +26,7 @@ STUB = {"VERIFY_TOKEN": "dev-token"}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.2)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
 
 
 def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
@@ -39,7 +39,7 @@ def save_of_stub(file: Path, *options: str, like: Any = None, **more: Any) -> An
     """The profile of a stub, which has two projects if it is like a service."""
     stub_options = StubOptions(**({"like": like} if like else {}), **more)
     seed = None if like else SAMPLE_SEED
-    app = create_app(seed=seed, pace=0.1, stub_options=stub_options)
+    app = create_app(seed=seed, pace=0.03, stub_options=stub_options)
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/projects", body=b'{"name": "first"}')
@@ -70,7 +70,7 @@ def test_every_form_comes_back_and_nothing_drifts(tmp_path: Path) -> None:
     assert_same(save_of_stub(tmp_path / "like", like=LIKE), LIKE)
     file = tmp_path / "known"
     file.write_text(json.dumps(LIKE), "utf-8")
-    app = create_app(pace=0.1, stub_options=StubOptions(like=LIKE))
+    app = create_app(pace=0.03, stub_options=StubOptions(like=LIKE))
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         done = verify(url, "--like", str(file), level="write", env=STUB)
