@@ -137,7 +137,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
 
     def mark(part: dict[str, Any], form: str) -> None:
         """Say where a part is from that has this form."""
-        if form in forms and "fixed" not in part["x-origin"]:
+        if form in forms:
             if forms[form] != DEFAULTS[form][0]:
                 part["x-origin"] = {"observed": profile["observed_at"]}
             elif "chosen" in part["x-origin"]:

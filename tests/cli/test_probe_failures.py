@@ -21,12 +21,12 @@ import json, os, sys, time
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-def call(path, body=None):
+def call(path, body=None, timeout=0.3):
     request = Request(os.environ["STUB_URL"] + path, body, {"Content-Type": "application/json"})
     request.add_header("Authorization", "Bearer " + os.environ["STUB_TOKEN"])
     for attempt in range(3):
         try:
-            with urlopen(request, timeout=0.3) as response:
+            with urlopen(request, timeout=timeout) as response:
                 return json.load(response)
         except HTTPError as error:
             if error.code < 500:
@@ -102,6 +102,26 @@ def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> N
     operations = failures_of(report)["lost-response"]["operations"]
     assert [name for name, each in operations.items() if each["met"]] == ["listProjects"]
     assert "no dependency was found with seed 7" in done.stderr
+
+
+def test_stalled_requests_take_no_thread_of_others(tmp_path: Path) -> None:
+    stalling = (
+        CLIENT.partition("\ncall(")[0]
+        + """
+from threading import Thread
+paths = ["/v1/projects", "/v1/deployments/dpl_failed"]
+threads = [Thread(target=call, args=[path, None, 1.5]) for path in paths]
+for thread in threads:
+    thread.start()
+    if os.environ["STUB_PROBE_RUN"] == "plain":
+        thread.join()
+assert call("/_stub/requests")
+assert call("/v1/deployments/dpl_queued")
+"""
+    )
+    words = ("--threads", "1", "--", sys.executable, "-c", stalling)
+    _, report = probe(tmp_path, *words, axes="stalled")
+    assert failures_of(report)["stalled"]["exit_status"] == 0
 
 
 def test_the_runs_have_the_names_of_the_failures(tmp_path: Path) -> None:
