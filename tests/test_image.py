@@ -177,9 +177,11 @@ def image(buildah: Buildah, base: None, tmp_path_factory: pytest.TempPathFactory
 
 
 def pip_options(environ: Mapping[str, str]) -> dict[str, str]:
-    """What pip is configured with, by files and variables; the last one listed is stronger."""
+    """What pip is configured with: by files, and stronger than these, by variables."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     lines = [line.partition("=") for line in printed(command, env=environ).splitlines()]
+    order = ("global", "user", "site", ":env:")
+    lines.sort(key=lambda line: order.index(line[0].partition(".")[0]))
     return {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in lines}
 
 
