@@ -175,6 +175,15 @@ def test_what_has_changed_since_is_drift(change: Change, finding: str, tmp_path:
     assert verify(planted(), "--like", str(file)).status == 0  # which sees less
 
 
+@pytest.mark.parametrize("shape", ["{}-zq7xklong{:03}", "{}_zq7xk{:03}", "{}-ZQ7XK{:03}"])
+def test_ids_of_another_shape_are_drift(shape: str, tmp_path: Path) -> None:
+    file = tmp_path / "p"
+    save(planted(), file)
+    done = verify(Service(id_form=shape), "--like", str(file), level="write")
+    assert done.status == 1
+    assert "finding: drift: /ids/projects: " in done.stdout
+
+
 def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) -> None:
     file = tmp_path / "seed.json"
     file.write_text('{"projects": []}', "utf-8")
