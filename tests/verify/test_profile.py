@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,7 @@ from app import create_app
 from stub import StubOptions
 from stub.grease.axes import AXES
 from stub.profile import DEFAULTS, forms_of
-from tests.conftest import SAMPLE_SEED
+from tests.conftest import SAMPLE_SEED, Clock
 from tests.live import serving
 from tests.stub.like import LIKE
 from tests.verify.conftest import TOKEN, Change, Request, Response, Service, listening, verify
@@ -26,11 +27,20 @@ STUB = {"VERIFY_TOKEN": "dev-token"}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.5)
+
+
+class Ticking(Clock):
+    """Each look at it is later, so that each status is seen however busy the machine is."""
+
+    def __call__(self) -> datetime:
+        self.advance(0.2)
+        return self.now
 
 
 def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
-    done = verify(service, "--save", str(file), *options, level="write", **more)
+    words = ("--wait", "5", "--save", str(file), *options)
+    done = verify(service, *words, level="write", **more)
     assert done.status in (0, 1), done
     return json.loads(file.read_text("utf-8"))
 
@@ -39,7 +49,7 @@ def save_of_stub(file: Path, *options: str, like: Any = None, **more: Any) -> An
     """The profile of a stub, which has two projects if it is like a service."""
     stub_options = StubOptions(**({"like": like} if like else {}), **more)
     seed = None if like else SAMPLE_SEED
-    app = create_app(seed=seed, pace=0.03, stub_options=stub_options)
+    app = create_app(seed=seed, clock=Ticking(), stub_options=stub_options)
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/projects", body=b'{"name": "first"}')
@@ -70,10 +80,10 @@ def test_every_form_comes_back_and_nothing_drifts(tmp_path: Path) -> None:
     assert_same(save_of_stub(tmp_path / "like", like=LIKE), LIKE)
     file = tmp_path / "known"
     file.write_text(json.dumps(LIKE), "utf-8")
-    app = create_app(pace=0.03, stub_options=StubOptions(like=LIKE))
+    app = create_app(clock=Ticking(), stub_options=StubOptions(like=LIKE))
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
-        done = verify(url, "--like", str(file), level="write", env=STUB)
+        done = verify(url, "--wait", "5", "--like", str(file), level="write", env=STUB)
     assert done.status == 0, done.stdout
     assert "no finding of the kinds broken, leaks, drift" in done.stdout
 
