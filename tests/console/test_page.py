@@ -223,6 +223,17 @@ def test_the_contract_says_what_is_promised_and_what_was_used(page: Page, send: 
         expect(listed).to_contain_text(text)
     listed.get_by_role("button", name="✓ 2: the requests of listProjects with 200").click()
     expect(rows(page, "Requests")).to_have_count(2)
+    first, *_ = contract["paths"]["/v1/projects"]["get"]["responses"].values()
+    first["x-origin"] = {"observed": "2026-11-24"}
+    first.pop("$ref", None)
+    operation = contract["paths"]["/v1/projects"]["get"]
+    operation["x-origin"] = {"chosen": "as here", "confirmed": "2026-11-25"}
+    page.route("**/openapi.json", lambda route: route.fulfill(json=contract))
+    open_tab(page, "Controls")
+    listed = open_tab(page, "Contract").get_by_role("group").filter(has_text="listProjects")
+    expect(listed).to_contain_text("observed✓ 2 2026-11-24")
+    expect(listed).to_contain_text("as here; confirmed 2026-11-25")
+    page.unroute("**/openapi.json")
 
 
 def test_the_keyboard_alone_is_enough(page: Page, send: Send) -> None:
