@@ -242,8 +242,8 @@ def test_the_page_polls_once_a_second_and_announces_what_came(stopped: Page, own
     stopped.clock.run_for(5001)
     look(stopped)
     expect(announced(stopped)).to_have_text("2 new requests")  # not those that it found
-    hide(stopped, True)
     polls.clear()
+    hide(stopped, True)
     stopped.clock.run_for(60_000)
     assert polls == []
     with stopped.expect_response(POLL):
