@@ -89,6 +89,9 @@ def test_the_filter_leaves_what_matches_and_follows(page: Page, send: Send) -> N
     expect(rows(page, "Requests")).to_have_count(3)
     send("/_stub/requests", method="DELETE")
     expect(rows(page, "Requests")).to_have_count(0)
+    for count in (1, 2):
+        send("/v1/projects")
+        expect(count_of(page)).to_have_text(f"0 of {count} match")
 
 
 def test_pause_keeps_the_rows_and_counts_the_new_ones(page: Page, send: Send) -> None:
