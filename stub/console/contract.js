@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from "./preact.js";
 import { Finding, Met } from "./coverage.js";
+import { marked } from "./parts.js";
 import { state } from "./state.js";
 import { read } from "./wire.js";
 
@@ -33,7 +34,7 @@ function Operation({ contract, path, method, operation, open }) {
       ${operation.requestBody && html`<${Part} name="body" part=${operation.requestBody}>${members(resolve, operation.requestBody)}<//>`}
       ${Object.entries(operation.responses).map(([status, response]) => html`<${Part} name=${status} part=${resolve(response)}
         met=${html`<${Met} name=${operation.operationId} status=${status} count=${counts[status] ?? 0} />`}>${status < 300 && members(resolve, resolve(response))}<//>`)}
-      ${used.map((each) => html`<li class="unpromised"><strong>△ unpromised</strong><${Finding} kind="unpromised" ...${each} /></li>`)}
+      ${used.map((each) => html`<li class="unpromised"><strong>${marked("unpromised")}</strong><${Finding} kind="unpromised" ...${each} /></li>`)}
     </ul>
   </details>`;
 }
@@ -52,9 +53,10 @@ function members(resolve, { content = {} }) {
 }
 
 function Part({ name, part, met, children }) {
-  const { confirmed, ...origin } = part["x-origin"] ?? {};
-  const [kind, why] = Object.entries(origin)[0] ?? [];
+  const origin = part["x-origin"] ?? {};
+  const kind = ["fixed", "chosen", "observed"].find((each) => origin[each]);
+  const said = [origin[kind], origin.confirmed && `confirmed ${origin.confirmed}`].filter(Boolean).join("; ");
   return html`<li><b class="mono">${name}</b>
     ${kind && html`<b class=${kind}>${kind}</b>`}
-    ${met} <span class="hint">${why}${confirmed && `; confirmed ${confirmed}`}</span>${children}</li>`;
+    ${met} <span class="hint">${said}</span>${children}</li>`;
 }

@@ -2,7 +2,7 @@
 
 import { html } from "./preact.js";
 import { commandOf } from "./command.js";
-import { Empty, visible } from "./parts.js";
+import { Empty, marked, visible } from "./parts.js";
 import { showOnly } from "./search.js";
 import { state } from "./state.js";
 import { Term } from "./words.js";
@@ -28,7 +28,7 @@ export function Coverage() {
     </table>
     <p class="hint">△ <${Term} name="unpromised" />, ✕ <${Term} name="violation" />: what the client depended on, and what it broke</p>
     <ul id="findings">
-      ${found("unpromised", "△", unpromised)}${found("violation", "✕", violations)}
+      ${found("unpromised", unpromised)}${found("violation", violations)}
     </ul>
     ${!met && html`<${Empty} text="No outcome is met yet. Let your client send requests, or ask for an outcome:"
       command=${commandOf("/v1/projects", '-H "Prefer: code=507"')} />`}
@@ -53,7 +53,7 @@ export const Finding = ({ kind, what, count }) => html`<button class="finding" t
   aria-label="${kind}: ${visible(what)} ${count.toLocaleString("en")}×">
   <span>${visible(what.slice(what.indexOf(": ") + 2))}</span><span>${count.toLocaleString("en")}×</span></button>`;
 
-const found = (kind, symbol, { count, first }) => html`
+const found = (kind, { count, first }) => html`
   ${Object.entries(Object.groupBy(first, ({ what }) => what.split(": ")[0])).map(([operation, members]) =>
-    html`<li class=${kind}><strong>${symbol} ${kind}: ${operation}</strong>${members.map((each) => Finding({ kind, ...each }))}</li>`)}
-  ${count > first.length && html`<li class=${kind}>${symbol} ${kind}: ${count - first.length} more</li>`}`;
+    html`<li class=${kind}><strong>${marked(kind)}: ${operation}</strong>${members.map((each) => Finding({ kind, ...each }))}</li>`)}
+  ${count > first.length && html`<li class=${kind}>${marked(kind)}: ${count - first.length} more</li>`}`;

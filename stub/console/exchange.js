@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "./preact.js";
 import { curlOf, isCutBody, repeatable, sizeOf } from "./command.js";
 import { Inspector } from "./inspector.js";
-import { Code, Copy, dateAndTime, Pairs, plural, Tabs, visible } from "./parts.js";
+import { Code, Copy, dateAndTime, marked, Pairs, plural, Tabs, visible } from "./parts.js";
 import { poll } from "./poll.js";
 import { linkTo } from "./session.js";
 import { set, state } from "./state.js";
@@ -67,8 +67,8 @@ function Part({ entry, curl }) {
     Status: `${status} ${phraseOf(status, body)}`, Code: code,
     Duration: `${ms.toFixed(1)} ms`, Fault: fault, Grease: grease.join(", "),
   };
-  const findings = [...unpromised.map((what) => ["unpromised", "△", what]), ...violations.map((what) => ["violation", "✕", what])]
-    .map(([kind, symbol, what]) => html`<li class=${kind}>${symbol} ${kind}: ${visible(what)}</li>`);
+  const findings = Object.entries({ unpromised, violation: violations }).flatMap(([kind, found]) =>
+    found.map((what) => html`<li class=${kind}>${marked(kind)}: ${visible(what)}</li>`));
   const fields = Object.entries(headers);
   const size = headers["Content-Length"];
   const isOf = size ? ` of ${Number(size).toLocaleString("en")}` : "";

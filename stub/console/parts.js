@@ -5,6 +5,8 @@ import { announce, state } from "./state.js";
 import { attempt } from "./wire.js";
 import { poll } from "./poll.js";
 
+const MARKS = { unpromised: "△", violation: "✕", fault: "⚡", grease: "≈" };
+export const marked = (kind) => `${MARKS[kind]} ${kind}`;
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const clockTime = (timestamp) => timestamp.slice(11, 23);
 export const dateAndTime = (timestamp) => timestamp.slice(0, 19).replace("T", " ");

@@ -3,19 +3,14 @@
 import { html, useEffect, useMemo, useRef, useState } from "./preact.js";
 import { commandOf } from "./command.js";
 import { List, useHeld } from "./list.js";
-import { clockTime, Empty, visible } from "./parts.js";
+import { clockTime, Empty, marked, visible } from "./parts.js";
 import { isSearched, NOTHING, PAGE, search, searchBack } from "./search.js";
 import { set, state } from "./state.js";
 
 const ROWS = 200; // that are shown at first; scrolling down shows more
 
-const notesOf = (entry) =>
-  [
-    ["unpromised", "△", entry.unpromised],
-    ["violation", "✕", entry.violations],
-    ["fault", "⚡", entry.fault],
-    ["grease", "≈", entry.grease],
-  ].filter(([, , found]) => found);
+const notesOf = ({ unpromised, violations, fault, grease }) =>
+  Object.entries({ unpromised, violation: violations, fault, grease }).filter(([, found]) => found);
 
 export const list = { rows: [], filter: null, instance: "" }; // what is shown, newest first
 
@@ -121,7 +116,7 @@ function Row({ entry, tabindex, isOpen }) {
       <td role="cell" class="mono path" title=${visible(target)}>
         <button type="button" tabindex=${tabindex} aria-label=${`${method} ${visible(target)} ${status} at ${at}`}>${visible(target)}</button>
         <span class="what" title=${what}>${what}</span>
-        <span class="notes">${notesOf(entry).map(([name, symbol]) => html`<span class=${name}>${symbol} ${name}</span>`)}</span>
+        <span class="notes">${notesOf(entry).map(([kind]) => html`<span class=${kind}>${marked(kind)}</span>`)}</span>
       </td>
       <td role="cell" class="mono ms">${ms.toFixed(1)}</td>
       <td role="cell" class="mono time">${at}</td>

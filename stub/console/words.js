@@ -13,6 +13,7 @@ const WORDS = {
   journal: "The requests of a world that the server keeps, with their responses.",
   fixed: "The interface promises this part of the contract; § is a section of its document.",
   chosen: "The interface is silent, and this stub chose: the real service may differ.",
+  observed: "The real service was seen to do this, on the day that is named.",
   grease: "Variation on purpose of what nobody promised, such as unknown members, so that a client cannot come to depend on it.",
 };
 const KEYS = {
