@@ -1,6 +1,7 @@
 """docs/ci.md is true: each recipe passes, and the output is as printed.
 
-A script takes the place of uvx, and starts the program of this folder.
+A script takes the place of uvx: it starts the program of this folder, with a Python first in the
+PATH of the command that has none of the team's packages.
 """
 
 import json
@@ -19,7 +20,10 @@ from tests.program import environment
 
 NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
-UVX = f'#!/bin/sh\nshift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"\n'
+UVX = f"""#!/bin/sh
+PATH="$(dirname "$0")/tool:$PATH"
+shift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"
+"""
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and "uvx --from " in text]
 GATED = [command for command in COMMANDS if "careless.sh" in command]
 PROBES = [command for command in COMMANDS if "--probe" in command]
@@ -32,9 +36,13 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of a client team, with the files of the recipes."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "uvx").write_text(UVX, "utf-8")
-    (tmp_path / "bin" / "uvx").chmod(0o755)
+    scripts = {"uvx": UVX, "tool/python3": "#!/bin/sh\nexit 9\n"}
+    for name, text in scripts.items():
+        script = tmp_path / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(text, "utf-8")
+        script.chmod(0o755)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     for name, text in files_of(NAME).items():
         (tmp_path / name).write_text(f"{text}\n", "utf-8")
     return tmp_path
@@ -47,8 +55,7 @@ def require_tools(command: str) -> None:
 
 def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     require_tools(command)
-    own = [str(folder / "bin"), str(Path(sys.executable).parent)]
-    path = os.pathsep.join([*own, os.environ["PATH"]])
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
     return subprocess.run(
         ["sh", "-c", command],
         cwd=folder,
