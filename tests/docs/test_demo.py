@@ -1,15 +1,14 @@
 """docs/demo.py goes on after a 503, and says in a sentence what is wrong."""
 
 import re
-import subprocess
 import sys
 
 import pytest
 
 from app import create_app
-from tests.conftest import ROOT, TOKEN
+from tests.conftest import TOKEN
+from tests.docs.documents import execute
 from tests.live import serving
-from tests.program import environment
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -23,20 +22,13 @@ FAULTS = [
     (b'{"status": 507}', (1, "", "/v1/projects responded with 507: This response was .*\n")),
     (b'{"cut": 20}', CUT),
 ]
-UNAUTHORIZED = "/v1/projects responded with 401: set STUB_TOKEN to the token of the program.\n"
+UNAUTHORIZED = r"/v1/projects responded with 401: set STUB_TOKEN to the token of the program\.\n"
 
 
-def demo(url: str, token: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "docs/demo.py", url],
-        cwd=ROOT,
-        env=environment({"STUB_TOKEN": token}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+def assert_demo(url: str, token: str, expected: tuple[int, str, str]) -> None:
+    done = execute([sys.executable, "docs/demo.py", url], STUB_TOKEN=token)
+    assert (done.returncode, done.stdout) == expected[:2]
+    assert re.fullmatch(expected[2], done.stderr), done.stderr
 
 
 def test_it_goes_on_or_says_what_is_wrong() -> None:
@@ -46,11 +38,7 @@ def test_it_goes_on_or_says_what_is_wrong() -> None:
         for number, (fault, expected) in enumerate(FAULTS):
             token = f"{TOKEN}.{number}"
             assert call(url, "/_stub/faults", body=fault, token=token).status_code == 201
-            status, stdout, stderr = demo(url, token)
-            assert (status, stdout) == expected[:2]
-            assert re.fullmatch(expected[2], stderr), stderr
-        assert demo(url, "wrong") == (1, "", UNAUTHORIZED)
+            assert_demo(url, token, expected)
+        assert_demo(url, "wrong", (1, "", UNAUTHORIZED))
     for nowhere in (url, "nothing"):
-        status, _, stderr = demo(nowhere, TOKEN)
-        assert status == 1
-        assert re.fullmatch(CUT[2], stderr), stderr
+        assert_demo(nowhere, TOKEN, CUT)
