@@ -22,6 +22,7 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
+LIST = "#/paths/~1v1~1projects/get/responses/200"
 
 
 @pytest.fixture(autouse=True)
@@ -97,6 +98,7 @@ def secrets(response: Response, request: Request, number: int) -> None:
     response.headers |= {"Set-Cookie": "sid=s3cr3t-cookie", "X-Api-Key": "s3cr3t-key"}
     response.headers |= {"X-Trace": f"s3cr3t-{uuid4()}", "X-Zone": "s3cr3t-zone"}
     if response.case == "list":
+        response.headers["Content-Type"] = "application/s3cr3t"
         for each in response.body["projects"]:
             each |= {"owner": "s3cr3t-owner", "labels": ["s3cr3t-label"]}
     if response.case == "created":
@@ -126,6 +128,9 @@ def test_a_profile_has_forms_and_no_value_of_the_service(tmp_path: Path) -> None
     text = (tmp_path / "p").read_text("utf-8")
     values = [each["id"] for each in service.projects] + [*service.deployments, TOKEN, "s3cr3t"]
     values += [each["name"] for each in service.projects] + ["stub-verify", "2026-01"]
+    assert {"part": LIST, "what": "application/json here, another one there"} in (
+        profile["not_imitated"]
+    )
     assert [each for each in values if each in text] == []
 
 
