@@ -1,13 +1,17 @@
 """The three operations over HTTP."""
 
 import json
+from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
+from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
+from tests.stores import BrokenStore
 
 
 def test_projects_are_listed_oldest_first(client: FlaskClient) -> None:
@@ -186,3 +190,35 @@ def test_responses_are_json_and_end_in_a_newline(client: FlaskClient) -> None:
         assert response.text.endswith("}\n")
         assert response.headers["Cache-Control"] == "no-store"
         json.loads(response.text)
+
+
+def test_an_unexpected_exception_is_500_and_logged_without_the_token(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = client_of(create_app(new_store=BrokenStore))
+    response = client.get("/v1/projects")
+    assert_problem(response, 500, "internal_error")
+    assert "secret" not in response.text
+    assert "RuntimeError: ***: a secret of the store" in caplog.text
+    assert "dev-token" not in caplog.text
+
+
+APPS: dict[str, dict[str, Any]] = {
+    "with defaults": {},
+    "strict": {"strict": True},
+    "without the stub": {"stub_options": None},
+    "for browsers": {"stub_options": FROZEN._replace(cors_origins=(ORIGIN,))},
+    "full": {"max_projects": 4},
+    "failing": {"new_store": BrokenStore},
+}
+
+TWICE = [*REQUESTS, *REQUESTS]  # what is cached is the same
+
+
+@pytest.mark.parametrize("options", APPS.values(), ids=APPS)
+def test_responses_are_the_same_without_speedups(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = replay(make_app(**options), TWICE)
+    monkeypatch.setattr("app.QuickFlask", Flask)
+    assert_same(replay(make_app(**options), TWICE), fast, TWICE)
