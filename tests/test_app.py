@@ -1,13 +1,16 @@
 """The three operations over HTTP."""
 
-import json
+from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
+from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
+from tests.stores import BrokenStore
 
 
 def test_projects_are_listed_oldest_first(client: FlaskClient) -> None:
@@ -50,10 +53,8 @@ def test_creating_a_project_queues_a_deployment_that_succeeds_in_the_end(
 
 def test_a_stage_ends_exactly_when_its_seconds_are_over(clock: Clock) -> None:
     client = client_of(create_app(clock=clock, pace=0.5))
-    path = (
-        "/v1/deployments/"
-        + client.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
-    )
+    project = client.post("/v1/projects", json={"name": "a"}).json
+    path = f"/v1/deployments/{project['latest_deployment_id']}"
     clock.advance(0.499999)
     assert client.get(path).json["status"] == "queued"
     clock.advance(0.000001)
@@ -69,77 +70,49 @@ def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
     assert deployment["status"] == "succeeded"
 
 
-@pytest.mark.parametrize("status", STATUSES)
 def test_the_sample_has_a_deployment_pinned_in_each_status(
-    client: FlaskClient, clock: Clock, status: str
+    client: FlaskClient, clock: Clock
 ) -> None:
     clock.advance(10**9)
-    deployment = client.get(f"/v1/deployments/dpl_{status}").json
-    assert (deployment["id"], deployment["status"]) == (f"dpl_{status}", status)
-    projects = client.get("/v1/projects").json["projects"]
-    assert deployment["project_id"] in [project["id"] for project in projects]
+    owners = [project["id"] for project in client.get("/v1/projects").json["projects"]]
+    for status in STATUSES:
+        deployment = client.get(f"/v1/deployments/dpl_{status}").json
+        assert (deployment["id"], deployment["status"]) == (f"dpl_{status}", status)
+        assert deployment["project_id"] in owners
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    [
-        ("/v1/projects", 200),
-        ("/v1/deployments/dpl_failed", 200),
-        ("/v1/deployments/x", 404),
-        ("/v1/x", 404),
-    ],
+def test_head_has_the_headers_of_get_and_no_body(client: FlaskClient) -> None:
+    for path in ("/v1/projects", "/v1/deployments/dpl_failed", "/v1/deployments/x", "/v1/x"):
+        get, head = client.get(path), client.head(path)
+        assert (head.status_code, head.headers, head.data) == (get.status_code, get.headers, b"")
+        assert int(head.headers["Content-Length"]) == len(get.data)
+        assert get.text.endswith("}\n")
+
+
+UNKNOWN_IDS = (
+    "nope DPL_FAILED prj_website dpl_failed%00 dpl_failed%0d%0aX-Evil:%201 %ff %20dpl_failed .. "
+    "%F0%9F%9A%80"
 )
-def test_head_has_the_headers_of_get_and_no_body(
-    client: FlaskClient, path: str, status: int
-) -> None:
-    get, head = client.get(path), client.head(path)
-    assert (get.status_code, head.status_code) == (status, status)
-    assert head.data == b""
-    assert head.headers == get.headers
-    assert int(head.headers["Content-Length"]) == len(get.data)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1/deployments/nope",
-        "/v1/deployments/DPL_FAILED",
-        "/v1/deployments/prj_website",
-        "/v1/deployments/dpl_failed%00",
-        "/v1/deployments/dpl_failed%0d%0aX-Evil:%201",
-        "/v1/deployments/%ff",
-        "/v1/deployments/%20dpl_failed",
-        "/v1/deployments/" + 10_000 * "a",
-        "/v1/deployments/..",
-        "/v1/deployments/%F0%9F%9A%80",
-    ],
-)
-def test_an_unknown_deployment_is_404(client: FlaskClient, path: str) -> None:
-    problem = assert_problem(client.get(path), 404, "deployment_not_found")
-    assert "latest_deployment_id" in problem["detail"]
+def test_an_unknown_deployment_is_404(client: FlaskClient) -> None:
+    for unknown in (*UNKNOWN_IDS.split(), 10_000 * "a"):
+        response = client.get(f"/v1/deployments/{unknown}")
+        problem = assert_problem(response, 404, "deployment_not_found")
+        assert "latest_deployment_id" in problem["detail"]
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "v1.example.com:99"},
+def test_what_describes_the_client_changes_nothing(client: FlaskClient) -> None:
+    plain = client.get("/v1/projects").data
+    assert client.get("/v1/projects?page=2&limit=1&%00&a").data == plain
+    for headers in (
         {"Host": "a b\xe9"},
         {"X-Forwarded-Prefix": "/x", "X-Forwarded-Host": "example.com"},
         {"X-HTTP-Method-Override": "DELETE"},
         {"Cookie": "session=x; a=b"},
         {"Accept": "text/html"},
-    ],
-)
-def test_headers_that_describe_the_client_change_nothing(
-    client: FlaskClient, headers: dict[str, str]
-) -> None:
-    plain = client.get("/v1/projects").data
-    assert client.get("/v1/projects", headers=headers).data == plain
-
-
-def test_unknown_query_parameters_are_ignored(client: FlaskClient) -> None:
-    plain = client.get("/v1/projects").data
-    assert client.get("/v1/projects?page=2&limit=1&%00&a").data == plain
+    ):
+        assert client.get("/v1/projects", headers=headers).data == plain
 
 
 def test_strict_rejects_query_parameters(clock: Clock) -> None:
@@ -180,9 +153,33 @@ def test_a_full_store_is_507_after_every_other_check() -> None:
         assert_invalid(client.post("/v1/projects", json={}), "/name")
 
 
-def test_responses_are_json_and_end_in_a_newline(client: FlaskClient) -> None:
-    for path in ("/v1/projects", "/v1/deployments/dpl_failed", "/v1/x", "/openapi.json"):
-        response = client.get(path)
-        assert response.text.endswith("}\n")
-        assert response.headers["Cache-Control"] == "no-store"
-        json.loads(response.text)
+def test_an_unexpected_exception_is_500_and_logged_without_the_token(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = client_of(create_app(new_store=BrokenStore))
+    response = client.get("/v1/projects")
+    assert_problem(response, 500, "internal_error")
+    assert "secret" not in response.text
+    assert "RuntimeError: ***: a secret of the store" in caplog.text
+    assert "dev-token" not in caplog.text
+
+
+APPS: dict[str, dict[str, Any]] = {
+    "with defaults": {},
+    "strict": {"strict": True},
+    "without the stub": {"stub_options": None},
+    "for browsers": {"stub_options": FROZEN._replace(cors_origins=(ORIGIN,))},
+    "full": {"max_projects": 4},
+    "failing": {"new_store": BrokenStore},
+}
+
+TWICE = [*REQUESTS, *REQUESTS]  # what is cached is the same
+
+
+@pytest.mark.parametrize("options", APPS.values(), ids=APPS)
+def test_responses_are_the_same_without_speedups(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = replay(make_app(**options), TWICE)
+    monkeypatch.setattr("app.QuickFlask", Flask)
+    assert_same(replay(make_app(**options), TWICE), fast, TWICE)

@@ -28,40 +28,55 @@ def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     assert compared[:2] == [(b"first", b"first"), (b"second", b"first")]
 
 
-@pytest.mark.parametrize(
-    ("authorization", "code"),
-    [
-        (None, MISSING),
-        ("", MISSING),
-        (" ", MISSING),
-        (TOKEN, MISSING),
-        (f"Basic {TOKEN}", MISSING),
-        (f"Bearer{TOKEN}", MISSING),
-        (f"Bearer,{TOKEN}", MISSING),
-        (f"Basic x, Bearer {TOKEN}", MISSING),
-        ("Bearer", INVALID),
-        ("Bearer ", INVALID),
-        ("Bearer another", INVALID),
-        (f"bearer {TOKEN}", INVALID),
-        (f"BEARER {TOKEN}", INVALID),
-        (f"Bearer  {TOKEN}", INVALID),
-        (f"Bearer\t{TOKEN}", INVALID),
-        (f" Bearer {TOKEN}", INVALID),
-        (f"Bearer {TOKEN} ", INVALID),
-        (f"Bearer {TOKEN} x", INVALID),
-        (f"Bearer {TOKEN},", INVALID),
-        (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID),
-        (f'Bearer "{TOKEN}"', INVALID),
-        (f"Bearer {TOKEN.upper()}", INVALID),
-        (f"Bearer {TOKEN[:-1]}", INVALID),
-        (f"Bearer {TOKEN}n", INVALID),
-        (f"Bearer {TOKEN}\xe9", INVALID),
-        ("Bearer \xff\xfe", INVALID),
-        (f"Bearer\xa0{TOKEN}", INVALID),
-    ],
-)
+NONE = "has no bearer token"
+SCHEME = "another scheme"
+CASE = "in another case"
+EMPTY = "no token after the word"
+SPACE = "other than one space"
+AFTER = "something after the token"
+OTHER = "another character: a token is made of A-Z"
+UNKNOWN = "has an unknown token."
+WORLD = "1 to 64 of A-Z a-z 0-9 _ -"
+FORMS = [
+    (None, MISSING, NONE),
+    ("", MISSING, NONE),
+    (" ", MISSING, NONE),
+    (TOKEN, MISSING, SCHEME),
+    (f"Basic {TOKEN}", MISSING, SCHEME),
+    (f"Bearer{TOKEN}", MISSING, SCHEME),
+    (f"Bearer,{TOKEN}", MISSING, SCHEME),
+    (f"Basic x, Bearer {TOKEN}", MISSING, SCHEME),
+    ("Bearer", INVALID, EMPTY),
+    ("Bearer ", INVALID, EMPTY),
+    ("Bearer another", INVALID, UNKNOWN),
+    (f"bearer {TOKEN}", INVALID, CASE),
+    (f"BEARER {TOKEN}.job", INVALID, CASE),
+    (f"Bearer  {TOKEN}", INVALID, SPACE),
+    (f"Bearer\t{TOKEN}", INVALID, SPACE),
+    (f" Bearer {TOKEN}", INVALID, CASE),
+    (f"Bearer {TOKEN} ", INVALID, AFTER),
+    (f"Bearer {TOKEN} x", INVALID, AFTER),
+    (f"Bearer {TOKEN},", INVALID, OTHER),
+    (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID, AFTER),
+    (f'Bearer "{TOKEN}"', INVALID, OTHER),
+    (f"Bearer {TOKEN.upper()}", INVALID, UNKNOWN),
+    (f"Bearer {TOKEN[:-1]}", INVALID, UNKNOWN),
+    (f"Bearer {TOKEN}n", INVALID, UNKNOWN),
+    (f"Bearer {TOKEN}\xe9", INVALID, OTHER),
+    ("Bearer \xff\xfe", INVALID, OTHER),
+    (f"Bearer\xa0{TOKEN}", INVALID, SPACE),
+    (f"Bearer {TOKEN}.build:12", INVALID, WORLD),
+    (f"Bearer {TOKEN}.caf\xe9", INVALID, WORLD),
+    (f"Bearer {TOKEN}.feature/foo", INVALID, WORLD),
+    (f"Bearer {TOKEN}.{65 * 'w'}", INVALID, WORLD),
+    ("Bearer unknown.feature/foo", INVALID, WORLD),
+    ("Bearer sec=.ubuntu-22.04", INVALID, WORLD),
+]
+
+
+@pytest.mark.parametrize(("authorization", "code", "mistake"), FORMS)
 def test_only_the_exact_form_is_accepted(
-    anonymous: FlaskClient, authorization: str | None, code: str
+    anonymous: FlaskClient, authorization: str | None, code: str, mistake: str
 ) -> None:
     environ = {} if authorization is None else {"HTTP_AUTHORIZATION": authorization}
     response = anonymous.get("/v1/projects", environ_overrides=environ)
@@ -71,30 +86,21 @@ def test_only_the_exact_form_is_accepted(
         challenge += ', error="invalid_token"'
     assert response.headers["WWW-Authenticate"] == challenge
     assert "`Authorization: Bearer <ACCESS_TOKEN>`" in problem["detail"]
+    assert mistake in problem["detail"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v1",
-        "/v1/projects",
-        "/v1/deployments/x",
-        "/v1/nowhere",
-        "/v1/projects/",
-        "//v1/projects",
-        "//openapi.json",
-        "/openapi.json/",
-        "/_stub/nowhere",
-        "/_stub/health/",
-        "/favicon.ico",
-    ],
+CLOSED = (
+    "/v1 /v1/projects /v1/deployments/x /v1/nowhere /v1/projects/ //v1/projects //openapi.json "
+    "/openapi.json/ /v1%2Fprojects /_stub/nowhere /_stub/health/ /_stub%2Fhealth /%2Fopenapi.json "
+    "/favicon.ico"
 )
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "TRACE", "BREW"])
-def test_without_a_token_every_path_and_method_is_401(
-    anonymous: FlaskClient, method: str, path: str
-) -> None:
-    response = anonymous.open(path, method=method)
-    assert_problem(response, 401, MISSING, head=method == "HEAD")
+def test_without_a_token_every_path_and_method_is_401(anonymous: FlaskClient, method: str) -> None:
+    for path in CLOSED.split():
+        response = anonymous.open(path, method=method)
+        assert_problem(response, 401, MISSING, head=method == "HEAD")
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt", "/_stub/health", "/_stub/ready"])
@@ -134,36 +140,6 @@ def test_an_app_is_not_made_with_an_invalid_token(tokens: list[str]) -> None:
         create_app(tokens=tokens)
 
 
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
-        ("", "has no bearer token"),
-        ("Basic ZGV2", "another scheme"),
-        ("dev-token", "another scheme"),
-        ("bearer dev-token", "in another case"),
-        ("BEARER dev-token.job", "in another case"),
-        ("Bearer", "no token after the word"),
-        ("Bearer ", "no token after the word"),
-        ("Bearer  dev-token", "other than one space"),
-        ("Bearer\tdev-token", "other than one space"),
-        ("Bearer dev-token twice", "something after the token"),
-        ("Bearer dev-token,", "another character: a token is made of A-Z"),
-        ("Bearer d\xe9v", "another character: a token is made of A-Z"),
-        ("Bearer dev-token.build:12", "1 to 64 of A-Z a-z 0-9 _ -"),
-        ("Bearer dev-token.caf\xe9", "1 to 64 of A-Z a-z 0-9 _ -"),
-        ("Bearer sec=.ubuntu-22.04", "1 to 64 of A-Z a-z 0-9 _ -"),
-        ("Bearer unknown", "has an unknown token."),
-        ("Bearer dev-token.ubuntu-22.04", "1 to 64 of A-Z a-z 0-9 _ -"),
-        ("Bearer dev-token.feature/foo", "1 to 64 of A-Z a-z 0-9 _ -"),
-        ("Bearer unknown.feature/foo", "1 to 64 of A-Z a-z 0-9 _ -"),
-    ],
-)
-def test_the_detail_says_what_is_wrong_with_the_header(app: Flask, header: str, words: str) -> None:
-    response = client_of(app, header).get("/v1/projects")
-    code = "token_invalid" if header[:6].lower() == "bearer" else "token_missing"
-    assert words in assert_problem(response, 401, code)["detail"]
-
-
 def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
     for form in ("bearer {}", "Bearer  {}", "Bearer {}.a b", "Bearer {}.a/b", "Bearer {}.x.y"):
         one, other = (
@@ -196,5 +172,3 @@ def test_without_the_stub_the_contract_alone_is_open() -> None:
 def test_the_name_of_a_world_has_up_to_64_characters(app: Flask) -> None:
     longest = client_of(app, f"Bearer {TOKEN}.{64 * 'w'}")
     assert longest.get("/v1/projects").status_code == 200
-    too_long = client_of(app, f"Bearer {TOKEN}.{65 * 'w'}")
-    assert_problem(too_long.get("/v1/projects"), 401, INVALID)

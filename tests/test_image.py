@@ -14,8 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -32,10 +31,8 @@ pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("im
 
 # The official base is this Debian, too, whose own Python has the same minor version.
 DEBIAN = "trixie"
-NAMES = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+BASE = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)[0]
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-UNKNOWN_USER = "54321"  # to the image
 TOKEN = "a-token-of-my-own"
 CANARY = secrets.token_hex(16)  # in the configuration of pip
 
@@ -46,98 +43,6 @@ exec chroot "$0" "$@"
 """
 
 
-class Image(NamedTuple):
-    """An image: its files, and what `docker inspect` says of it."""
-
-    tree: Path
-    config: dict[str, Any]
-    description: str
-
-    def command(self, words: Sequence[str], env: Mapping[str, str], user: str) -> list[str]:
-        """What runs the words in a container, without any capability."""
-        uid, _, gid = (user or self.config["User"]).partition(":")
-        variables = [f"PATH={PATH}", *self.config["Env"]]
-        return [
-            *("unshare", "--mount", "--pid", "--fork", "--kill-child"),
-            *("sh", "-ec", CONTAINER, str(self.tree)),
-            *("setpriv", f"--reuid={uid}", f"--regid={gid or uid}", "--clear-groups"),
-            *("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
-            *("env", "-i", "-C", self.config["WorkingDir"], *variables),
-            *(f"{name}={value}" for name, value in env.items()),
-            *words,
-        ]
-
-    def execute(self, *words: str, **env: str) -> "subprocess.CompletedProcess[str]":
-        """`docker run --entrypoint`, to its end."""
-        command = self.command(words, env, "")
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-    def health(self, env: Mapping[str, str]) -> int:
-        """The status of the health check, in a container with these variables."""
-        kind, *words = self.config["Healthcheck"]["Test"]
-        assert kind == "CMD"
-        return self.execute(*words, **env).returncode
-
-    @contextmanager
-    def serving(self, user: str) -> Iterator["Container"]:
-        """`docker run` with a token, on a free port, once it listens."""
-        env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port())}
-        command = self.command(self.config["Entrypoint"], env, user)
-        with subprocess.Popen(
-            command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            container = Container(process, f"http://127.0.0.1:{env['STUB_PORT']}", env)
-            try:
-                assert port_of(ready_url(process)) == port_of(container.url)
-                yield container
-            finally:
-                # setpriv drops the signal that --kill-child asks for.
-                for first in container.first_processes() if process.poll() is None else ():
-                    os.kill(first, signal.SIGKILL)
-                process.kill()
-
-
-class Container(NamedTuple):
-    """A container that runs."""
-
-    process: "subprocess.Popen[str]"
-    url: str
-    env: Mapping[str, str]
-
-    def stop(self) -> int:
-        """`docker stop`: the status of the first process after a signal; Docker waits so long."""
-        (first,) = self.first_processes()
-        os.kill(first, signal.SIGTERM)
-        return self.process.wait(10)
-
-    def first_processes(self) -> list[int]:
-        """The id, outside the container, of the first process, if it is started."""
-        own = self.process.pid
-        children = Path(f"/proc/{own}/task/{own}/children").read_text("utf-8")
-        return [int(each) for each in children.split()]
-
-
-Buildah = Callable[..., str]
-
-
-@pytest.fixture(scope="session")
-def buildah() -> Iterator[Buildah]:
-    """Runs buildah with a storage of its own, and returns what it prints."""
-    needs("buildah", "debootstrap", "unshare")
-    if os.geteuid() != 0:
-        pytest.skip("the image is built as root")
-    # Not in /tmp, which may be in memory.
-    with TemporaryDirectory(dir="/var/tmp", prefix="image-") as folder:
-        storage = ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
-
-        def run_buildah(*words: str, **more: Any) -> str:
-            return printed(["buildah", *storage, *words], **more)
-
-        yield run_buildah
-        run_buildah("umount", "--all")
-        run_buildah("rm", "--all")
-
-
 def printed(command: Sequence[str], **more: Any) -> str:
     """What a command prints."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **more)
@@ -145,60 +50,88 @@ def printed(command: Sequence[str], **more: Any) -> str:
     return str(done.stdout).strip()
 
 
-def tree_of(buildah: Buildah, image: str) -> Path:
-    """The files of an image."""
-    return Path(buildah("mount", buildah("from", "--pull-never", image)))
+class Image(NamedTuple):
+    """An image: its files, and what `docker inspect` says of it."""
+
+    tree: Path
+    config: dict[str, Any]
+    description: str
+
+    def command(self, words: Sequence[str], env: Mapping[str, str], user: str = "") -> list[str]:
+        """What runs the words in a container, without any capability."""
+        uid, _, gid = (user or self.config["User"]).partition(":")
+        variables = [*self.config["Env"], *(f"{name}={value}" for name, value in env.items())]
+        return [
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child"),
+            *("sh", "-ec", CONTAINER, str(self.tree)),
+            *("setpriv", f"--reuid={uid}", f"--regid={gid or uid}", "--clear-groups"),
+            *("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
+            *("env", "-i", "-C", self.config["WorkingDir"], "PATH=/usr/bin:/bin", *variables),
+            *words,
+        ]
+
+    def is_healthy(self, env: Mapping[str, str]) -> bool:
+        kind, *words = self.config["Healthcheck"]["Test"]
+        assert kind == "CMD"
+        command = self.command(words, env)
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        assert done.returncode in (0, 1)
+        return done.returncode == 0
 
 
-@pytest.fixture(scope="session")
-def base(buildah: Buildah) -> None:
-    """The files of the base, which has the name of the official one, and like it no bytecode."""
-    container = buildah("from", "scratch")
-    tree = buildah("mount", container)
-    printed(["debootstrap", "--variant=minbase", "--include=python3-pip", DEBIAN, tree])
-    for folder in Path(tree, "usr").rglob("__pycache__"):
-        shutil.rmtree(folder)
-    (name,) = {*NAMES}
-    buildah("commit", "--rm", container, name)
-
-
-@pytest.fixture(scope="session")
-def image(buildah: Buildah, base: None, tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """Built with what pip has on this machine: its configuration, certificates and constraints."""
-    secret = tmp_path_factory.mktemp("secret")
-    environ = {"PIP_CONSTRAINT": str(secret / "constraints.txt"), **os.environ}
-    (secret / "constraints.txt").write_text(f"# {CANARY}\nno-such-package == 1\n", "utf-8")
-    options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
-    options += secret_options(pip_options(environ), secret)
-    buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
-    description = buildah("inspect", "--type", "image", "stub")
-    config = json.loads(description)["Docker"]["config"]
-    return Image(tree_of(buildah, "stub"), config, description)
+def children_of(process: "subprocess.Popen[str]") -> list[int]:
+    """Of what starts a container: the first process in it, with its id outside."""
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return [int(each) for each in path.read_text("utf-8").split()]
 
 
 def pip_options(environ: Mapping[str, str]) -> dict[str, str]:
-    """What pip is configured with: by files, and stronger than these, by variables."""
+    """What pip is configured with; a variable is stronger than a file, whose section may follow."""
     command = [sys.executable, "-m", "pip", "config", "list"]
-    lines = [line.partition("=") for line in printed(command, env=environ).splitlines()]
-    order = ("global", "user", "site", ":env:")
-    lines.sort(key=lambda line: order.index(line[0].partition(".")[0]))
-    return {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in lines}
+    lines = printed(command, env=environ).splitlines()
+    found = [line.partition("=") for line in sorted(lines, key=lambda each: each[:5] == ":env:")]
+    return {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in found}
 
 
-def secret_options(options: Mapping[str, str], folder: Path) -> list[str]:
+def secret_options(options: dict[str, str], folder: Path) -> list[str]:
     """The options that give a build this configuration of pip, with the files that it names."""
-    options = dict(options)
-    sources = {"ca": options.get("cert", CERTIFICATES)}
-    options["cert"] = CERTIFICATES
-    if "constraint" in options:
-        texts = [Path(each).read_text("utf-8") for each in options["constraint"].split()]
-        (folder / "constraint").write_text("\n".join(texts), "utf-8")
-        sources["constraint"] = str(folder / "constraint")
-        options["constraint"] = "/run/secrets/constraint"
+    constraints = [Path(each).read_text("utf-8") for each in options.get("constraint", "").split()]
+    (folder / "constraint").write_text("\n".join([f"# {CANARY}", *constraints]), "utf-8")
+    sources = {"ca": options.get("cert", CERTIFICATES), "constraint": f"{folder}/constraint"}
+    options |= {"cert": CERTIFICATES, "constraint": "/run/secrets/constraint"}
     lines = [f"{name} = {value}".replace("\n", "\n ") for name, value in options.items()]
-    (folder / "pip.conf").write_text("\n".join(["[global]", f"# {CANARY}", *lines, ""]), "utf-8")
-    sources["pip"] = str(folder / "pip.conf")
+    (folder / "pip").write_text("\n".join([f"# {CANARY}", "[global]", *lines, ""]), "utf-8")
+    sources["pip"] = f"{folder}/pip"
     return [f"--secret=id={name},src={source}" for name, source in sources.items()]
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
+    """Built with what pip has on this machine: its configuration, certificates and constraints."""
+    needs("buildah", "debootstrap", "unshare")
+    if os.geteuid() != 0:
+        pytest.skip("the image is built as root")
+    # Not in /tmp, which may be in memory.
+    with TemporaryDirectory(dir="/var/tmp", prefix="image-") as folder:
+
+        def buildah(*words: str, **more: Any) -> str:
+            storage = ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
+            return printed(["buildah", *storage, *words], **more)
+
+        container = buildah("from", "scratch")
+        tree = buildah("mount", container)
+        printed(["debootstrap", "--variant=minbase", "--include=python3-pip", DEBIAN, tree])
+        for cache in Path(tree, "usr").rglob("__pycache__"):  # which the official base has not
+            shutil.rmtree(cache)
+        buildah("commit", "--rm", container, BASE)
+        options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
+        options += secret_options(pip_options(os.environ), tmp_path_factory.mktemp("secret"))
+        buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
+        description = buildah("inspect", "--type", "image", "stub")
+        tree = buildah("mount", buildah("from", "--pull-never", "stub"))
+        yield Image(Path(tree), json.loads(description)["Docker"]["config"], description)
+        buildah("umount", "--all")
+        buildah("rm", "--all")
 
 
 def test_nothing_secret_is_in_it(image: Image) -> None:
@@ -207,40 +140,37 @@ def test_nothing_secret_is_in_it(image: Image) -> None:
     assert [path for path in files if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_it_needs_a_token(image: Image) -> None:
-    done = image.execute(*image.config["Entrypoint"])
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: STUB_TOKEN")
-
-
-@pytest.mark.parametrize("user", ["", UNKNOWN_USER])
+@pytest.mark.parametrize("user", ["", "54321"])  # that of the image, and one unknown to it
 def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
-    with image.serving(user) as container:
-        assert_problem(call(container.url, "/v1/projects"), 401, "token_invalid")
-        assert call(container.url, "/v1/projects", token=TOKEN).status_code == 200
-        assert image.health(container.env) == 0
-        assert container.stop() == 0
-        assert image.health(container.env) == 1
+    env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port())}
+    command = image.command(image.config["Entrypoint"], env, user)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdout=pipe, stderr=pipe) as process:
+        try:
+            url = ready_url(process)
+            assert port_of(url) == int(env["STUB_PORT"])
+            assert_problem(call(url, "/v1/projects"), 401, "token_invalid")
+            assert call(url, "/v1/projects", token=TOKEN).status_code == 200
+            assert image.is_healthy(env)
+            (first,) = children_of(process)
+            os.kill(first, signal.SIGTERM)
+            assert process.wait(10) == 0  # after which Docker kills
+            assert not image.is_healthy(env)
+        finally:
+            # setpriv drops the signal that --kill-child asks for.
+            for first in children_of(process) if process.poll() is None else ():
+                os.kill(first, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("source", ["variables", "home"])
-def test_the_configuration_of_pip_is_found_wherever_it_is(source: str, tmp_path: Path) -> None:
-    constraints = tmp_path / "constraints.txt"
-    constraints.write_text("flask < 4\n", "utf-8")
-    settings = {"constraint": str(constraints), "index-url": "https://index.example/simple"}
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PIP_CONFIG_FILE": ""}
-    if source == "home":
-        del environ["PIP_CONFIG_FILE"]
-        (tmp_path / ".config" / "pip").mkdir(parents=True)
-        lines = ["[global]", *(f"{name} = {value}" for name, value in settings.items())]
-        (tmp_path / ".config" / "pip" / "pip.conf").write_text("\n".join(lines), "utf-8")
-    else:
-        environ |= {"PIP_CONSTRAINT": str(constraints), "PIP_INDEX_URL": settings["index-url"]}
-    found = pip_options(environ)
-    assert found.items() >= settings.items()
-    options = secret_options(found, tmp_path)
-    assert f"--secret=id=constraint,src={tmp_path}/constraint" in options
-    assert (tmp_path / "constraint").read_text("utf-8").strip() == "flask < 4"
-    written = (tmp_path / "pip.conf").read_text("utf-8")
-    assert "\nconstraint = /run/secrets/constraint\n" in written
-    assert "\nindex-url = https://index.example/simple\n" in written
+def test_a_variable_of_pip_is_stronger_than_its_files(tmp_path: Path) -> None:
+    (tmp_path / "of-a-file").write_text("flask < 3\n", "utf-8")
+    (tmp_path / "of-a-variable").write_text("flask < 4\n", "utf-8")
+    (tmp_path / "pip.conf").write_text(
+        f"[install]\nconstraint = {tmp_path}/of-a-file\nindex-url = https://index.example/simple\n"
+    )
+    environ = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
+    environ["PIP_CONSTRAINT"] = str(tmp_path / "of-a-variable")
+    secret_options(pip_options(environ), tmp_path)
+    assert "flask < 4" in (tmp_path / "constraint").read_text("utf-8")
+    assert "flask < 3" not in (tmp_path / "constraint").read_text("utf-8")
+    assert "\nindex-url = https://index.example/simple\n" in (tmp_path / "pip").read_text("utf-8")

@@ -1,13 +1,18 @@
 """Reading a JSON body: media type, size, and syntax."""
 
 import gzip
+import json
 import sys
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.conftest import unchanged
+from app import create_app
+from tests import generated  # noqa: F401  sets Hypothesis up
+from tests.conftest import client_of, unchanged
 from tests.contract import assert_problem
 from web.strict_json import MalformedJSON, is_json, parse_json
 
@@ -47,27 +52,24 @@ def test_json_in_utf_8_has_these_media_types() -> None:
         assert not is_json(rejected), rejected
 
 
-@pytest.mark.parametrize("content_type", [None, "text/plain"])
-def test_any_other_media_type_is_415(client: FlaskClient, content_type: str | None) -> None:
+def test_any_other_media_type_is_415(client: FlaskClient) -> None:
     with unchanged(client):
-        response = post_body(client, b'{"name": "a"}', content_type)
+        for content_type in (None, "text/plain"):
+            response = post_body(client, b'{"name": "a"}', content_type)
+            problem = assert_problem(response, 415, "unsupported_media_type")
+            assert "`Content-Type: application/json`" in problem["detail"]
+
+
+def test_a_content_encoding_is_415(client: FlaskClient) -> None:
+    body = {"data": gzip.compress(b'{"name": "a"}'), "content_type": "application/json"}
+    for encoding in ("gzip", "identity, gzip"):
+        response = client.post(PATH, **body, headers={"Content-Encoding": encoding})
         problem = assert_problem(response, 415, "unsupported_media_type")
-    assert "`Content-Type: application/json`" in problem["detail"]
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "identity, gzip"])
-def test_a_content_encoding_is_415(client: FlaskClient, encoding: str) -> None:
-    headers = {"Content-Encoding": encoding}
-    body = gzip.compress(b'{"name": "a"}')
-    response = client.post(PATH, data=body, content_type="application/json", headers=headers)
-    problem = assert_problem(response, 415, "unsupported_media_type")
-    assert "Content-Encoding" in problem["detail"]
-
-
-@pytest.mark.parametrize("encoding", ["Identity", ""])
-def test_the_content_encoding_identity_is_accepted(client: FlaskClient, encoding: str) -> None:
-    headers = {"Content-Encoding": encoding}
-    assert client.post(PATH, json={"name": "a"}, headers=headers).status_code == 201
+        assert "Content-Encoding" in problem["detail"]
+    for number, encoding in enumerate(("Identity", "")):
+        headers = {"Content-Encoding": encoding}
+        response = client.post(PATH, json={"name": f"{number}"}, headers=headers)
+        assert response.status_code == 201
 
 
 def sized(size: int) -> bytes:
@@ -144,11 +146,12 @@ def test_anything_but_strict_json_is_rejected_with_the_place(body: bytes, reason
     assert str(caught.value).startswith(reason)
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff", 64_000 * b"[", b'{"x": 1e999}'])
-def test_malformed_json_is_400(client: FlaskClient, body: bytes) -> None:
+def test_malformed_json_is_400(client: FlaskClient) -> None:
+    rule = "that every parser reads the same way (RFC 8259, RFC 7493). At "
     with unchanged(client):
-        problem = assert_problem(post_body(client, body), 400, "malformed_json")
-    assert "that every parser reads the same way (RFC 8259, RFC 7493). At " in problem["detail"]
+        for body in (b"{", b"\xff", 64_000 * b"[", b'{"x": 1e999}'):
+            problem = assert_problem(post_body(client, body), 400, "malformed_json")
+            assert rule in problem["detail"]
 
 
 @pytest.mark.parametrize(
@@ -193,3 +196,47 @@ def test_the_limit_on_digits_of_the_interpreter_has_no_effect(limit: int) -> Non
     finally:
         sys.set_int_max_str_digits(usual)
     assert accepted == [BEYOND - 1]
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+own_members = st.dictionaries(
+    st.text().filter(lambda name: name not in ("id", "created_at", "latest_deployment_id")),
+    json_values,
+    max_size=5,
+)
+
+
+@pytest.mark.generated
+@given(members=own_members, ascii_only=st.booleans(), indent=st.none() | st.integers(0, 3))
+def test_any_members_are_returned_as_sent(
+    members: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
+    client = client_of(create_app())
+    sent = {**members, "name": "a"}
+    body = json.dumps(sent, ensure_ascii=ascii_only, indent=indent).encode()
+    created = post_body(client, body)
+    assert created.status_code == 201
+    assert client.get(PATH).json == {"projects": [created.json]}
+    returned = {name: created.json[name] for name in sent}
+    assert repr(sorted(returned.items())) == repr(sorted(sent.items()))
+
+
+@pytest.mark.generated
+@given(st.binary(max_size=200) | st.text().map(str.encode) | json_values.map(
+    lambda value: json.dumps(value).encode()
+))  # fmt: skip
+def test_no_body_makes_the_service_fail(body: bytes) -> None:
+    client = client_of(create_app())
+    response = post_body(client, body)
+    assert response.status_code in (201, 400, 422)
+    if response.status_code != 201:
+        assert client.get(PATH).json == {"projects": []}
