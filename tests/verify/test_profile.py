@@ -28,7 +28,7 @@ LIST = "#/paths/~1v1~1projects/get/responses/200"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.5)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.4)
 
 
 class Ticking(Clock):
@@ -40,8 +40,7 @@ class Ticking(Clock):
 
 
 def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
-    words = ("--wait", "5", "--save", str(file), *options)
-    done = verify(service, *words, level="write", **more)
+    done = verify(service, "--save", str(file), *options, level="write", **more)
     assert done.status in (0, 1), done
     return json.loads(file.read_text("utf-8"))
 
@@ -54,7 +53,7 @@ def save_of_stub(file: Path, *options: str, like: Any = None, **more: Any) -> An
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/projects", body=b'{"name": "first"}')
-        return save(url, file, *options, env=STUB)
+        return save(url, file, "--wait", "5", *options, env=STUB)
 
 
 def assert_same(again: Any, first: Any) -> None:
