@@ -170,7 +170,7 @@ def test_every_operation_and_the_test_of_the_readme_work_in_a_world_of_their_own
 
 def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> None:
     """It starts the program beside it, whatever the variables say."""
-    variables = {"STUB_TOKEN": "s3cret", "STUB_HOST": "0.0.0.0", "STUB_PORT": "x"}
+    variables = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
     done = run(team, FAILING, "--show-capture=no", "--tb=short", **variables)
     assert done.returncode == 1
     assert sections_of(done.stdout) == SHOWN
