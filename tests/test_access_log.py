@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from flask import Flask, Response
 from flask.testing import FlaskClient
 
@@ -53,18 +52,15 @@ REJECTIONS: list[tuple[dict[str, Any], str]] = [
     ({"json": {}}, "422 invalid_body (/name is required)"),
     ({"json": {"name": "", "id": 1}}, "422 invalid_body (/id is set by the service: omit it)"),
     ({"json": []}, "422 invalid_body (must be a JSON object)"),
-    (
-        {"data": "x"},
-        "415 unsupported_media_type (Send `Content-Type: application/json`, in UTF",
-    ),
+    ({"data": "x"}, "415 unsupported_media_type (Send `Content-Type: application/json`, in UTF"),
     ({"data": "{", "content_type": "application/json"}, "400 malformed_json (Send JSON that"),
 ]
 
 
-@pytest.mark.parametrize(("body", "line"), REJECTIONS)
-def test_a_rejected_request_has_its_first_reason(body: dict[str, Any], line: str) -> None:
-    (shown,) = logged(lambda client: client.post("/v1/projects?page=2", **body))
-    assert shown.startswith(f"#1 POST /v1/projects?page=2 {line}")
+def test_a_rejected_request_has_its_first_reason() -> None:
+    for body, line in REJECTIONS:
+        (shown,) = logged(lambda client: client.post("/v1/projects?page=2", **body))  # noqa: B023
+        assert shown.startswith(f"#1 POST /v1/projects?page=2 {line}")
 
 
 def test_a_response_that_was_varied_or_requested_says_so() -> None:
@@ -99,55 +95,38 @@ def test_a_control_request_that_fails_has_its_detail_and_all_reasons() -> None:
     assert "dev-token" not in third
 
 
-def test_a_control_request_has_the_world_of_its_token() -> None:
-    def send(client: FlaskClient) -> None:
-        client.get("/_stub/state", headers={"Authorization": "Bearer dev-token.dev-token"})
-        client.get("/_stub/state", headers={"Authorization": "bearer dev-token.job-5"})
-
-    first, second = logged(send)
-    assert first == "*** GET /_stub/state 200"
-    assert second.startswith("job-5 GET /_stub/state 401 token_invalid (")
-
-
 def test_a_line_is_one_line_without_tokens() -> None:
     def send(client: FlaskClient) -> None:
         client.get("/v1/dev%2Dtoken?a=dev-token&access_token=s")
         client.post("/v1/projects", json={"name": "x", "id\n\u202e": 1}, headers={"X": "y"})
         client.get("/v1/projects", headers={"Authorization": "Bearer dev-token.dev-token"})
+        client.get("/_stub/state", headers={"Authorization": "bearer dev-token.job-5"})
         client.get(f"/v1/{3000 * 'x'}")
 
-    first, second, third, last = logged(send, strict=True)
+    first, second, third, fourth, last = logged(send, strict=True)
     assert first == "#1 GET /v1/***?a=***&access_token=*** 404 not_found"
     assert second.endswith("(/id?? is not in the contract (--strict))")
     assert third == "*** #1 GET /v1/projects 200"
+    assert fourth.startswith("job-5 GET /_stub/state 401 token_invalid (")
     assert len(last) < 2100
 
 
-def test_what_a_browser_looks_for_by_itself_has_no_number() -> None:
+def test_what_a_browser_sends_by_itself_has_no_number() -> None:
     paths = ("/favicon.ico", "/.well-known/x", "/apple-touch-icon.png")
 
     def send(client: FlaskClient) -> None:
         for path in paths:
             client.get(path)
-
-    assert logged(send) == [f"GET {path} 404 not_found" for path in paths]
-
-
-@pytest.mark.parametrize("origins", [(), ("http://localhost:1",)])
-def test_a_rejected_preflight_has_no_number(origins: tuple[str, ...]) -> None:
-    def send(client: FlaskClient) -> None:
         client.options("/v1/projects", headers={**PREFLIGHT, "Authorization": ""})
 
-    options = StubOptions(cors_origins=origins)
-    assert logged(send, stub_options=options) == ["OPTIONS /v1/projects 401 token_missing"]
+    lines = [*(f"GET {path} 404 not_found" for path in paths)]
+    lines.append("OPTIONS /v1/projects 401 token_missing")
+    for origins in ((), ("http://localhost:1",)):
+        assert logged(send, stub_options=StubOptions(cors_origins=origins)) == lines
 
 
 def test_without_the_stub_a_line_has_no_number() -> None:
     def send(client: FlaskClient) -> None:
         client.get("/v1/projects")
-        client.post("/v1/projects", json={})
 
-    assert logged(send, stub_options=None) == [
-        "GET /v1/projects 200",
-        "POST /v1/projects 422 invalid_body (/name is required)",
-    ]
+    assert logged(send, stub_options=None) == ["GET /v1/projects 200"]

@@ -48,36 +48,29 @@ def test_header_fields_with_a_secrets_name_are_secret() -> None:
         assert Redactor.secret(name, "x") == "x", name
 
 
-@pytest.mark.parametrize(
-    ("authorization", "shown"),
-    [
-        ("Bearer tr1ed", "Bearer ***"),
-        ("bearer  tr1ed", "Bearer ***"),
-        ("Bearer a, Bearer tr1ed", "Bearer ***"),
-        ("Bearer\ttr1ed", "***"),
-        ("Bearertr1ed", "***"),
-        ("Basic tr1ed", "***"),
-    ],
-)
-def test_the_credential_of_the_authorization_header_is_masked(
-    authorization: str, shown: str
-) -> None:
-    assert Redactor.secret("Authorization", authorization) == shown
+AUTHORIZATIONS = [
+    ("Bearer tr1ed", "Bearer ***"),
+    ("bearer  tr1ed", "Bearer ***"),
+    ("Bearer a, Bearer tr1ed", "Bearer ***"),
+    ("Bearer\ttr1ed", "***"),
+    ("Bearertr1ed", "***"),
+    ("Basic tr1ed", "***"),
+]
+QUERIES = [
+    ("a=b&access%5Ftoken=tr%31ed&c", "a=b&access%5Ftoken=***&c"),
+    ("access_token=a&access_token=b", "access_token=***&access_token=***"),
+    ("access_token=", "access_token="),
+    ("access_token", "access_token"),
+    ("page_token=p&token=t&Access_Token=x", "page_token=p&token=t&Access_Token=x"),
+    ("redirect=/?access_token=x", "redirect=/?access_token=x"),
+]
 
 
-@pytest.mark.parametrize(
-    ("query", "shown"),
-    [
-        ("a=b&access%5Ftoken=tr%31ed&c", "a=b&access%5Ftoken=***&c"),
-        ("access_token=a&access_token=b", "access_token=***&access_token=***"),
-        ("access_token=", "access_token="),
-        ("access_token", "access_token"),
-        ("page_token=p&token=t&Access_Token=x", "page_token=p&token=t&Access_Token=x"),
-        ("redirect=/?access_token=x", "redirect=/?access_token=x"),
-    ],
-)
-def test_the_value_of_the_parameter_access_token_is_masked(query: str, shown: str) -> None:
-    assert Redactor.query(query) == shown
+def test_the_credential_and_the_parameter_access_token_are_masked() -> None:
+    for authorization, shown in AUTHORIZATIONS:
+        assert Redactor.secret("Authorization", authorization) == shown
+    for query, shown in QUERIES:
+        assert Redactor.query(query) == shown
 
 
 @pytest.mark.parametrize("spelled", SPELLED[:-1])
@@ -94,20 +87,12 @@ def test_a_valid_token_is_masked_in_every_part_of_an_entry(spelled: str) -> None
     stub.post("/_stub/faults", json={
         "status": 500, "body": "\0".join(TOKEN), "content_type": f'text/a; b="{TOKEN}"'
     })  # fmt: skip
-    stub.get("/v1/projects", environ_overrides={"HTTP_X_DEV": spelled})
+    stub.get("/v1/projects", headers={f"X-{TOKEN}-Auth": "tr1ed"})
     shown = stub.get("/_stub/requests").text + stub.get("/_stub/coverage").text
     for each in (*SPELLED, json.dumps(spelled)[1:-1], "s3cr", "tr1ed"):
         assert each not in shown
     last = entries(stub)[-1]["response"]
     assert (last["body"], last["headers"]["Content-Type"]) == ("***", 'text/a; b="***"')
-
-
-def test_a_token_in_the_name_of_a_field_is_masked(stub: FlaskClient) -> None:
-    for _ in range(2):
-        stub.get("/v1/projects", headers={"X-Dev-Token-2": "tr1ed"})
-    shown = stub.get("/_stub/requests").text.lower()
-    assert "tr1ed" not in shown
-    assert "dev-token" not in shown
 
 
 def test_nothing_else_is_masked(stub: FlaskClient) -> None:
@@ -121,31 +106,22 @@ def test_nothing_else_is_masked(stub: FlaskClient) -> None:
     assert (second["path"], second["query"], second["body"]) == ("/v1/tr1ed", "q=tr1ed", "tr1ed")
 
 
-def test_a_token_is_masked_in_a_request_like_the_previous_one() -> None:
-    stub = control_client_of(create_app(tokens=["S3CR-3T"]), "S3CR-3T")
-    for method, path in (("GET", ""), ("GET", "?S3CR-3T"), ("S3CR-3T", ""), ("GET", "/S3CR-3T")):
-        stub.open(f"/v1/projects{path}", method=method)
-    assert "S3CR-3T" not in stub.get("/_stub/requests").text
-    assert [entry["method"] for entry in entries(stub)] == ["GET", "GET", "***", "GET"]
-
-
 @pytest.mark.parametrize("size", [401, 2500])
 def test_a_long_token_is_masked_before_a_part_is_cut(size: int) -> None:
     token = size * "k"
     stub = control_client_of(create_app(tokens=[token]), token)
-    spelled = "".join(f"\\u{ord(char):04x}" for char in token)
-    for sent in (token, spelled):
+    for sent in (token, "".join(f"\\u{ord(char):04x}" for char in token)):
         stub.post("/v1/projects", data=4000 * " " + sent)
     assert {entry["body"].strip() for entry in entries(stub)} == {"***"}
 
 
-@pytest.mark.parametrize("start", ["", "é", "éé", "\0"])
-def test_a_token_that_the_end_of_a_long_body_cuts_is_masked(start: str) -> None:
+def test_a_token_that_the_end_of_a_long_body_cuts_is_masked() -> None:
     token = 101 * "k"
     stub = control_client_of(create_app(tokens=[token]), token)
-    stub.post("/v1/projects", data=f"{start}{400 * token}")
-    text = json.dumps({"name": "a", "x": f"{start}{400 * token}"}, ensure_ascii=False)
-    stub.post("/v1/projects", data=text, content_type="application/json")
+    for start in ("", "é", "éé", "\0"):
+        stub.post("/v1/projects", data=f"{start}{400 * token}")
+        stub.post("/v1/projects", json={"name": f"a{start}", "x": f"{start}{400 * token}"})
+    assert len(entries(stub)) == 8
     assert "kk" not in stub.get("/_stub/requests").text
 
 

@@ -8,7 +8,7 @@ from itertools import chain, count
 import pytest
 
 from records import Deployment, Records, Stage
-from store import NameTaken, Store, StoreFull
+from store import NameTaken, Store
 from tests.conftest import START, Clock, counting_ids
 from tests.stores import STORES, MakeStore, implementation, records_of
 
@@ -49,21 +49,6 @@ def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock:
     assert [project.name for project in store.list_projects()] == ["b", "c", "a"]
     listed = json.loads(store.list_projects().representation)["projects"]
     assert [project["name"] for project in listed] == ["b", "c", "a"]
-
-
-def test_a_create_that_fails_changes_nothing(store: Store) -> None:
-    store.create_project("a", '{"name": "a"}')
-    before = store.list_projects()
-    with pytest.raises(NameTaken):
-        store.create_project("a", '{"name": "a"}')
-    for name in ("b", "c"):
-        store.create_project(name, f'{{"name": "{name}"}}')
-    with pytest.raises(StoreFull):
-        store.create_project("d", '{"name": "d"}')
-    with pytest.raises(NameTaken):
-        store.create_project("c", '{"name": "c"}')
-    assert store.list_projects()[:1] == before
-    assert len(store.list_projects()) == 3
 
 
 def test_an_id_in_use_is_not_used_again(make_store: MakeStore) -> None:

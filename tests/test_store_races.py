@@ -1,7 +1,6 @@
 """Every method of a store is atomic: clients of one app race for it."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
 
@@ -10,7 +9,6 @@ from flask import Flask
 
 from app import create_app
 from records import Deployment, Project, Records, Stage
-from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
 from tests.stores import STORES, MakeStore, SlowId, implementation
@@ -56,8 +54,7 @@ def race_lists_with_creates(store: WorldStore, app: Flask) -> None:
 
     def look() -> None:
         while len(filled) < 3:
-            projects = store.list_projects()
-            if projects:  # the newest has had the least time
+            if projects := store.list_projects():  # the newest has had the least time
                 path = f"/v1/deployments/{projects[-1].latest_deployment_id}"
                 assert client.get(path).status_code == 200
 
@@ -69,14 +66,9 @@ def race_lists_with_creates(store: WorldStore, app: Flask) -> None:
         finally:
             filled.append(names)
 
-    def keep_listing() -> None:
-        while len(filled) < 3:
-            store.list_projects()
-
-    jobs: list[Callable[[], None]] = [look, keep_listing]
-    jobs += [partial(fill, names) for names in ("ab", "cd", "ef")]
-    assert in_parallel(jobs) == 5 * [None]
-    assert len(client.get("/v1/projects").json["projects"]) == 6
+    fills = [partial(fill, names) for names in ("ab", "cd", "ef")]
+    assert in_parallel([look, look, *fills]) == 5 * [None]
+    assert len(store.list_projects()) == 6
 
 
 def race_resets_with_creates(store: WorldStore, app: Flask) -> None:
@@ -140,11 +132,6 @@ def race_to_add_projects(store: WorldStore, app: Flask) -> None:
     assert len(store.list_projects()) == 1
 
 
-def run_race(race: Race, make: MakeStore) -> None:
-    store = make(clock=TickingClock(), new_id=slow_ids(), max_projects=8)
-    race(store, create_app(new_store=lambda *_, **__: store))
-
-
 @pytest.fixture(params=STORES)
 def make_store(request: pytest.FixtureRequest) -> MakeStore:
     return implementation(request)
@@ -155,16 +142,5 @@ RACES = [each for name, each in globals().items() if name.startswith("race_")]
 
 @pytest.mark.parametrize("race", RACES)
 def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
-    run_race(race, make_store)
-
-
-@pytest.mark.parametrize("race", RACES)
-def test_without_the_lock_every_race_fails(race: Race, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.Lock", nullcontext)
-
-    def race_often() -> None:
-        for _ in range(60):
-            run_race(race, MemoryStore)
-
-    with pytest.raises((AssertionError, KeyError, RuntimeError)):
-        race_often()
+    store = make_store(clock=TickingClock(), new_id=slow_ids(), max_projects=8)
+    race(store, create_app(new_store=lambda *_, **__: store))
