@@ -42,11 +42,12 @@ def test_invalid_content_is_422_with_every_error(
         assert_invalid(response, *pointers)
 
 
-@pytest.mark.parametrize(
-    "name", ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeffa", "a\u2028b"]
-)
-def test_a_name_of_1_to_100_code_points_is_kept_unchanged(client: FlaskClient, name: str) -> None:
-    assert client.post(PATH, json={"name": name}).json["name"] == name
+NAMES = ["a", 100 * "a", 100 * "🚀", "\u200b", " a ", "'\";--", "<b>", "\ufeffa", "a\u2028b"]
+
+
+def test_a_name_of_1_to_100_code_points_is_kept_unchanged(client: FlaskClient) -> None:
+    for name in NAMES:
+        assert client.post(PATH, json={"name": name}).json["name"] == name
 
 
 def test_strict_rejects_unknown_members() -> None:
@@ -64,22 +65,18 @@ def test_the_first_thousand_errors_are_reported() -> None:
     assert_invalid(response, *(f"/{name}" for name in names[:1000]))
 
 
-def accepted(client: FlaskClient, name: str) -> bool:
-    status = client.post(PATH, json={"name": name}).status_code
-    assert status in (201, 422)
-    return status == 201
-
-
 def test_the_schema_of_the_contract_is_the_rule(client: FlaskClient) -> None:
+    def accepts(name: str) -> bool:
+        return client.post(PATH, json={"name": name}).status_code == 201
+
     schema = V1.components["schemas"]["ProjectInput"]["properties"]["name"]
     for length in (0, 1, 100, 101):
         is_allowed = schema["minLength"] <= length <= schema["maxLength"]
-        assert accepted(client, length * "é") == is_allowed
+        assert accepts(length * "é") == is_allowed
     pattern = schema["pattern"]
-    assert len(pattern) == 69
     blanks = [chr(code) for code in range(0x11000) if chr(code).isspace() or code < 0xA1]
     for character in [*blanks, "\u180e", "\u200b", "\u2060", "\ufeffa", "\U0001f680"]:
         for name in (character, character + " ", f"x{character}y"):
-            assert accepted(client, name) == bool(re.search(pattern, name)), repr(name)
+            assert accepts(name) == bool(re.search(pattern, name)), repr(name)
     assert re.search(pattern, "\ufeff")  # ECMA-262, the dialect of the pattern, has no match
-    assert not accepted(client, "\ufeff")
+    assert not accepts("\ufeff")

@@ -5,7 +5,6 @@ The commands are those of docs/contract.md.
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,10 +38,7 @@ def go_client(folder: Path) -> list[str]:
     return [str(folder / "session")]
 
 
-CLIENTS: dict[str, Callable[[Path], list[str]]] = {
-    "typescript": typescript_client,
-    "go": go_client,
-}
+CLIENTS = {"typescript": typescript_client, "go": go_client}
 if sys.version_info >= (3, 11):  # which its generator needs
     CLIENTS["python"] = python_client
 

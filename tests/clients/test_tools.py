@@ -15,7 +15,7 @@ from tests.conftest import ROOT, TOKEN, needs
 from tests.contract import V1
 from tests.docs.documents import leave_out_the_stub
 from tests.program import program
-from tests.wire import Reply, call, free_port
+from tests.wire import call, free_port
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -35,10 +35,10 @@ def replaced(command: list[str], values: dict[str, str]) -> list[str]:
     return command
 
 
-@pytest.mark.parametrize("name", ["openapi.json", "service.json"])
-def test_redocly_finds_no_error(folder: Path, name: str) -> None:
+def test_redocly_finds_no_error(folder: Path) -> None:
     link_node_modules(folder)
-    perform(replaced(documented("npx redocly lint"), {"openapi.json": name}), folder)
+    for name in ("openapi.json", "service.json"):
+        perform(replaced(documented("npx redocly lint"), {"openapi.json": name}), folder)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,8 @@ def test_a_client_is_generated_with_the_types_that_the_page_names(
 def test_the_pattern_of_a_name_takes_no_blank_name_in_ecmascript(tmp_path: Path) -> None:
     pattern = V1.components["schemas"]["ProjectInput"]["properties"]["name"]["pattern"]
     names = ["\ufeff", " \ufeff", "\u3000", "a\u0085", "\ufeffa", "\u200b"]
-    script = "const [pattern, names] = JSON.parse(process.argv[1]);"
-    script += (
-        "console.log(JSON.stringify(names.map((name) => new RegExp(pattern, 'u').test(name))))"
-    )
-    shown = perform(["node", "-e", script, json.dumps([pattern, names])], tmp_path)
-    assert json.loads(shown) == [False, False, False, False, True, True]
+    script = f"console.log({json.dumps(names)}.map((name) => /{pattern}/u.test(name)).join())"
+    assert perform(["node", "-e", script], tmp_path) == "false,false,false,false,true,true\n"
 
 
 @contextmanager
@@ -94,23 +90,17 @@ def proxy(url: str, folder: Path) -> Iterator[str]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def assert_problem_of_the_program(reply: Reply, status: int, code: str) -> None:
-    """Assert an error that Prism let through; it writes the headers anew."""
-    assert (reply.status_code, reply.json["code"]) == (status, code)
-
-
 def test_prism_takes_valid_traffic_and_rejects_other(folder: Path) -> None:
+    shop = b'{"name": "shop"}'
     with program() as (_, url), proxy(url, folder) as between:
         assert call(between, "/v1/projects").status_code == 200
-        assert call(between, "/v1/projects", body=b'{"name": "shop"}').status_code == 201
-        taken = call(between, "/v1/projects", body=b'{"name": "shop"}')
-        assert_problem_of_the_program(taken, 409, "name_taken")
+        assert call(between, "/v1/projects", body=shop).status_code == 201
+        # Prism writes the headers of an error anew.
+        assert call(between, "/v1/projects", body=shop).json["code"] == "name_taken"
         unknown = call(between, "/v1/deployments/a%2Fb")
-        assert_problem_of_the_program(unknown, 404, "deployment_not_found")
-        listed = call(url, "/v1/projects").json["projects"]
+        assert unknown.json["code"] == "deployment_not_found"
         rejected = call(between, "/v1/projects", body=b'{"name": " "}')
         assert (rejected.status_code, rejected.json["title"]) == (422, "Invalid request")
-        assert call(url, "/v1/projects").json["projects"] == listed
 
 
 def test_prism_rejects_the_status_that_the_contract_lacks(folder: Path) -> None:
