@@ -1,7 +1,4 @@
-"""Builds `dist/stub.pyz`: the wheel and what it needs, started by tools/start_pyz.py.
-
-shiv checks nothing of what is in the cache, and does not start where it can write none.
-"""
+"""Builds `dist/stub.pyz`: the wheel and what it needs. Unlike shiv's, it checks its cache."""
 
 import shutil
 import subprocess
@@ -17,6 +14,7 @@ LEFT_OUT = ["bin", "*.so", "*.pyd", "*.c", "*.pyi", "direct_url.json"]  # pure c
 
 def build(target: Path) -> None:
     """Write the file whole or not at all."""
+    target.parent.mkdir(exist_ok=True)
     with TemporaryDirectory(dir=target.parent) as folder:
         tree, file = Path(folder, "tree"), Path(folder, "stub.pyz")
         subprocess.run([*PIP, "--target", str(tree), str(ROOT)], check=True)
@@ -29,5 +27,4 @@ def build(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    (ROOT / "dist").mkdir(exist_ok=True)
     build(ROOT / "dist" / "stub.pyz")

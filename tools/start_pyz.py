@@ -7,7 +7,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipFile
 from zlib import crc32
 
 if sys.version_info < (3, 10):  # noqa: UP036
@@ -25,25 +25,19 @@ def unpacked(content: bytes) -> Path:
     variable, usual = CACHES.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
     cache = Path(os.environ.get(variable, ""))  # a relative one is ignored, as XDG has it
     base = (cache if cache.is_absolute() else Path(usual).expanduser()) / "deployment-stub"
-    folder = base / sha256(content).hexdigest()
-    for each in (base, folder):
+    for each in (base, folder := base / sha256(content).hexdigest()):
         each.mkdir(0o700, parents=True, exist_ok=True)
         found = each.lstat()
         if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
             raise PermissionError(each)  # another user can write to it
-    with ZipFile(BytesIO(content)) as archive:
-        entries = [(each, folder / each.filename) for each in archive.infolist()]
-        wrong = [each for each in entries if not (each[0].is_dir() or is_whole(*each))]
-        if wrong:
-            with TemporaryDirectory(dir=base) as beside:
-                for entry, file in wrong:
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    Path(archive.extract(entry, beside)).replace(file)
+    with ZipFile(BytesIO(content)) as archive, TemporaryDirectory(dir=base) as beside:
+        for entry in archive.infolist():
+            file = folder / entry.filename
+            is_whole = file.is_file() and crc32(file.read_bytes()) == entry.CRC
+            if not (is_whole or entry.is_dir()):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                Path(archive.extract(entry, beside)).replace(file)
     return folder
-
-
-def is_whole(entry: ZipInfo, file: Path) -> bool:
-    return file.is_file() and crc32(file.read_bytes()) == entry.CRC
 
 
 with suppress(OSError, RuntimeError):  # otherwise it runs in the archive
