@@ -154,7 +154,7 @@ def differences(
     `spelled` has forms that no claim is about, each with its part and with what was seen.
     """
     told = [
-        {"part": claim.part, "what": f"{claim.expected} here, {claim.observed} there"}
+        {"part": claim.part, "what": f"{claim.expected} here, {observed_in(claim)} there"}
         for claim, _ in record.claims
         if not claim.holds and not is_shown(claim, profile)
     ]
@@ -165,6 +165,11 @@ def differences(
     for index, each in enumerate(told):
         if each not in told[:index] and redactor.text(each["what"]) == each["what"]:
             yield each
+
+
+def observed_in(claim: Claim) -> str:
+    """What was observed in place of the contract's, but for the text of a header."""
+    return "another one" if "/" in claim.expected else claim.observed
 
 
 def origin_of(record: Record, part: str) -> dict[str, str]:

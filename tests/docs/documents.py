@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.program import environment
 
 PYTHON = ".venv/bin/python "
 PATHS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,11 +39,27 @@ def texts_in(language: str) -> list[str]:
 COMMANDS = [text for text in texts_in("sh") if not text.startswith("curl ")]
 
 
+def execute(
+    words: list[str], folder: Path = ROOT, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program, without the variables of the stub and of pytest but for these."""
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env=environment(variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 def leave_out_the_stub(folder: Path) -> None:
     """Run the command that writes `service.json`, the contract without what only the stub has."""
     (command,) = (text for _, text in blocks_of("docs/contract.md") if "x-stub-only" in text)
     shutil.copy(ROOT / "openapi.json", folder)
-    subprocess.run(["sh", "-c", command], cwd=folder, check=True)
+    assert execute(["sh", "-c", command], folder).returncode == 0
 
 
 def freed_worlds(started: "subprocess.Popen[str]") -> int:

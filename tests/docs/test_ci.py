@@ -1,6 +1,7 @@
 """docs/ci.md is true: each recipe passes, and the output is as printed.
 
-A script takes the place of uvx, and starts the program of this folder.
+A script takes the place of uvx: it starts the program of this folder, with a Python first in the
+PATH of the command that has none of the team's packages.
 """
 
 import json
@@ -14,16 +15,18 @@ import pytest
 
 from cli.documents import FIXTURES
 from tests.conftest import ROOT, needs
-from tests.docs.documents import TEXTS, blocks_of, files_of
-from tests.program import environment
+from tests.docs.documents import TEXTS, blocks_of, execute, files_of
 
 NAME = "docs/ci.md"
 BLOCKS = blocks_of(NAME)
-UVX = f'#!/bin/sh\nshift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"\n'
+UVX = f"""#!/bin/sh
+PATH="$(dirname "$0")/tool:$PATH"
+shift 3 && exec "{sys.executable}" "{ROOT}/app.py" "$@"
+"""
 COMMANDS = [text for kind, text in BLOCKS if kind == "sh" and "uvx --from " in text]
-GATED = [command for command in COMMANDS if "careless.sh" in command]
-PROBES = [command for command in COMMANDS if "--probe" in command]
-RECIPES = [command for command in COMMANDS if command not in (*GATED, *PROBES)]
+(GATED,) = (command for command in COMMANDS if "careless.sh" in command)
+(PROBE,) = (command for command in COMMANDS if "--probe" in command)
+RECIPES = [command for command in COMMANDS if command not in (GATED, PROBE)]
 TOOLS = {"sh": "curl", "go": "go", "node": "node"}
 
 pytestmark = pytest.mark.process
@@ -32,56 +35,33 @@ pytestmark = pytest.mark.process
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The folder of a client team, with the files of the recipes."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "uvx").write_text(UVX, "utf-8")
-    (tmp_path / "bin" / "uvx").chmod(0o755)
+    for name, text in {"uvx": UVX, "tool/python3": "#!/bin/sh\nexit 9\n"}.items():
+        script = tmp_path / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(text, "utf-8")
+        script.chmod(0o755)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     for name, text in files_of(NAME).items():
         (tmp_path / name).write_text(f"{text}\n", "utf-8")
     return tmp_path
 
 
-def require_tools(command: str) -> None:
-    """Skip the test if a program that the command needs is missing."""
-    needs(*(tool for word, tool in TOOLS.items() if f" {word} " in command))
-
-
 def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    require_tools(command)
-    own = [str(folder / "bin"), str(Path(sys.executable).parent)]
-    path = os.pathsep.join([*own, os.environ["PATH"]])
-    return subprocess.run(
-        ["sh", "-c", command],
-        cwd=folder,
-        env=environment({"PATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    needs(*(tool for word, tool in TOOLS.items() if f" {word} " in command))
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    return execute(["sh", "-c", command], folder, PATH=path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
-def following(command: str) -> list[str]:
-    """The output that is printed after a command: text, and then JSON, if any."""
-    rest = iter(BLOCKS[BLOCKS.index(("sh", command)) + 1 :])
-    printed = []
-    for kind, text in rest:
-        if kind not in ("text", "json"):
-            break
-        printed.append(text)
-    return printed
+def as_printed(text: str) -> str:
+    """An output with the port, the times and the client that ci.md shows."""
+    text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", text)
+    return re.sub(r"\d+\.\d ms", "0.4 ms", re.sub(r'"curl/[^"]*"', '"curl"', text))
 
 
 @pytest.mark.parametrize("command", RECIPES)
-def test_every_recipe_passes(command: str, folder: Path) -> None:
+def test_every_recipe_passes_and_fails_for_what_nobody_promised(command: str, folder: Path) -> None:
     done = run(command, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("command", RECIPES)
-def test_every_recipe_fails_for_a_client_that_uses_what_nobody_promised(
-    command: str, folder: Path
-) -> None:
     for name in files_of(NAME):
         text = (folder / name).read_text("utf-8")
         (folder / name).write_text(text.replace("/v1/projects", "/v1/projects?page=1"), "utf-8")
@@ -91,25 +71,19 @@ def test_every_recipe_fails_for_a_client_that_uses_what_nobody_promised(
     assert finding in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("command", GATED)
-def test_the_gate_prints_what_is_printed(command: str, folder: Path) -> None:
-    done = run(command, folder)
-    printed, *documents = following(command)
-    shown = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", done.stderr)
-    assert re.sub(r"\d+\.\d ms", "0.4 ms", shown) == f"{printed}\n"
-    assert (done.returncode, done.stdout) == (1 if "finding: " in printed else 0, "")
-    for document in documents:
-        report = (folder / "report.json").read_text("utf-8")
-        report = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", report)
-        report = re.sub(r'"curl/[^"]*"', '"curl"', report)
-        shown_report, made = json.loads(document), json.loads(report)
-        assert shown_report["findings"] == made["findings"][:1]
-        assert [*shown_report] == [*made][-2:]
+def test_the_gate_prints_what_is_printed(folder: Path) -> None:
+    done = run(GATED, folder)
+    start = BLOCKS.index(("sh", GATED))
+    (_, printed), (_, shown) = BLOCKS[start + 1 : start + 3]
+    assert as_printed(done.stderr) == f"{printed}\n"
+    assert (done.returncode, done.stdout) == (1, "")
+    made, document = json.loads(as_printed((folder / "report.json").read_text())), json.loads(shown)
+    assert document["findings"] == made["findings"][:1]
+    assert [*document] == [*made][-2:]
 
 
 def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
-    (command,) = PROBES
-    done = run(command, folder)
+    done = run(PROBE, folder)
     (named,) = re.findall(r"the probe finds (.*?)\.\n", TEXTS[NAME], re.DOTALL)
     found = re.findall(r"^finding: depends: (.*?): ", done.stderr, re.MULTILINE)
     assert done.returncode == 1

@@ -3,15 +3,14 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.docs.documents import blocks_of, files_of
-from tests.program import environment, process, ready_url
+from tests.docs.documents import blocks_of, execute, files_of
+from tests.program import process, ready_url
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -45,16 +44,8 @@ def apply(diff: str, copy: Path) -> None:
 
 def test_the_operation_applies_and_its_test_passes(copy: Path) -> None:
     apply(DIFFS[0], copy)
-    words = ["-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "tests/test_app.py"]
-    done = subprocess.run(
-        [sys.executable, *words, "-k", "one_project_is_returned"],
-        cwd=copy,
-        env=environment({}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    words = ["pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "one_project_is_returned"]
+    done = execute([sys.executable, "-m", *words, "tests/test_app.py"], copy)
     assert done.returncode == 0, done.stdout
 
 

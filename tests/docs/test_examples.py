@@ -3,37 +3,43 @@
 import json
 import re
 import shlex
-import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
 from app import create_app
-from tests.conftest import ROOT, SAMPLE_SEED
+from tests.conftest import ROOT, SAMPLE_SEED, TOKEN
 from tests.docs.documents import (
     COMMANDS,
     PYTHON,
     TEXTS,
     blocks_of,
+    execute,
     files_of,
     leave_out_the_stub,
     texts_in,
 )
 from tests.live import serving
 from tests.program import run
+from tests.wire import call
 
 pytestmark = pytest.mark.process
 
 URL = "http://127.0.0.1:8080"
 SAMPLE = (ROOT / "stub" / "sample.json").read_text("utf-8")
 STARTS = [text.removeprefix(PYTHON) for text in COMMANDS if text.startswith(PYTHON + "app.py")]
+STARTS = [start for start in STARTS if " -- " not in start]
+RETRIED = [
+    b'{"operation": "createProject", "status": 503, "retry_after": 0}',
+    b'{"operation": "getDeployment", "status": 503}',
+]
 # What the example of Pact verifies.
 PACT = {
     "consumer": {"name": "client"},
@@ -49,7 +55,6 @@ PACT = {
     ],
     "metadata": {"pactSpecification": {"version": "4.0"}},
 }
-STARTS = [start for start in STARTS if " -- " not in start]
 
 
 @contextmanager
@@ -61,25 +66,19 @@ def served(pace: float = 300) -> Iterator[str]:
 
 def curl(command: str, url: str) -> str:
     """What curl prints; the tests need no curl."""
-    arguments = iter(shlex.split(command.replace(URL, url))[1:])
-    headers: dict[str, str] = {}
-    data, method, target = None, None, ""
-    for argument in arguments:
-        if argument == "-H":
-            name, _, value = next(arguments).partition(": ")
-            headers[name] = value
-        elif argument == "-d":
-            data = next(arguments).encode()
-        elif argument == "-X":
-            method = next(arguments)
-        else:
-            target = argument
+    parser = ArgumentParser()
+    parser.add_argument("-H", dest="headers", action="append")
+    parser.add_argument("-d", dest="data", type=str.encode)
+    parser.add_argument("-X", dest="method")
+    parser.add_argument("url")
+    words = parser.parse_args(shlex.split(command.replace("\\\n", "").replace(URL, url))[1:])
+    headers = dict(line.split(": ") for line in words.headers)
     try:
-        with urlopen(Request(target, data, headers, method=method)) as response:
-            return str(response.read().decode())
+        opened = urlopen(Request(words.url, words.data, headers, method=words.method))
     except HTTPError as error:
-        with error:
-            return error.read().decode()
+        opened = error
+    with opened as response:
+        return str(response.read().decode())
 
 
 def comparable(body: str) -> str:
@@ -116,15 +115,10 @@ def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Pat
     arguments = start.split()[1:]
     for index, argument in enumerate(arguments):
         if argument in files:
-            path = tmp_path / argument
-            path.write_text(files[argument], "utf-8")
-            arguments[index] = str(path)
-
-    def ask(url: str) -> Any:
-        with urlopen(f"{url}/_stub/health") as health:
-            return health.status
-
-    assert run(*arguments, "--port", "0", during=ask).result == 200
+            (tmp_path / argument).write_text(files[argument], "utf-8")
+            arguments[index] = str(tmp_path / argument)
+    done = run(*arguments, "--port", "0", during=lambda url: call(url, "/_stub/health"))
+    assert done.result.status_code == 200
 
 
 def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
@@ -140,30 +134,45 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     assert not {"503", "507"} & {*document["paths"]["/v1/projects"]["get"]["responses"]}
 
 
-def test_the_demo_prints_the_statuses_that_are_printed() -> None:
+def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong() -> None:
+    # Seven processes, two of which wait as a client does: 3 seconds.
+    blocks = blocks_of("README.md")
     (command,) = [text for text in COMMANDS if text.startswith(PYTHON + "docs/")]
-    (_, printed) = blocks_of("README.md")[blocks_of("README.md").index(("sh", command)) + 1]
-    script = command.removeprefix(PYTHON)
+    (_, printed) = blocks[blocks.index(("sh", command)) + 1]
+
+    def assert_demo(url: str, token: str, *, stderr: str, succeeds: bool = False) -> None:
+        words = [sys.executable, command.removeprefix(PYTHON), url]
+        done = execute(words, STUB_TOKEN=token)
+        # With the pace 0 the last status alone.
+        expected = (0, printed.split()[-1:]) if succeeds else (1, [])
+        assert (done.returncode, done.stdout.split()) == expected
+        assert re.fullmatch(stderr, done.stderr), done.stderr
+
+    no_response = r"No response from \S+ \(.*\): start the program, or give its URL\.\n"
+    responded = "/v1/projects responded with"
     with served(pace=0) as url:
-        shown = subprocess.check_output([sys.executable, script, url], cwd=ROOT, text=True)
-    assert f"\n{printed}\n".endswith(f"\n{shown}")  # with the pace 0 the last one alone
+        for number, fault in enumerate(RETRIED):
+            assert call(url, "/_stub/faults", body=fault, token=f"{TOKEN}.{number}").data
+            assert_demo(url, f"{TOKEN}.{number}", stderr="503: trying again\n", succeeds=True)
+        call(url, "/_stub/faults", body=b'{"status": 507}')
+        assert_demo(url, TOKEN, stderr=f"{responded} 507: This response was .*\n")
+        call(url, "/_stub/faults", body=b'{"cut": 20}')
+        assert_demo(url, TOKEN, stderr=no_response)
+        assert_demo(url, "wrong", stderr=f"{responded} 401: set STUB_TOKEN to the token of .*\n")
+    for nowhere in (url, "nothing"):
+        assert_demo(nowhere, TOKEN, stderr=no_response)
 
 
-@pytest.fixture(scope="module")
-def options() -> set[str]:
-    """The options of the program and of its commands."""
+def test_every_option_in_the_documentation_exists() -> None:
     shown = run("--help").stdout + run("verify", "--help").stdout
-    return set(re.findall(r"--[a-z-]+", shown))
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_every_option_in_the_documentation_exists(name: str, options: set[str]) -> None:
-    other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
-    text = re.sub(other_tools, "", TEXTS[name], flags=re.DOTALL | re.MULTILINE)
-    # What has options of its own: commands, uvx and pytest.
-    text = re.sub(r" -- \w.*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options
+    options = set(re.findall(r"--[a-z-]+", shown))
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options
     }
-    assert set(re.findall(r"STUB_[A-Z_]+", TEXTS[name])) <= variables
+    for name, text in TEXTS.items():
+        assert set(re.findall(r"STUB_[A-Z_]+", text)) <= variables, name
+        other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
+        text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
+        # What has options of its own: commands, uvx and pytest.
+        text = re.sub(r" -- [\w.].*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options, name

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +10,8 @@ import pytest
 
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
-from tests.docs.documents import files_of, freed_worlds
-from tests.program import environment, program
+from tests.docs.documents import execute, files_of, freed_worlds
+from tests.program import program
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -66,47 +65,37 @@ def junit(folder: Path) -> Team:
     shutil.copy(TEAMS / "TeamTest.java", folder)
     (folder / "ShopTest.java").write_text(files_of("docs/ci.md")["ShopTest.java"], "utf-8")
     words = ["javac", "-cp", f"{JARS}/*", "Stub.java", "ShopTest.java", "TeamTest.java"]
-    subprocess.run(words, cwd=folder, check=True)
+    assert execute(words, folder).returncode == 0
     launcher = "org.junit.platform.console.ConsoleLauncher"
     words = ["java", "-cp", f".:{JARS}/*", launcher, "-c", "ShopTest", "-c", "TeamTest"]
     shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
     return Team(words, shown, 4)
 
 
-MAKERS = [node, vitest, go, junit]
+def run(team: Team, folder: Path, **variables: str) -> tuple[int, str]:
+    """The exit status of a team's tests, and their output."""
+    done = execute(team.command, folder, **variables)
+    return done.returncode, done.stdout + done.stderr
 
 
-def run(team: Team, folder: Path, **env: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        team.command,
-        cwd=folder,
-        env=environment(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("make", [node, vitest, go, junit])
 def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fails(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
     team = make(tmp_path)
     with program("--token", "s3cret") as (started, url):
-        done = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret")
-        assert done.returncode == 0, done.stdout
-        failed = run(team, tmp_path, STUB_URL=url, STUB_TOKEN="s3cret", FAILING="1")
+        variables = {"STUB_URL": url, "STUB_TOKEN": "s3cret"}
+        status, output = run(team, tmp_path, **variables)
+        assert status == 0, output
+        status, output = run(team, tmp_path, **variables, FAILING="1")
         assert freed_worlds(started) == team.worlds
-    assert failed.returncode != 0
-    assert team.shown in failed.stdout, failed.stdout
-    assert "must be an integer from 400 to 599" in failed.stdout
-    assert "s3cret" not in failed.stdout
+    assert status != 0
+    assert team.shown in output, output
+    assert "must be an integer from 400 to 599" in output
+    assert "s3cret" not in output
     # A test without a request may have sent another token.
-    assert re.search(r"(none|no request) had the token of |of this test: 0\n", failed.stdout)
+    assert re.search(r"(none|no request) had the token of |of this test: 0\n", output)
     away = "http://127.0.0.1:1"
-    assert away in run(team, tmp_path, STUB_URL=away, STUB_TOKEN="s3cret").stdout
+    assert away in run(team, tmp_path, STUB_URL=away, STUB_TOKEN="s3cret")[1]
     # Without a stub the reason is the first that one reads.
-    assert "python3 stub.pyz --" in run(team, tmp_path).stdout
+    assert "`deployment-stub --" in run(team, tmp_path)[1]

@@ -30,35 +30,23 @@ def test_it_is_served_as_text_without_a_token(anonymous: FlaskClient) -> None:
 
 
 def test_it_lists_the_operations_and_the_routes_as_the_contracts_do() -> None:
-    declared = {
-        (method, path): operation["summary"]
-        for contract in (V1, STUB)
-        for method, path, operation in contract.operations()
-    }
+    operations = [*V1.operations(), *STUB.operations()]
+    declared = {(method, path): operation["summary"] for method, path, operation in operations}
     declared["GET", "/openapi.json"] = "The contract of these"
-    assert {(method, path) for method, path, _ in LINES} == {*declared}
-    assert len(LINES) == len(declared)
+    assert sorted((method, path) for method, path, _ in LINES) == sorted(declared)
     for method, path, text in LINES:
         assert re.fullmatch(rf"{re.escape(declared[method, path])}(, .*)?", text), path
 
 
-@pytest.mark.parametrize(("method", "path", "text"), [each for each in LINES if "`" in each[2]])
-def test_each_body_that_it_shows_is_accepted(
-    method: str, path: str, text: str, stub: FlaskClient
-) -> None:
-    (body,) = re.findall(r"`(.*)`", text)
-    path = path.replace("{id}", "dpl_1")
-    assert stub.open(path, method=method, json=json.loads(body)).status_code < 300
-
-
-def test_each_operation_that_takes_a_body_has_one() -> None:
-    taking = {
-        (method, path)
-        for contract in (V1, STUB)
-        for method, path, operation in contract.operations()
-        if "requestBody" in operation
+def test_each_operation_that_takes_a_body_has_one_which_is_accepted(stub: FlaskClient) -> None:
+    bodies = {(method, path): text.split("`")[1] for method, path, text in LINES if "`" in text}
+    operations = [*V1.operations(), *STUB.operations()]
+    assert bodies.keys() == {
+        (method, path) for method, path, operation in operations if "requestBody" in operation
     }
-    assert taking == {(method, path) for method, path, text in LINES if "`" in text}
+    for (method, path), body in bodies.items():
+        target = path.replace("{id}", "dpl_1")
+        assert stub.open(target, method=method, json=json.loads(body)).status_code < 300, path
 
 
 def test_it_names_each_kind_of_finding() -> None:

@@ -1,15 +1,12 @@
 """README.md and docs/grease.md are true about --probe: its output is as printed."""
 
 import re
-import subprocess
 import sys
 from itertools import pairwise
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.docs.documents import blocks_of
-from tests.program import environment
+from tests.docs.documents import blocks_of, execute
 
 pytestmark = pytest.mark.process
 
@@ -27,15 +24,7 @@ PRINTED = printed_after("docs/grease.md")
 def test_the_probe_prints_what_is_printed(command: str) -> None:
     # Up to eight runs of a Python program: 1.4 s.
     words = command.replace("python3", sys.executable).split()[1:]
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = execute([sys.executable, *words])
     assert done.returncode == 1
     shown = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", done.stderr)
     shown = re.sub(r"after \d\.\d\d s", "after 0.00 s", shown)

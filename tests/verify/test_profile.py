@@ -22,12 +22,13 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
+LIST = "#/paths/~1v1~1projects/get/responses/200"
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.5)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.4)
 
 
 class Ticking(Clock):
@@ -39,8 +40,7 @@ class Ticking(Clock):
 
 
 def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
-    words = ("--wait", "5", "--save", str(file), *options)
-    done = verify(service, *words, level="write", **more)
+    done = verify(service, "--save", str(file), *options, level="write", **more)
     assert done.status in (0, 1), done
     return json.loads(file.read_text("utf-8"))
 
@@ -53,7 +53,7 @@ def save_of_stub(file: Path, *options: str, like: Any = None, **more: Any) -> An
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/projects", body=b'{"name": "first"}')
-        return save(url, file, *options, env=STUB)
+        return save(url, file, "--wait", "5", *options, env=STUB)
 
 
 def assert_same(again: Any, first: Any) -> None:
@@ -97,6 +97,7 @@ def secrets(response: Response, request: Request, number: int) -> None:
     response.headers |= {"Set-Cookie": "sid=s3cr3t-cookie", "X-Api-Key": "s3cr3t-key"}
     response.headers |= {"X-Trace": f"s3cr3t-{uuid4()}", "X-Zone": "s3cr3t-zone"}
     if response.case == "list":
+        response.headers["Content-Type"] = "application/s3cr3t"
         for each in response.body["projects"]:
             each |= {"owner": "s3cr3t-owner", "labels": ["s3cr3t-label"]}
     if response.case == "created":
@@ -126,6 +127,9 @@ def test_a_profile_has_forms_and_no_value_of_the_service(tmp_path: Path) -> None
     text = (tmp_path / "p").read_text("utf-8")
     values = [each["id"] for each in service.projects] + [*service.deployments, TOKEN, "s3cr3t"]
     values += [each["name"] for each in service.projects] + ["stub-verify", "2026-01"]
+    assert {"part": LIST, "what": "application/json here, another one there"} in (
+        profile["not_imitated"]
+    )
     assert [each for each in values if each in text] == []
 
 

@@ -1,22 +1,24 @@
-"""docs/https.md is true: the certificate, the proxy, and what programs and a browser do."""
+"""docs/https.md and docs/scale.md are true: nginx before the stub, programs, a browser, worlds."""
 
 import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from app import create_app
-from tests.conftest import SAMPLE_SEED, needs
-from tests.docs.conftest import StartNginx
-from tests.docs.documents import TEXTS, blocks_of, files_of
+from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, needs
+from tests.docs.documents import TEXTS, blocks_of, execute, files_of
 from tests.live import running
+from tests.wire import call
 
 pytestmark = pytest.mark.process
 
@@ -37,7 +39,6 @@ with sync_playwright() as playwright:
     path = shutil.which("chromium")
     page = playwright.chromium.launch(executable_path=path, args=arguments).new_page()
     page.goto(sys.argv[1])
-    page.get_by_role("status").get_by_text("Connected", exact=True).wait_for()
     page.get_by_role("textbox", name="Name", exact=True).fill("over-tls")
     page.get_by_role("button", name="Create project", exact=True).click()
     projects = page.get_by_role("region", name="Projects", exact=True)
@@ -45,6 +46,27 @@ with sync_playwright() as playwright:
     entries = "performance.getEntriesByType('resource').map((entry) => entry.nextHopProtocol)"
     print(json.dumps(page.evaluate(entries)))
 """
+WORLDS = [f"w{number}" for number in range(100)]
+
+
+def start_nginx(stack: ExitStack, folder: Path, configuration: Callable[[int], str]) -> int:
+    """Start nginx in a folder, with the configuration for a port; return the port."""
+    needs("nginx")
+    listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=100))
+    port: int = listener.getsockname()[1]
+    (folder / "nginx.conf").write_text(configuration(port), "utf-8")
+    words = ["nginx", "-p", str(folder), "-e", "stderr", "-c", "nginx.conf", "-g", "daemon off;"]
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        # It takes over a socket that listens.
+        env={"PATH": f"{os.environ['PATH']}:/usr/sbin", "NGINX": f"{listener.fileno()};"},
+        pass_fds=[listener.fileno()],
+        stderr=subprocess.DEVNULL,  # it says so, and what is cut
+    )
+    stack.enter_context(process)
+    stack.callback(process.terminate)
+    return port
 
 
 class Site(NamedTuple):
@@ -56,8 +78,8 @@ class Site(NamedTuple):
     def run(self, command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Run a command of the page."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        variables = {"PATH": path, "HOME": str(self.folder), **variables}
-        return self._run(["sh", "-c", command.replace(":8443", f":{self.port}")], variables)
+        words = ["sh", "-c", command.replace(":8443", f":{self.port}")]
+        return execute(words, self.folder, PATH=path, HOME=str(self.folder), **variables)
 
     def curl(self, *words: str, host: str = "127.0.0.1") -> "subprocess.CompletedProcess[str]":
         """Call a path of the proxy by HTTP/2, at any address of the certificate."""
@@ -65,17 +87,10 @@ class Site(NamedTuple):
         connect = ["--connect-to", f"{host}:8443:127.0.0.1:{self.port}"]
         fixed = ["curl", "-sS", "--http2", "--cacert", "ca.crt", *connect]
         token = ["-H", f"Authorization: Bearer {TOKEN}"]
-        return self._run([*fixed, *token, *options, f"https://{host}:8443{path}"], None)
+        return execute([*fixed, *token, *options, f"https://{host}:8443{path}"], self.folder)
 
-    def _run(
-        self, words: list[str], env: dict[str, str] | None
-    ) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            words, cwd=self.folder, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    def get(self, path: str) -> Any:
-        return json.loads(self.curl(path).stdout)
+    def get(self, path: str, *words: str, host: str = "127.0.0.1") -> Any:
+        return json.loads(self.curl(*words, path, host=host).stdout)
 
 
 def commands(*starts: str) -> list[str]:
@@ -83,8 +98,8 @@ def commands(*starts: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, start_nginx: StartNginx) -> Iterator[Site]:
-    needs("openssl", "curl")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    needs("openssl", "curl", "nginx")
     folder = tmp_path_factory.mktemp("https")
     app = create_app(seed=SAMPLE_SEED, tokens=[TOKEN], pace=300)
     with running(app, trusted_hosts=TRUSTED_HOSTS, control_prefix="/_stub/") as server:
@@ -100,11 +115,12 @@ def site(tmp_path_factory: pytest.TempPathFactory, start_nginx: StartNginx) -> I
             text = files["nginx.conf"].replace("server 127.0.0.1:8080", own)
             return text.replace("listen 8443", f"listen 127.0.0.1:{port}")
 
-        site = Site(folder, start_nginx(folder, configuration))
-        for name in ("client.mjs", "client.py"):
-            text = files[name].replace(":8443", f":{site.port}")
-            (folder / name).write_text(text, "utf-8")
-        yield site
+        with ExitStack() as stack:
+            site = Site(folder, start_nginx(stack, folder, configuration))
+            for name in ("client.mjs", "client.py"):
+                text = files[name].replace(":8443", f":{site.port}")
+                (folder / name).write_text(text, "utf-8")
+            yield site
 
 
 @pytest.mark.parametrize("command", commands("curl ", "NODE_", "SSL_"))
@@ -121,11 +137,10 @@ def test_every_program_reaches_the_stub_and_needs_the_authority(site: Site, comm
 
 def test_a_host_of_the_page_is_served_and_no_other(site: Site) -> None:
     for host in TRUSTED_HOSTS:
-        assert len(json.loads(site.curl("/v1/projects", host=host).stdout)["projects"]) == 3
+        assert len(site.get("/v1/projects", host=host)["projects"]) == 3
     (host,) = re.findall(r"`https://(10\.[\d.]+):8443`", TEXTS[NAME])
     assert f"`--trusted-host {host}`" in TEXTS[NAME]
-    done = site.curl("-H", f"Host: {host}:8443", "/v1/projects")
-    assert json.loads(done.stdout)["code"] == "host_not_allowed"
+    assert site.get("/v1/projects", "-H", f"Host: {host}:8443")["code"] == "host_not_allowed"
 
 
 def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> None:
@@ -141,10 +156,10 @@ def test_the_stub_gets_path_query_and_headers_as_they_were_sent(site: Site) -> N
 def test_limits_are_those_of_the_stub(site: Site) -> None:
     for size in (100_000, 5_000_000):
         (site.folder / "body").write_text(json.dumps({"name": "x" * size}), "utf-8")
-        done = site.curl(*AS_JSON, "--data-binary", "@body", "/v1/projects")
-        assert json.loads(done.stdout)["code"] == "body_too_large"
-    done = site.curl("-H", f"X-Long: {'x' * 20_000}", "/v1/projects")
-    assert json.loads(done.stdout)["code"] == "headers_too_large"
+        response = site.get("/v1/projects", *AS_JSON, "--data-binary", "@body")
+        assert response["code"] == "body_too_large"
+    response = site.get("/v1/projects", "-H", f"X-Long: {'x' * 20_000}")
+    assert response["code"] == "headers_too_large"
 
 
 def test_a_cut_arrives_and_nothing_is_sent_twice(site: Site) -> None:
@@ -168,3 +183,42 @@ def test_a_browser_opens_the_console(site: Site) -> None:
     done = site.run(browse, TMPDIR=str(site.folder))
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)) == {"h2"}
+
+
+def names_in(url: str, world: str) -> list[str]:
+    response = call(url, "/v1/projects", token=f"dev-token.{world}")
+    assert response.status_code == 200
+    return [project["name"] for project in response.json["projects"]]
+
+
+def test_each_world_has_one_process_and_loses_its_records_with_it_alone(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        apps = [create_app(seed=SAMPLE_SEED) for _ in range(4)]
+        servers = [stack.enter_context(running(app)) for app in apps]
+        (block,) = (text for kind, text in blocks_of("docs/scale.md") if kind == "nginx")
+        for number, server in enumerate(servers, 8081):
+            block = block.replace(f"127.0.0.1:{number}", f"127.0.0.1:{server.effective_port}")
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        paths = "".join(f"{kind}_temp_path {kind};\n" for kind in kinds)
+        block = "pid pid;\n" + block.replace("http {", f"http {{\naccess_log off;\n{paths}", 1)
+        listen = "listen 127.0.0.1:"
+        port = start_nginx(
+            stack, tmp_path, lambda at: block.replace(f"{listen}8080", listen + f"{at}")
+        )
+        balancer = f"http://127.0.0.1:{port}"
+        urls = [f"http://127.0.0.1:{server.effective_port}" for server in servers]
+        for world in WORLDS:
+            body = json.dumps({"name": world}).encode()
+            made = call(balancer, "/v1/projects", body=body, token=f"dev-token.{world}")
+            assert made.status_code == 201
+        homes = {
+            world: [at for at, url in enumerate(urls) if world in names_in(url, world)]
+            for world in WORLDS
+        }
+        assert {len(found) for found in homes.values()} == {1}
+        shares = [sum(found == [at] for found in homes.values()) for at in range(4)]
+        assert max(shares) <= 2 * len(WORLDS) / 4
+        servers[0].close()
+        for world in WORLDS:
+            expected = SAMPLE_NAMES if homes[world] == [0] else [*SAMPLE_NAMES, world]
+            assert names_in(balancer, world) == expected
