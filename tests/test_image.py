@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -86,7 +86,7 @@ def children_of(process: "subprocess.Popen[str]") -> list[int]:
 
 
 def pip_options(environ: Mapping[str, str]) -> dict[str, str]:
-    """What pip is configured with; a variable is stronger than a file, whose section may follow."""
+    """What pip is configured with: a variable is stronger than a file, `install` than `global`."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     lines = printed(command, env=environ).splitlines()
     found = [line.partition("=") for line in sorted(lines, key=lambda each: each[:5] == ":env:")]
@@ -118,20 +118,26 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
             storage = ["--root", f"{folder}/root", "--runroot", f"{folder}/run"]
             return printed(["buildah", *storage, *words], **more)
 
-        container = buildah("from", "scratch")
-        tree = buildah("mount", container)
-        printed(["debootstrap", "--variant=minbase", "--include=python3-pip", DEBIAN, tree])
-        for cache in Path(tree, "usr").rglob("__pycache__"):  # which the official base has not
-            shutil.rmtree(cache)
-        buildah("commit", "--rm", container, BASE)
-        options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
-        options += secret_options(pip_options(os.environ), tmp_path_factory.mktemp("secret"))
-        buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
-        description = buildah("inspect", "--type", "image", "stub")
-        tree = buildah("mount", buildah("from", "--pull-never", "stub"))
-        yield Image(Path(tree), json.loads(description)["Docker"]["config"], description)
-        buildah("umount", "--all")
-        buildah("rm", "--all")
+        try:
+            yield built(buildah, tmp_path_factory.mktemp("secret"))
+        finally:
+            buildah("umount", "--all")
+            buildah("rm", "--all")
+
+
+def built(buildah: Callable[..., str], secret: Path) -> Image:
+    container = buildah("from", "scratch")
+    tree = buildah("mount", container)
+    printed(["debootstrap", "--variant=minbase", "--include=python3-pip", DEBIAN, tree])
+    for cache in Path(tree, "usr").rglob("__pycache__"):  # which the official base has not
+        shutil.rmtree(cache)
+    buildah("commit", "--rm", container, BASE)
+    options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
+    options += secret_options(pip_options(os.environ), secret)
+    buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
+    description = buildah("inspect", "--type", "image", "stub")
+    tree = buildah("mount", buildah("from", "--pull-never", "stub"))
+    return Image(Path(tree), json.loads(description)["Docker"]["config"], description)
 
 
 def test_nothing_secret_is_in_it(image: Image) -> None:

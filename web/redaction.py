@@ -7,7 +7,6 @@ Authorization header, header fields with a secret's name, and the value of the q
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
@@ -62,13 +61,7 @@ class Redactor:
         """The value of a header field, masked if a field of this name holds a secret."""
         if name == "Authorization":
             return f"Bearer {MASK}" if value[:7].lower() == "bearer " else MASK
-        return MASK if is_secret(name) else value
-
-
-@lru_cache(maxsize=256)
-def is_secret(name: str) -> bool:
-    """Whether a header field of this name holds a secret."""
-    return SECRET_NAME.search(name) is not None
+        return MASK if SECRET_NAME.search(name) else value
 
 
 def spellings(token: str) -> re.Pattern[str]:

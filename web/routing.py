@@ -35,10 +35,8 @@ class RawPath(MapAdapter):
         super().__init__(rules, "", "/", "", "http", path, method)
         self.is_encoded = is_encoded
 
-    def match(self, *args: Any, **options: Any) -> Any:
-        """Caches the rule that Flask asks for, and its arguments."""
-        if args or options != {"return_rule": True}:
-            return super().match(*args, **options)
+    def match(self, *, return_rule: bool) -> Any:  # type: ignore[override]
+        """The rule and its arguments, cached: Flask asks for nothing else."""
         if self.path_info.startswith("//"):
             raise NotFound
         if self.found is None:
