@@ -90,6 +90,9 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
     assert "not met: no record was created\n" in done.stderr
     assert done.stderr.count(", not met: ") == 1
     assert number_of_runs(done.stderr) == 1 + 6
+    options = ("--pace", "0", "--probe", "status-values")
+    done = run(*options, "--", *script("call('GET', '/v1/projects')"))
+    assert "not met: no deployment was running: see --pace\n" in done.stderr
 
 
 def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(
