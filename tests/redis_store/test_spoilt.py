@@ -68,15 +68,20 @@ def assert_named(caplog: pytest.LogCaptureFixture, key: str) -> None:
     assert re.search(rf"Redis has something invalid in .*\{{project-stub:\}}:{key}\b", caplog.text)
 
 
+def assert_seen(client: FlaskClient, caplog: pytest.LogCaptureFixture, path: str, key: str) -> None:
+    """The path and the state of the stub each give 503, and the log names the key."""
+    for each in (path, "/_stub/state"):
+        caplog.clear()
+        assert_unavailable(client.get(each))
+        assert_named(caplog, key)
+
+
 def test_a_spoilt_project(
     client: FlaskClient, shared_redis: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     for row in PROJECTS:
         shared_redis.client.lset("{project-stub:}:projects", 1, row)  # type: ignore[arg-type]
-        for path in (LIST, "/_stub/state"):
-            caplog.clear()
-            assert_unavailable(client.get(path))
-            assert_named(caplog, "projects")
+        assert_seen(client, caplog, LIST, "projects")
 
 
 def test_a_spoilt_deployment(
@@ -85,10 +90,7 @@ def test_a_spoilt_deployment(
     for timeline in TIMELINES:
         row = b"\n".join([b"", ID.encode(), TIME, timeline])
         shared_redis.client.hset("{project-stub:}:deployments", ID, row)
-        for path in (DEPLOYMENT, "/_stub/state"):
-            caplog.clear()
-            assert_unavailable(client.get(path))
-            assert_named(caplog, "deployments")
+        assert_seen(client, caplog, DEPLOYMENT, "deployments")
 
 
 def test_a_deployment_of_a_project_that_is_not_there(
