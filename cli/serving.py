@@ -17,7 +17,7 @@ from auth import DEFAULT_TOKEN
 from store import Store
 from stub.failures import STALLED, Failures
 from stub.profile import NO_PROFILE, Profile, read_profile
-from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
+from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
 from web.routing import CONTROLS
 
 from .command import Command
@@ -101,11 +101,10 @@ def read_files(settings: Settings) -> Files:
     states: dict[str, Seed] = {}
     like = NO_PROFILE
     try:
-        if settings.seed:  # which may be an export of the sample
-            seed = read_seed(settings.seed, max_projects=room_for(settings.max_projects, seed))
+        if settings.seed:
+            seed = read_seed(settings.seed)
         if settings.states:
-            room = room_for(settings.max_projects, seed)
-            states = read_states(settings.states, max_projects=room)
+            states = read_states(settings.states)
         if settings.like:
             like = read_profile(settings.like, read_file("openapi.json").encode())
     except ValueError as error:

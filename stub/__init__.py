@@ -1,6 +1,5 @@
 """What makes the service a good stub, nearly all of it under `/_stub`: the app runs without it."""
 
-from datetime import datetime
 from functools import partial
 from pkgutil import get_data
 from random import Random
@@ -8,7 +7,6 @@ from random import Random
 from flask import Flask
 from flask.typing import ResponseReturnValue
 
-from records import Records
 from web.strict_json import JSON
 
 from . import console
@@ -17,15 +15,14 @@ from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
-from .options import StubOptions
-from .pact import States
+from .pact import states_of
 from .profile import observed
-from .routes import Stub, not_found, open_world, routes
+from .routes import Stub, not_found, routes
 from .rules import parse_time
-from .seed import Seed, room_for
+from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, matches, parse_kinds
-from .worlds import RejectedRequest, WorldFactory, Worlds
+from .worlds import RejectedRequest, StubOptions, WorldFactory, Worlds
 
 __all__ = [
     "ADVICE",
@@ -67,18 +64,13 @@ OPEN_PATHS = {
 def install(app: Flask, factory: WorldFactory) -> Steps:
     """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 
-    Each request finds the store of its world in `g.store`. Raises `UnknownPart`.
+    Each request finds the store of its world in `g.store`.
     """
     options, contract, redactor = factory.options, factory.contract, factory.redactor
-    worlds = Worlds(factory, options.journal_bytes)
-
-    def make_records(seed: Seed, now: datetime) -> Records:
-        return seed.records(now, open_world().ids, factory.timeline)
-
-    states = States(options.states, make_records)
+    worlds = Worlds(factory)
     operations = tuple(operation.id for operation in contract.operations)
-    most = room_for(factory.max_projects, factory.seed or Seed())
-    app.extensions["stub"] = Stub(worlds, states, redactor, most, operations, factory.parts)
+    states = states_of(options.states)
+    app.extensions["stub"] = Stub(worlds, states, redactor, operations, factory.parts)
     app.register_blueprint(routes)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)

@@ -1,7 +1,8 @@
 """The control routes: everything under `/_stub`."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +16,7 @@ from web.problems import FieldError, InvalidBody, Problem, respond
 from web.redaction import Redactor
 from web.routing import CONTROLS, is_control_path
 from web.strict_json import JSON, read_json
-from web.validation import require_valid
+from web.validation import require_valid, under
 
 from . import rules
 from .clock import MAX_ADVANCE
@@ -23,7 +24,7 @@ from .faults import check_fault
 from .grease.axes import check_grease
 from .grease.parts import Parts
 from .journal import read_filters
-from .pact import States, read_change
+from .pact import States, find_state, read_change
 from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds
@@ -45,7 +46,6 @@ class Stub(NamedTuple):
     worlds: Worlds
     states: States
     redactor: Redactor
-    max_projects: int
     operations: tuple[str, ...]  # the ids of the contract
     parts: Parts
 
@@ -98,17 +98,6 @@ def no_content(**headers: str) -> Response:
     return response
 
 
-@routes.get("/health")
-def health() -> ResponseReturnValue:
-    return json_response({"status": "ok"})
-
-
-@routes.get("/ready")
-def readiness() -> ResponseReturnValue:
-    current_stub().worlds.open("").clock.change(0, freeze=None)  # which a store on a server writes
-    return json_response({"status": "ok"})
-
-
 @routes.get("/openapi.json")
 def contract() -> ResponseReturnValue:
     return CONTRACT.read_bytes(), 200, JSON
@@ -116,10 +105,7 @@ def contract() -> ResponseReturnValue:
 
 @routes.post("/reset")
 def reset() -> Response:
-    seed = None
-    if request.get_data():
-        text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
-        seed = make_seed(text, document, max_projects=current_stub().max_projects)
+    seed = make_seed(*read_json(MAX_SEED_BYTES, SEED_DEPTH)) if request.get_data() else None
     current_stub().worlds.reset(g.world_name, seed)
     return no_content()
 
@@ -130,23 +116,11 @@ def show_state() -> ResponseReturnValue:
     return write_seed(store.records(), store.now()), 200, JSON
 
 
-@routes.get("/worlds")
-def list_worlds() -> ResponseReturnValue:
-    return json_response(current_stub().worlds.document())
-
-
-# Deployments and time
-
-
 @routes.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    of_path = [
-        FieldError("", f"cannot be created at this path: the id {error.detail}")
-        for error in rules.ID(deployment_id)
-    ]
-    of_body = rules.check_deployment(document, {"project_id": rules.PROJECT})
-    require_valid([*of_path, *of_body])
+    of_path = under(("id",), rules.ID(deployment_id))
+    require_valid([*of_path, *rules.check_deployment(document, {"project_id": rules.PROJECT})])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     try:
@@ -157,33 +131,14 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-@routes.get("/clock")
-def show_clock() -> ResponseReturnValue:
-    clock = open_world().clock
-    clock.refresh()
-    now, is_frozen = clock.reading()
-    return json_response({"now": timestamp(now), "frozen": is_frozen})
-
-
 @routes.post("/clock")
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
-    errors = [*rules.check_object(document, CLOCK)]
-    if not document.keys() & CLOCK:
-        errors.append(FieldError("", "must have `advance` or `frozen`"))
-    require_valid(errors)
+    require_valid(rules.check_object(document, CLOCK))
     if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
         days = MAX_ADVANCE.days
         raise InvalidBody([FieldError("/advance", f"must add up to at most {days} days")])
-    return show_clock()
-
-
-# Faults and grease
-
-
-@routes.get("/faults")
-def list_faults() -> ResponseReturnValue:
-    return json_response({"faults": open_world().faults.documents()})
+    return json_response(show_clock())
 
 
 @routes.post("/faults")
@@ -200,11 +155,6 @@ def remove_faults(fault_id: str | None = None) -> Response:
     return no_content()
 
 
-@routes.get("/grease")
-def show_grease() -> ResponseReturnValue:
-    return json_response(open_world().grease.current.document())
-
-
 @routes.put("/grease")
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
@@ -213,49 +163,10 @@ def switch_grease() -> ResponseReturnValue:
     return json_response(open_world().grease.change(document, by_axis).document())
 
 
-@routes.get("/like")
-def show_profile() -> ResponseReturnValue:
-    like = current_stub().parts.like
-    found = {"observed_at": like.get("observed_at"), "not_imitated": like.get("not_imitated", [])}
-    return json_response(found)
-
-
-# The journal and the coverage
-
-
-@routes.get("/requests")
-def list_requests() -> ResponseReturnValue:
-    filters = read_filters(request.args, current_stub().operations)
-    return json_response(open_world().journal.document(**filters))
-
-
 @routes.delete("/requests")
 def clear_requests() -> Response:
     open_world().journal.clear()
     return no_content()
-
-
-@routes.get("/coverage")
-def show_coverage() -> ResponseReturnValue:
-    return json_response(open_world().coverage.document())
-
-
-@routes.get("/verdict")
-def show_verdict() -> ResponseReturnValue:
-    stub, world = current_stub(), open_world()
-    try:
-        if unknown := request.args.keys() - {"fail_on", "allow"}:
-            raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
-        kinds = parse_kinds(request.args.getlist("fail_on")) or KINDS
-    except ValueError as error:
-        raise Problem(400, "unknown_query", f"{error}.") from None
-    allowed = request.args.getlist("allow")
-    unused = world.faults.unused()
-    verdict = Verdict(world.coverage, unused, (), stub.redactor, kinds, allowed)
-    return json_response(verdict.gate())
-
-
-# Pact
 
 
 @routes.post("/pact")
@@ -263,12 +174,68 @@ def change_state() -> ResponseReturnValue:
     state, params, action = read_change()
     if action == "teardown" or not state:
         return json_response({})
-    set_up = current_stub().states.find(state, params)
+    set_up = find_state(current_stub().states, state, params)
     try:
-        return json_response(set_up(open_world().store))
-    # 422, as the verifier would repeat a 5xx for two minutes.
-    except TooManyWorlds as error:
-        raise InvalidBody([FieldError("", str(error.description))]) from None
-    except StoreFull:
-        reason = "needs more records than the store has room for"
-        raise InvalidBody([FieldError("/params", reason)]) from None
+        return json_response(set_up(open_world(), params))
+    except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
+        reason = "needs more records or worlds than there is room for"
+        raise InvalidBody([FieldError("", reason)]) from None
+
+
+# What GET shows
+
+
+def readiness() -> dict[str, Any]:
+    current_stub().worlds.open("").clock.change(0, freeze=None)  # which a store on a server writes
+    return {"status": "ok"}
+
+
+def show_clock() -> dict[str, Any]:
+    clock = open_world().clock
+    clock.refresh()
+    now, is_frozen = clock.reading()
+    return {"now": timestamp(now), "frozen": is_frozen}
+
+
+def show_profile() -> dict[str, Any]:
+    like = current_stub().parts.like
+    return {"observed_at": like.get("observed_at"), "not_imitated": like.get("not_imitated", [])}
+
+
+def show_requests() -> dict[str, Any]:
+    filters = read_filters(request.args, current_stub().operations)
+    return open_world().journal.document(**filters)
+
+
+def show_verdict() -> dict[str, Any]:
+    try:
+        if unknown := request.args.keys() - {"fail_on", "allow"}:
+            raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
+        kinds = parse_kinds(request.args.getlist("fail_on")) or KINDS
+    except ValueError as error:
+        raise Problem(400, "unknown_query", f"{error}.") from None
+    world, redactor = open_world(), current_stub().redactor
+    allowed = request.args.getlist("allow")
+    return Verdict(world.coverage, world.faults.unused(), (), redactor, kinds, allowed).gate()
+
+
+SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
+    "health": lambda: {"status": "ok"},
+    "ready": readiness,
+    "worlds": lambda: current_stub().worlds.document(),
+    "clock": show_clock,
+    "faults": lambda: {"faults": open_world().faults.documents()},
+    "grease": lambda: open_world().grease.current.document(),
+    "like": show_profile,
+    "requests": show_requests,
+    "coverage": lambda: open_world().coverage.document(),
+    "verdict": show_verdict,
+}
+
+
+def show(document: Callable[[], dict[str, Any]]) -> ResponseReturnValue:
+    return json_response(document())
+
+
+for name, document in SHOWN.items():
+    routes.add_url_rule(f"/{name}", name, partial(show, document))

@@ -10,10 +10,10 @@ from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
 from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
-from store import MAX_PROJECTS, NewId, unused_id
+from store import NewId, unused_id
 from web.problems import FieldError, InvalidBody
-from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
-from web.validation import check_project, pointer, require_valid, under
+from web.strict_json import MAX_DEPTH, MalformedJSON, parse_json
+from web.validation import check_project, pointer, require_valid
 
 from . import rules
 from .rules import check_array, check_members, check_object, parse_time
@@ -81,44 +81,29 @@ class Seed(NamedTuple):
 EMPTY_SEED = Seed()
 
 
-def room_for(max_projects: int, start: Seed) -> int:
-    """The most projects of a document: those of a store, or of its start if these are more.
-
-    So what is exported can be read again.
-    """
-    return max(max_projects, len(start.projects))
-
-
 # Reading
 
 
-def make_seed(text: str, document: Any, *, max_projects: int = MAX_PROJECTS) -> Seed:
+def make_seed(text: str, document: Any) -> Seed:
     """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
-    exact = _READER.decode(text)
-    require_valid(check_seed(document, exact, max_projects))
-    return seed_of_valid(document, exact)
+    require_valid(check_seed(document))
+    return seed_of_valid(document, _READER.decode(text))
 
 
-def read_seed(path: Readable, *, max_projects: int = MAX_PROJECTS) -> Seed:
+def read_seed(path: Readable) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        text, document = parse_json(path.read_bytes(), SEED_DEPTH)
-        return make_seed(text, document, max_projects=max_projects)
+        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH))
 
 
-def read_states(path: Readable, *, max_projects: int = MAX_PROJECTS) -> dict[str, Seed]:
+def read_states(path: Readable) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
-        if not isinstance(documents, dict):
-            raise InvalidBody([FieldError("", "must be a JSON object of seed documents by name")])
+        names = documents if isinstance(documents, dict) else ()
+        require_valid(check_object(documents, dict.fromkeys(names, check_seed)))
         exact = _READER.decode(text)
-        require_valid(
-            error
-            for name, each in documents.items()
-            for error in under((name,), check_seed(each, exact[name], max_projects))
-        )
-        return {name: seed_of_valid(each, exact[name]) for name, each in documents.items()}
+        return {name: seed_of_valid(documents[name], exact[name]) for name in names}
 
 
 @contextmanager
@@ -131,15 +116,12 @@ def explained(path: Readable) -> Iterator[None]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     except InvalidBody as error:
-        places = [json.dumps(each.pointer)[1:-1] or "the document" for each in error.errors]
-        lines = [
-            f"{path}: {at}: {each.detail}" for at, each in zip(places, error.errors, strict=True)
-        ]
-        raise ValueError("\n".join(lines)) from None
+        places = [(json.dumps(at)[1:-1] or "the document", why) for at, why in error.errors]
+        raise ValueError("\n".join(f"{path}: {at}: {why}" for at, why in places)) from None
 
 
 def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
-    """The seed of a document without errors."""
+    """The seed of a document without errors; `exact` has its numbers as text."""
     projects = (
         SeedProject(each.get("id"), each["name"], parse_time(each.get("created_at")), encode(each))
         for each in exact.get("projects", ())
@@ -156,20 +138,18 @@ def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
     return Seed(tuple(projects), tuple(deployments))
 
 
-def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) -> str:
+def encode(project: dict[str, Any]) -> str:
     """The JSON of a project without what a service gives, with its numbers as they were sent."""
     members = {name: value for name, value in project.items() if name not in GIVEN}
-    text = json.dumps(members, ensure_ascii=False, separators=separators)
-    return _QUOTED_NUMBER.sub(r"\1", text)
+    return _QUOTED_NUMBER.sub(r"\1", json.dumps(members, ensure_ascii=False))
 
 
 # Checking
 
 
-def check_seed(document: Any, exact: Any, max_projects: int) -> Iterator[FieldError]:
-    """All errors of a seed document; `exact` is the document with its numbers as text."""
-    projects = [*objects(document, "projects")]
-    known = {value for _, each in projects if isinstance(value := each.get("id"), str)}
+def check_seed(document: Any) -> Iterator[FieldError]:
+    """All errors of a seed document."""
+    known = {value for _, value in given(document, "projects", "id")}
     is_known = rules.rule(
         lambda value: isinstance(value, str) and value in known,
         "must be the id of a project of this document",
@@ -181,19 +161,12 @@ def check_seed(document: Any, exact: Any, max_projects: int) -> Iterator[FieldEr
         "deployments": partial(check_array, check=check_one),
     }
     yield from check_object(document, arrays)
-    if len(projects) > max_projects:
-        yield FieldError("/projects", f"must have at most {max_projects} items")
-    # Without the white space that a client need not have sent, or an export would be too large.
-    for index, project in objects(exact, "projects"):
-        if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
-            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
     for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
         seen = set()
-        for index, item in objects(document, array):
-            value = item.get(member)
-            if isinstance(value, str) and value in seen:
+        for index, value in given(document, array, member):
+            if value in seen:
                 yield FieldError(pointer(array, index, member), "is used twice in this document")
-            seen.add(value if isinstance(value, str) else None)
+            seen.add(value)
 
 
 def check_seed_project(project: Any) -> Iterator[FieldError]:
@@ -202,12 +175,12 @@ def check_seed_project(project: Any) -> Iterator[FieldError]:
         yield from check_members(project, GIVEN)
 
 
-def objects(document: Any, array: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects in an array of the document, each with its index; none of an invalid one."""
+def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:
+    """The member of each object of an array, with its index; none that is no string."""
     items = document.get(array) if isinstance(document, dict) else None
     for index, item in enumerate(items if isinstance(items, list) else ()):
-        if isinstance(item, dict):
-            yield index, item
+        if isinstance(item, dict) and isinstance(item.get(member), str):
+            yield index, item[member]
 
 
 # Writing

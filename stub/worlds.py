@@ -1,13 +1,14 @@
 """Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
 
 import json
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from operator import attrgetter
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -20,12 +21,13 @@ from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
 from .coverage import Counted, Coverage
 from .entry import Entry
+from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import Grease, Switch, read_grease
+from .grease.axes import Switch, read_grease
 from .grease.parts import Parts
 from .ids import Ids
 from .journal import Journal
-from .options import StubOptions
+from .profile import NO_PROFILE, Profile
 from .seed import EMPTY_SEED, Seed
 
 MAX_WORLDS = 1000
@@ -72,8 +74,8 @@ class WorldStore(Store, Protocol):
         that one gets a new deployment.
 
         Returns the deployment, and whether it is new. Raises `UnknownProject`, or `StoreFull`:
-        besides one deployment for each project there may be as many as there may be projects. The
-        deployments that `reset` and `add` bring are bounded by their document.
+        besides one deployment for each project there may be as many as there may be projects. What
+        `reset` brings, and the deployments that `add` brings, are bounded by their document.
         """
 
 
@@ -88,6 +90,7 @@ class World:
     name: str
     clock: WorldClock
     store: WorldStore
+    timeline: Timeline  # of a created deployment
     coverage: Coverage
     run: Coverage  # of all worlds, those that a reset has ended included
     grease: Switch
@@ -95,6 +98,10 @@ class World:
     journal: Journal = field(default_factory=Journal)
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
+
+    def records_of(self, seed: Seed, now: datetime) -> Records:
+        """New records of a seed, with ids of this world."""
+        return seed.records(now, self.ids, self.timeline)
 
     def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
@@ -104,16 +111,10 @@ class World:
                 coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
             return number
 
-    def recorded(
-        self, after: int, limit: int
-    ) -> tuple[list[tuple[int, Entry]], int, int, dict[str, Any]]:
-        """The newest `limit` entries after number `after`, oldest first, each with its number; the
-        number of the oldest entry that there is, and the highest number; the coverage of these.
-        """
+    def recorded(self) -> tuple[list[tuple[int, Entry]], int, dict[str, Any]]:
+        """All entries, each with its number; the highest number; the coverage of these."""
         with self.journal.lock:
-            entries, last = list(self.journal.entries), self.journal.last
-            newest = [each for each in entries[-limit:] if each[0] > after]
-            return newest, last - len(entries) + 1, last, self.coverage.document()
+            return list(self.journal.entries), self.journal.last, self.coverage.document()
 
 
 class RejectedRequest(NamedTuple):
@@ -143,7 +144,32 @@ class RejectedRequest(NamedTuple):
         }
 
 
-@dataclass(frozen=True)
+class StubOptions(NamedTuple):
+    """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
+    (each as `axis` or `axis@part`) and the seed of grease, the seed of the ids, the time at which
+    the clocks stand still, and the least and the most seconds by which each response is delayed,
+    drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
+    whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
+    entries of all worlds. `failures` are those of a run of `--probe failures`, and `like` are the
+    forms of a service.
+    """
+
+    states: Mapping[str, Seed] = MappingProxyType({})
+    cors_origins: Collection[str] = ()
+    grease: tuple[str, ...] = ()
+    grease_seed: int = 0
+    ids_seed: int | None = None
+    freeze: datetime | None = None
+    delay: tuple[float, float] = (0, 0)
+    delay_seed: int = 0
+    sleep: Callable[[float], None] = time.sleep
+    announces_grease: bool = True
+    journal_bytes: int = 64 * 1024 * 1024
+    failures: Failures | None = None
+    like: Profile = NO_PROFILE
+
+
+@dataclass
 class WorldFactory:
     """Makes worlds, which share the records that they start with.
 
@@ -160,13 +186,24 @@ class WorldFactory:
     openapi: bytes  # the contract
     redactor: Redactor
 
-    def __call__(self, name: str, seed: Seed | None) -> World:
-        """A new world, which starts with a seed, or with the one of the program."""
+    def __post_init__(self) -> None:
+        options = self.options
+        self.contract = Contract(json.loads(self.openapi))
+        self.run = Coverage(self.contract)
+        self.parts = Parts(self.contract, options.like, are_announced=options.announces_grease)
+        run = options.like.get("statuses", {"run": STATUSES})["run"]
+        self._timeline = timeline_of(self.pace, run)
+        self._grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
+        # All worlds begin with these. The seed gets the ids that it lacks from a source as theirs.
+        self._ids = self._new_ids("", Switch(self._grease))
+        now = options.freeze or self.clock()
+        self._records = (self.seed or EMPTY_SEED).records(now, self._ids, self._timeline)
+
+    def __call__(self, name: str) -> World:
+        """A new world as at the start."""
         grease = Switch(self._grease)
-        initial_ids, records = self._initial
-        ids = self._ids(name, grease, initial_ids if seed is None else None)
+        ids = self._new_ids(name, grease, self._ids)
         clock = WorldClock(self.clock, self.options.freeze)
-        now = clock()
         if hasattr(self.new_store, "share_clock"):  # where processes share the records
             clock = self.new_store.share_clock(
                 self.clock, self.options.freeze, MAX_ADVANCE, world=name
@@ -174,68 +211,30 @@ class WorldFactory:
         store: WorldStore = self.new_store(
             clock,
             ids,
-            timeline=self.timeline,
+            timeline=self._timeline,
             max_projects=self.max_projects,
-            records=records,
+            records=self._records,
             world=name,
         )
-        if seed is not None:
-            store.reset(seed.records(now, ids, self.timeline))
         masked = self.redactor.text(name)  # which may be a token
-        return World(masked, clock, store, Coverage(self.contract), self.run, grease, ids)
+        coverage = Coverage(self.contract)
+        return World(masked, clock, store, self._timeline, coverage, self.run, grease, ids)
 
-    @cached_property
-    def run(self) -> Coverage:
-        return Coverage(self.contract)
-
-    @cached_property
-    def contract(self) -> Contract:
-        return Contract(json.loads(self.openapi))
-
-    @cached_property
-    def parts(self) -> Parts:
-        announces = self.options.announces_grease
-        return Parts(self.contract, self.options.like, are_announced=announces)
-
-    @cached_property
-    def _grease(self) -> Grease:
-        return read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
-
-    @cached_property
-    def _initial(self) -> tuple[Ids, Records]:
-        """The ids and the records that all worlds begin with.
-
-        The seed gets its missing ids first, from the same source as a world.
-        """
-        ids = self._ids("", Switch(self._grease))
-        now = self.options.freeze or self.clock()
-        return ids, (self.seed or EMPTY_SEED).records(now, ids, self.timeline)
-
-    @cached_property
-    def timeline(self) -> Timeline:
-        """The stages of a created deployment."""
-        run = self.options.like.get("statuses", {"run": STATUSES})["run"]
-        return timeline_of(self.pace, run)
-
-    def _ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
+    def _new_ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
         forms = self.options.like.get("ids", {})
         return Ids(self.new_id, self.options.ids_seed, world, grease, initial, forms)
 
 
 class Worlds:
-    """The worlds by name. The main one has the empty name and exists from the start.
+    """The worlds by name. The main one has the empty name and exists from the start."""
 
-    `make` makes a world of a name and a seed, or of the seed that the program was started with.
-    """
-
-    def __init__(self, make: Callable[[str, Seed | None], World], journal_bytes: int) -> None:
+    def __init__(self, make: WorldFactory) -> None:
         self._make = make
         self._lock = Lock()
-        self._journal_bytes = journal_bytes
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
         self._count_lock = Lock()  # another one, as a reset may be slow
-        self._worlds = {"": make("", None)}
-        self.run = self._worlds[""].run
+        self._worlds = {"": make("")}
+        self.run = make.run
         # Of the worlds that a reset has ended.
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
@@ -249,7 +248,7 @@ class Worlds:
             with self._lock:
                 self._check_room(name)
                 if name not in self._worlds:
-                    self._worlds[name] = self._make(name, None)
+                    self._worlds[name] = self._make(name)
                 world = self._worlds[name]
         return world
 
@@ -284,9 +283,8 @@ class Worlds:
         with self._lock:
             if seed is not None:
                 self._check_room(name)
-            world = self._make(name, seed)
-            if seed is None:
-                world.store.reset()
+            world = self._make(name)
+            world.store.reset(None if seed is None else world.records_of(seed, world.clock()))
             previous = self._worlds.pop(name, None)
             if seed is not None or not name:
                 self._worlds[name] = world
@@ -304,14 +302,15 @@ class Worlds:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
         the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
         """
+        most = self._make.options.journal_bytes
         with self._count_lock:
             self._kept += size
-            if self._kept > self._journal_bytes:
+            if self._kept > most:
                 keepers: list[Journal | Coverage] = [self.run]
                 for world in list(self._worlds.values()):
                     keepers += [world.journal, world.coverage]
                 self._kept = sum(each.size for each in keepers)
-                while self._kept > self._journal_bytes * 15 // 16:
+                while self._kept > most * 15 // 16:
                     self._kept -= max(keepers, key=attrgetter("size")).drop()
 
     def dropped(self) -> int:

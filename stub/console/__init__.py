@@ -1,7 +1,6 @@
 """The console: a page at `/` that shows one world, and the view of the world that it polls."""
 
 import json
-import re
 from datetime import datetime
 from importlib.resources import files
 from typing import Any
@@ -11,15 +10,14 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from records import Project, timestamp
-from web.problems import Problem
 from web.redaction import cut
 from web.strict_json import JSON
 
 from ..contract import object_in
 from ..entry import Entry
 from ..grease.axes import TIER_1, Grease
-from ..journal import NUMBER
-from ..routes import open_world
+from ..journal import read_filters
+from ..routes import current_stub, open_world
 from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
@@ -76,10 +74,8 @@ def static_file(name: str, media_type: str) -> ResponseReturnValue:
 
 @console.get(POLL_PATH)
 def show_world() -> ResponseReturnValue:
-    after = request.args.get("after", "0")
-    if request.args.keys() - {"after"} or not re.fullmatch(NUMBER, after):
-        raise Problem(400, "unknown_query", "Send no parameter but after, an integer.")
-    document = view(open_world(), int(after))
+    filters = read_filters(request.args, current_stub().operations)
+    document = view(open_world(), filters.get("after", 0))
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 
@@ -89,7 +85,7 @@ def view(world: World, after: int) -> dict[str, Any]:
     The journal is read first, so that the list has each project whose creation is an entry. All
     statuses are those of one time, which is the time of the clock.
     """
-    entries, first, last, coverage = world.recorded(after, SHOWN_ENTRIES)
+    entries, last, coverage = world.recorded()
     projects, faults = world.store.list_projects(), world.faults.documents()
     newest = projects[: -SHOWN_PROJECTS - 1 : -1]
     now, is_frozen = world.clock.reading()
@@ -104,9 +100,9 @@ def view(world: World, after: int) -> dict[str, Any]:
             "newest": [status_of(project, world.store, now) for project in newest],
         },
         "requests": {
-            "first": first,
+            "first": last - len(entries) + 1,
             "last": last,
-            "entries": [row_of(number, entry) for number, entry in entries],
+            "entries": [row_of(*each) for each in entries[-SHOWN_ENTRIES:] if each[0] > after],
         },
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},

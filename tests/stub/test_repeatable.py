@@ -142,7 +142,6 @@ def test_each_response_comes_as_late_as_requested() -> None:
 def test_an_invalid_turn_changes_nothing() -> None:
     client = frozen()
     for document, pointers in (
-        ({}, [""]),
         ({"frozen": None}, ["/frozen"]),
         ({"frozen": "true", "advance": -1}, ["/frozen", "/advance"]),
     ):

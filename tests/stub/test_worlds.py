@@ -252,14 +252,3 @@ def test_a_moving_deployment_of_the_seed_starts_with_its_world(clock: Clock) -> 
     assert seen("dev-token.new") == ["queued", "queued"]
     control_client_of(app).post("/_stub/reset")
     assert seen("dev-token") == ["queued", "queued"]
-
-
-def test_a_world_remembers_its_latest_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stub.ids.MAX_MADE", 4)
-    app = create_app()
-    made = [
-        control_client_of(app).post("/v1/projects", json={"name": name}).json["id"]
-        for name in "abc"
-    ]
-    ids = stub_of(app).worlds.open("").ids
-    assert [ids.key(each) for each in made] == [made[0], "#3", "#5"]
