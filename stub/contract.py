@@ -3,14 +3,13 @@
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from flask import Request
 
 from web.strict_json import MAX_BYTES
 
-ELSEWHERE = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed"}
+ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
@@ -20,7 +19,6 @@ class Operation:
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    query: frozenset[str]
     members: frozenset[str]  # of the object in its body
     observed: frozenset[str]  # members of a project, as a profile has them
 
@@ -32,18 +30,15 @@ class Contract:
         self._document = document
         components = document["components"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
-        self._by_route: dict[tuple[str, str], Operation] = {}
-        self.operations: list[Operation] = []
-        for path, item in document["paths"].items():
-            for method, value in item.items():
-                if "operationId" in value:  # a path item has other members, too
-                    operation = self._read(value)
-                    self.operations.append(operation)
-                    self._by_route[method.upper(), shape(path)] = operation
-            if "get" in item:
-                get = self._by_route["GET", shape(path)]
-                self._by_route.setdefault(("HEAD", shape(path)), get)
-        self.elsewhere: dict[int, dict[str, Any]] = {  # status to response, of no operation
+        # By the method, and by the path up to its parameter, as Flask names that differently.
+        self._by_route = {
+            (method.upper(), path.partition("{")[0]): self._read(operation)
+            for path, item in document["paths"].items()
+            for method, operation in item.items()
+            if method != "x-origin"
+        }
+        self.operations = [*self._by_route.values()]
+        self.elsewhere: dict[str, dict[str, Any]] = {  # status to response, of no operation
             status: components["responses"][name] for status, name in ELSEWHERE.items()
         }
         status = self.schemas["Deployment"]["properties"]["status"]
@@ -53,39 +48,33 @@ class Contract:
 
     def operation(self, request: Request) -> Operation | None:
         """The operation that a request is for, if any; HEAD counts as GET."""
-        rule = request.url_rule
-        return self._by_route.get((request.method, shape(rule.rule))) if rule else None
-
-    def response(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
-        """The declared response of that status, of the operation or of none; or None."""
-        if operation and str(status) in operation.responses:
-            return operation.responses[str(status)]
-        return None if operation and status != 405 else self.elsewhere.get(status)
-
-    def problem(self, operation: Operation | None, status: int) -> dict[str, Any] | None:
-        """The problem document that a response of that status has, or None."""
-        response = self.response(operation, status)
-        problems = (response or {"content": {}})["content"].get("application/problem+json")
-        if problems is None:
+        if request.url_rule is None:
             return None
-        found: dict[str, Any] = next(iter(problems["examples"].values()))["value"]
+        method = "GET" if request.method == "HEAD" else request.method
+        return self._by_route.get((method, request.url_rule.rule.partition("<")[0]))
+
+    def problem(self, operation: Operation | None, status: int) -> dict[str, Any]:
+        """The example of a problem that is declared for a status; an empty one if none is."""
+        declared = self.elsewhere
+        if operation:
+            declared = {"405": declared["405"], **operation.responses}
+        if str(status) not in declared:
+            return {}
+        (content,) = declared[str(status)]["content"].values()
+        (problem, *_) = content["examples"].values()
+        found: dict[str, Any] = problem["value"]
         return found
 
     def _read(self, operation: dict[str, Any]) -> Operation:
         members: set[str] = set()
         for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self.resolve(content["schema"]).get("properties", {}).keys()
-        parameters = operation.get("parameters", ())
+            members |= self.resolve(content["schema"])["properties"].keys()
+        project = self.schemas["Project"]["properties"]
         return Operation(
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
-            frozenset(each["name"] for each in parameters if each["in"] == "query"),
             frozenset(members),
-            frozenset(
-                name
-                for name, each in self.schemas["Project"]["properties"].items()
-                if "observed" in each.get("x-origin", ()) and name not in members
-            ),
+            frozenset(name for name, each in project.items() if "observed" in each["x-origin"]),
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -106,23 +95,16 @@ class Contract:
         return part["$ref"].rpartition("/")[2] if "$ref" in part else place
 
 
-@cache
-def shape(path: str) -> str:
-    """A path of the contract or a rule of Flask's, whatever they call their parameters."""
-    return re.sub(r"[{<]\w+[>}]", "{}", path)
-
-
 def find_unpromised(
     operation: Operation, request: Request, document: dict[str, Any] | None, body: bytes
 ) -> list[str]:
-    """What the request depends on that the contract does not promise.
+    """What the request depends on that the contract does not promise: any query parameter, say.
 
     `document` is the value of its body, None if that was not read.
     """
     found: list[str] = []
     if request.query_string:
-        names = [name for name in request.args if name not in operation.query]
-        found += [f"{operation.id}: query parameter {name}" for name in names]
+        found += [f"{operation.id}: query parameter {name}" for name in request.args]
     if body and operation.members:
         names = [name for name in document or object_in(body) if name not in operation.members]
         notes = dict.fromkeys(operation.observed, " (observed)")

@@ -149,9 +149,7 @@ def test_a_failed_control_request_is_printed_with_its_reason_also_with_quiet() -
     assert "wrong-one" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'"), ("HTTP://X", "'*'")]
-)
+@pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])
 def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str) -> None:
     def ask(url: str) -> None:
         fields = ("Host: localhost", f"Origin: {origin}", "Access-Control-Request-Method: GET")

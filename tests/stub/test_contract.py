@@ -1,17 +1,13 @@
 """What a request depends on that nobody promises, and which rule it breaks."""
 
-import json
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from stub import StubOptions
-from tests.conftest import ROOT, control_client_of
 from tests.contract import STUB, V1
-from tests.stub.conftest import coverage, entries
+from tests.stub.conftest import entries
 
 
 def test_a_fault_may_name_each_operation() -> None:
@@ -70,37 +66,3 @@ def test_members_of_a_rejected_body_are_named_up_to_the_size_of_a_valid_one(
         entry = entries(stub)[-1]
         assert entry["status"] == status
         assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
-
-
-def client_with(method: str, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
-    """A client of an app that has one more operation, with this method."""
-    document = json.loads((ROOT / "openapi.json").read_bytes())
-    document["paths"]["/v1/things/{id}"] = {
-        "summary": "A project.",
-        method.lower(): {
-            "operationId": "more",
-            "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
-            "responses": {"204": {"description": "Done."}},
-        },
-    }
-    monkeypatch.setattr("app.read_contract", lambda: json.dumps(document).encode())
-    app = create_app(stub_options=StubOptions(cors_origins=["*"], grease=("headers", "members")))
-    app.add_url_rule("/v1/things/<thing_id>", "more", lambda thing_id: ("", 204), methods=[method])
-    return control_client_of(app)
-
-
-@pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT", "HEAD", "OPTIONS", "TRACE"])
-def test_an_operation_may_have_any_method_of_openapi(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stub = client_with(method, monkeypatch)
-    assert stub.open("/v1/things/a?x=1", method=method).status_code == 204
-    (entry,) = entries(stub)
-    assert (entry["operation"], entry["violations"]) == ("more", [])
-    assert entry["unpromised"] == ["more: query parameter x"]
-    assert coverage(stub)["operations"]["more"] == {"204": 1, "other": 0}
-    assert stub.post("/_stub/faults", json={"operation": "more", "status": 503}).status_code == 201
-    assert stub.open("/v1/things/a", method=method).status_code == 503
-    asked = {"Origin": "http://a", "Access-Control-Request-Method": method}
-    allowed = stub.options("/v1/things/a", headers=asked).headers["Access-Control-Allow-Methods"]
-    assert allowed == method or method in ("HEAD", "OPTIONS")

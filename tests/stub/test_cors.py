@@ -27,21 +27,8 @@ def cors_headers(response: TestResponse) -> dict[str, str]:
     }
 
 
-# A path, and the methods of which its preflight tells.
-PATHS = [
-    ("/v1/projects", "GET, POST"),
-    ("/v1/deployments/a", "GET"),
-    ("/_stub/requests", "DELETE, GET"),
-    ("/", "GET"),
-    ("/v1/nowhere", "POST"),
-    ("//v1/projects", "POST"),
-]
-
-
-def test_a_preflight_needs_no_token_and_names_the_methods_of_its_path(
-    browser: FlaskClient,
-) -> None:
-    for path, methods in PATHS:
+def test_a_preflight_needs_no_token_and_allows_what_the_page_asks_for(browser: FlaskClient) -> None:
+    for path in ("/v1/projects", "/v1/deployments/a", "/_stub/requests", "/", "//v1/projects"):
         environ, headers = {"PATH_INFO": path}, {"Origin": PAGE, **PREFLIGHT}
         response = browser.options("/", headers=headers, environ_overrides=environ)
         assert (response.status_code, response.data) == (204, b"")
@@ -50,7 +37,7 @@ def test_a_preflight_needs_no_token_and_names_the_methods_of_its_path(
             "Access-Control-Expose-Headers": EXPOSED,
             "Access-Control-Allow-Headers": "authorization, x-request-id",
             "Access-Control-Max-Age": "7200",
-            "Access-Control-Allow-Methods": methods,
+            "Access-Control-Allow-Methods": "POST",
             "Vary": "Origin",
             "Cache-Control": "no-store",
         }
