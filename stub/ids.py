@@ -2,10 +2,10 @@
 
 from collections import ChainMap
 from collections.abc import Mapping
+from dataclasses import InitVar, dataclass
 from hashlib import blake2b
 from random import Random
 from threading import Lock
-from types import MappingProxyType
 
 from store import NewId
 
@@ -16,6 +16,7 @@ from .profile import IdForm, make_id
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
+@dataclass
 class Ids:
     """The source of the ids of a world. It is called with the prefix of a new id.
 
@@ -24,25 +25,19 @@ class Ids:
     worlds share the `initial` ids, which they begin with. `forms` are those of a profile.
     """
 
-    def __init__(
-        self,
-        new_id: NewId,
-        seed: int | None,
-        world: str,
-        grease: Switch,
-        initial: "Ids | None" = None,
-        forms: Mapping[str, IdForm] = MappingProxyType({}),
-    ) -> None:
-        self._new_id = new_id
-        self._seed = seed
-        self._world = world
-        self._grease = grease
-        self._forms = forms
+    new_id: NewId
+    seed: int | None
+    world: str
+    grease: Switch
+    forms: Mapping[str, IdForm]
+    initial: InitVar["Ids | None"]
+
+    def __post_init__(self, initial: "Ids | None") -> None:
+        self._lock = Lock()
         self._count: int = initial._count if initial else 0
         # The key of each id, and the axes that varied it, each with its part.
         self._made: ChainMap[str, tuple[str, tuple[Pair, ...]]]
         self._made = initial._made.new_child() if initial else ChainMap()
-        self._lock = Lock()
         self.are_varied: bool = initial.are_varied if initial else False
         """Whether grease varied any of them."""
 
@@ -53,7 +48,7 @@ class Ids:
             self._count += 1
             key = f"#{self._count}"
             made = self._plain_id(prefix, part)
-            grease = self._grease.current
+            grease = self.grease.current
             pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
             if pairs:
                 made = vary_id(dict(pairs), grease.seed, key, made)
@@ -62,11 +57,11 @@ class Ids:
             return made
 
     def _plain_id(self, prefix: str, part: str) -> str:
-        source = f"{self._seed} {self._world} {self._count}"
-        if part in self._forms:
-            return make_id(self._forms[part], Random(None if self._seed is None else source))
-        if self._seed is None:
-            return self._new_id(prefix)
+        source = f"{self.seed} {self.world} {self._count}"
+        if part in self.forms:
+            return make_id(self.forms[part], Random(None if self.seed is None else source))
+        if self.seed is None:
+            return self.new_id(prefix)
         return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
 
     def key(self, text: str) -> str:

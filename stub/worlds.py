@@ -4,7 +4,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from threading import Lock
@@ -79,25 +79,92 @@ class WorldStore(Store, Protocol):
         """
 
 
-@dataclass(frozen=True)
-class World:
-    """A world between two resets. A request stays in the one that it entered.
-
-    `name` is masked, as it is for the log and the report.
-    `instance` differs for each of them, also after the program was started anew.
+class StubOptions(NamedTuple):
+    """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
+    (each as `axis` or `axis@part`) and the seed of grease, the seed of the ids, the time at which
+    the clocks stand still, and the least and the most seconds by which each response is delayed,
+    drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
+    whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
+    entries of all worlds. `failures` are those of a run of `--probe failures`, and `like` are the
+    forms of a service.
     """
 
-    name: str
-    clock: WorldClock
-    store: WorldStore
-    timeline: Timeline  # of a created deployment
-    coverage: Coverage
-    run: Coverage  # of all worlds, those that a reset has ended included
-    grease: Switch
-    ids: Ids
-    journal: Journal = field(default_factory=Journal)
-    faults: Faults = field(default_factory=Faults)
-    instance: str = field(default_factory=lambda: uuid4().hex)
+    states: Mapping[str, Seed] = MappingProxyType({})
+    cors_origins: Collection[str] = ()
+    grease: tuple[str, ...] = ()
+    grease_seed: int = 0
+    ids_seed: int | None = None
+    freeze: datetime | None = None
+    delay: tuple[float, float] = (0, 0)
+    delay_seed: int = 0
+    sleep: Callable[[float], None] = time.sleep
+    announces_grease: bool = True
+    journal_bytes: int = 64 * 1024 * 1024
+    failures: Failures | None = None
+    like: Profile = NO_PROFILE
+
+
+@dataclass
+class WorldFactory:
+    """What worlds are made of, and what they share: the ids and the records that they start with.
+
+    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
+    """
+
+    new_store: Callable[..., Any]
+    clock: Clock
+    new_id: NewId
+    pace: float
+    max_projects: int
+    seed: Seed | None
+    options: StubOptions
+    openapi: bytes  # the contract
+    redactor: Redactor
+
+    def __post_init__(self) -> None:
+        like = self.options.like
+        self.contract = Contract(json.loads(self.openapi))
+        self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
+        self.parts = Parts(self.contract, like, are_announced=self.options.announces_grease)
+        self.grease = read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
+        run = like.get("statuses", {"run": STATUSES})["run"]
+        self.timeline = timeline_of(self.pace, run)  # of a created deployment
+        # The seed gets the ids that it lacks from the same source as a world.
+        self.ids = self.new_ids("", Switch(self.grease))
+        now = self.options.freeze or self.clock()
+        self.records = (self.seed or EMPTY_SEED).records(now, self.ids, self.timeline)
+
+    def new_ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
+        forms = self.options.like.get("ids", {})
+        return Ids(self.new_id, self.options.ids_seed, world, grease, forms, initial)
+
+
+class World:
+    """A world between two resets. A request stays in the one that it entered."""
+
+    def __init__(self, name: str, start: WorldFactory) -> None:
+        self.name = start.redactor.text(name)  # masked, as a name may be a token
+        self.instance = uuid4().hex  # of no other world, also after the program was started anew
+        self.run = start.run
+        self.coverage = Coverage(start.contract)
+        self.journal = Journal()
+        self.faults = Faults()
+        self.grease = Switch(start.grease)
+        self.ids = start.new_ids(name, self.grease, start.ids)
+        self.clock = WorldClock(start.clock, start.options.freeze)
+        if hasattr(start.new_store, "share_clock"):  # where processes share the records
+            self.clock = start.new_store.share_clock(
+                start.clock, start.options.freeze, MAX_ADVANCE, world=name
+            )
+        self.timeline = start.timeline
+        self.store: WorldStore = start.new_store(
+            self.clock,
+            self.ids,
+            timeline=self.timeline,
+            max_projects=start.max_projects,
+            records=start.records,
+            world=name,
+        )
 
     def records_of(self, seed: Seed, now: datetime) -> Records:
         """New records of a seed, with ids of this world."""
@@ -144,97 +211,16 @@ class RejectedRequest(NamedTuple):
         }
 
 
-class StubOptions(NamedTuple):
-    """What the stub adds: Pact's provider states by name, the origins of browser clients, the axes
-    (each as `axis` or `axis@part`) and the seed of grease, the seed of the ids, the time at which
-    the clocks stand still, and the least and the most seconds by which each response is delayed,
-    drawn from `delay_seed`. `sleep` waits for delayed responses. `announces_grease` is
-    whether a varied response has the header `Stub-Grease`. `journal_bytes` is the memory for the
-    entries of all worlds. `failures` are those of a run of `--probe failures`, and `like` are the
-    forms of a service.
-    """
-
-    states: Mapping[str, Seed] = MappingProxyType({})
-    cors_origins: Collection[str] = ()
-    grease: tuple[str, ...] = ()
-    grease_seed: int = 0
-    ids_seed: int | None = None
-    freeze: datetime | None = None
-    delay: tuple[float, float] = (0, 0)
-    delay_seed: int = 0
-    sleep: Callable[[float], None] = time.sleep
-    announces_grease: bool = True
-    journal_bytes: int = 64 * 1024 * 1024
-    failures: Failures | None = None
-    like: Profile = NO_PROFILE
-
-
-@dataclass
-class WorldFactory:
-    """Makes worlds, which share the records that they start with.
-
-    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
-    """
-
-    new_store: Callable[..., Any]
-    clock: Clock
-    new_id: NewId
-    pace: float
-    max_projects: int
-    seed: Seed | None
-    options: StubOptions
-    openapi: bytes  # the contract
-    redactor: Redactor
-
-    def __post_init__(self) -> None:
-        options = self.options
-        self.contract = Contract(json.loads(self.openapi))
-        self.run = Coverage(self.contract)
-        self.parts = Parts(self.contract, options.like, are_announced=options.announces_grease)
-        run = options.like.get("statuses", {"run": STATUSES})["run"]
-        self._timeline = timeline_of(self.pace, run)
-        self._grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        # All worlds begin with these. The seed gets the ids that it lacks from a source as theirs.
-        self._ids = self._new_ids("", Switch(self._grease))
-        now = options.freeze or self.clock()
-        self._records = (self.seed or EMPTY_SEED).records(now, self._ids, self._timeline)
-
-    def __call__(self, name: str) -> World:
-        """A new world as at the start."""
-        grease = Switch(self._grease)
-        ids = self._new_ids(name, grease, self._ids)
-        clock = WorldClock(self.clock, self.options.freeze)
-        if hasattr(self.new_store, "share_clock"):  # where processes share the records
-            clock = self.new_store.share_clock(
-                self.clock, self.options.freeze, MAX_ADVANCE, world=name
-            )
-        store: WorldStore = self.new_store(
-            clock,
-            ids,
-            timeline=self._timeline,
-            max_projects=self.max_projects,
-            records=self._records,
-            world=name,
-        )
-        masked = self.redactor.text(name)  # which may be a token
-        coverage = Coverage(self.contract)
-        return World(masked, clock, store, self._timeline, coverage, self.run, grease, ids)
-
-    def _new_ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        forms = self.options.like.get("ids", {})
-        return Ids(self.new_id, self.options.ids_seed, world, grease, initial, forms)
-
-
 class Worlds:
     """The worlds by name. The main one has the empty name and exists from the start."""
 
-    def __init__(self, make: WorldFactory) -> None:
-        self._make = make
+    def __init__(self, start: WorldFactory) -> None:
+        self._start = start
         self._lock = Lock()
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
         self._count_lock = Lock()  # another one, as a reset may be slow
-        self._worlds = {"": make("")}
-        self.run = make.run
+        self._worlds = {"": World("", start)}
+        self.run = start.run
         # Of the worlds that a reset has ended.
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
@@ -248,7 +234,7 @@ class Worlds:
             with self._lock:
                 self._check_room(name)
                 if name not in self._worlds:
-                    self._worlds[name] = self._make(name)
+                    self._worlds[name] = World(name, self._start)
                 world = self._worlds[name]
         return world
 
@@ -283,7 +269,7 @@ class Worlds:
         with self._lock:
             if seed is not None:
                 self._check_room(name)
-            world = self._make(name)
+            world = World(name, self._start)
             world.store.reset(None if seed is None else world.records_of(seed, world.clock()))
             previous = self._worlds.pop(name, None)
             if seed is not None or not name:
@@ -302,7 +288,7 @@ class Worlds:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
         the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
         """
-        most = self._make.options.journal_bytes
+        most = self._start.options.journal_bytes
         with self._count_lock:
             self._kept += size
             if self._kept > most:

@@ -22,13 +22,8 @@ from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
 FOLDER = files(__package__)
-MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
-FILES = {
-    each.name: media_type
-    for each in FOLDER.iterdir()
-    for suffix, media_type in MEDIA_TYPES.items()
-    if each.name.endswith(suffix)
-}
+MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+FILES = [each.name for each in FOLDER.iterdir() if each.name.endswith((".js", ".css"))]
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
@@ -56,19 +51,19 @@ console = Blueprint("console", __name__)
 
 @console.get("/")
 def page() -> ResponseReturnValue:
-    return static_file("index.html", "text/html")
+    return static_file("index.html")
 
 
 @console.get(f"{POLL_PATH}/<file>")
 def part_of_page(file: str) -> ResponseReturnValue:
     if file not in FILES:
         raise NotFound
-    return static_file(file, FILES[file])
+    return static_file(file)
 
 
-def static_file(name: str, media_type: str) -> ResponseReturnValue:
+def static_file(name: str) -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
-    content = (FOLDER / name).read_bytes()
+    content, media_type = (FOLDER / name).read_bytes(), MEDIA_TYPES[name.rpartition(".")[2]]
     return content, 200, {**SAFE, "Content-Type": f"{media_type}; charset=utf-8"}
 
 
