@@ -1,4 +1,7 @@
-"""What makes the service a good stub, nearly all of it under `/_stub`: the app runs without it."""
+"""What makes the service a good stub, nearly all of it under `/_stub`: the app runs without it.
+
+What app.py and the program need of it, they find here.
+"""
 
 from functools import partial
 from pkgutil import get_data
@@ -23,34 +26,6 @@ from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, matches, parse_kinds
 from .worlds import RejectedRequest, StubOptions, WorldFactory, Worlds
-
-__all__ = [
-    "ADVICE",
-    "KINDS",
-    "MAX_DELAY",
-    "MAX_SEED",
-    "OPEN_PATHS",
-    "POLL_PATH",
-    "TIER_1",
-    "Contract",
-    "Cors",
-    "Finding",
-    "RejectedRequest",
-    "Seed",
-    "Stub",
-    "StubOptions",
-    "UnknownPart",
-    "WorldFactory",
-    "check_origins",
-    "cors_headers",
-    "explain_preflight",
-    "install",
-    "matches",
-    "observed",
-    "parse_axes",
-    "parse_kinds",
-    "parse_time",
-]
 
 OPEN_PATHS = {
     "/llms.txt",

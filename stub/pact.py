@@ -13,7 +13,7 @@ from web.problems import FieldError, InvalidBody, Problem
 from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
-from .rules import ID, NO_SUCH_PROJECT, PROJECT, STATUS, Check, check_members, or_null, rule
+from .rules import ID, NO_SUCH_PROJECT, PROJECT, STATUS, Check, check_members, rule
 from .seed import Seed
 from .worlds import World
 
@@ -24,21 +24,18 @@ States = Mapping[str, tuple[Check, SetUp]]
 
 CHANGE = {
     "state": rule(lambda value: isinstance(value, str), "must be a string"),
-    "params": or_null(rule(lambda value: isinstance(value, dict), "must be a JSON object")),
-    "action": rule(
-        lambda value: value in (None, "", "setup", "teardown"), "must be setup or teardown"
-    ),
+    "params": rule(lambda value: isinstance(value, dict | None), "must be a JSON object"),
 }
 DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
 
 any_params = partial(check_members, checks={})
 
 
-def read_change() -> tuple[str, dict[str, Any], str]:
-    """State, params and action of a provider-state change, in either of its two forms.
+def read_change() -> tuple[str, dict[str, Any]]:
+    """State and params of a provider-state change, in either of its two forms.
 
     The verifier sends a JSON body, or everything in the query and then no body. A param that is
-    null or empty is not given.
+    null or empty is not given. Where there is nothing to set up, the state is empty.
     """
     if request.get_data():
         _, document = read_json()
@@ -49,7 +46,7 @@ def read_change() -> tuple[str, dict[str, Any], str]:
     require_valid(check_members(document, CHANGE, ("state",)))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value not in (None, "")}
-    return document["state"], given, document.get("action") or "setup"
+    return "" if document.get("action") == "teardown" else document["state"], given
 
 
 def find_state(states: States, name: str, params: dict[str, Any]) -> SetUp:

@@ -171,8 +171,8 @@ def clear_requests() -> Response:
 
 @routes.post("/pact")
 def change_state() -> ResponseReturnValue:
-    state, params, action = read_change()
-    if action == "teardown" or not state:
+    state, params = read_change()
+    if not state:
         return json_response({})
     set_up = find_state(current_stub().states, state, params)
     try:
