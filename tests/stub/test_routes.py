@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -47,38 +48,35 @@ def test_a_deployment_may_have_any_id_of_unreserved_characters(stub: FlaskClient
 
 def test_deployments_beside_those_of_projects_have_a_bound() -> None:
     stub = control_client_of(create_app(max_projects=3))
-    pinned = {"status": "failed"}
     for deployment_id in ("d1", "d2", "d3"):
-        assert stub.put(f"/_stub/deployments/{deployment_id}", json=pinned).status_code == 201
-    assert_problem(stub.put("/_stub/deployments/d4", json=pinned), 507, "store_full")
+        assert stub.put(f"/_stub/deployments/{deployment_id}", json=FAILED).status_code == 201
+    assert_problem(stub.put("/_stub/deployments/d4", json=FAILED), 507, "store_full")
     assert_invalid(stub.post("/_stub/pact", json={"state": "a deployment exists"}), "")
 
 
-PUT, CLOCK, RESET, PACT = (
-    ("PUT", "/_stub/deployments/dpl_failed"),
+PUT, CLOCK, RESET, PACT, FAULTS, GREASE = (
+    ("PUT", "/_stub/deployments/x"),
     ("POST", "/_stub/clock"),
     ("POST", "/_stub/reset"),
     ("POST", "/_stub/pact"),
+    ("POST", "/_stub/faults"),
+    ("PUT", "/_stub/grease"),
 )
+NO_IDS = ("a%0Ab", "a%FFb", "a%2Fb%0A", 256 * "a")
 NO_PROJECT = {"id": "a", "status": "b", "project_id": "nope"}
+FAILED = {"status": "failed"}
 # A route, what is sent to it, and the places of its errors.
 INVALID: list[tuple[tuple[str, str], Any, list[str]]] = [
     (PUT, [], [""]),
     (PUT, {}, [""]),
-    (PUT, {"status": "failed", "timeline": [{"status": "a"}]}, [""]),
-    (PUT, {"status": "failed", "id": "x"}, ["/id"]),
-    (PUT, {"status": "failed", "project_id": 1}, ["/project_id"]),
-    (PUT, {"status": "failed", "project_id": "nope"}, ["/project_id"]),
-    (PUT, {"project_id": "nope", "status": "X", "x": 1}, ["/x", "/status"]),
-    (("PUT", "/_stub/deployments/a%0Ab"), {"status": "failed"}, ["/id"]),
-    (("PUT", "/_stub/deployments/a%FFb"), {"status": "failed"}, ["/id"]),
-    (("PUT", "/_stub/deployments/a%2Fb%0A"), {"status": "failed"}, ["/id"]),
-    (("PUT", f"/_stub/deployments/{256 * 'a'}"), {"status": "failed"}, ["/id"]),
+    (PUT, FAILED | {"timeline": [{"status": "a"}]}, [""]),
+    (PUT, FAILED | {"project_id": 1}, ["/project_id"]),
+    (PUT, {"project_id": "nope", "status": "X", "id": "x"}, ["/id", "/status"]),
+    *((("PUT", f"/_stub/deployments/{each}"), FAILED, ["/id"]) for each in NO_IDS),
     (CLOCK, [], [""]),
-    (CLOCK, {"advance": -1}, ["/advance"]),
-    (CLOCK, {"advance": True}, ["/advance"]),
-    (CLOCK, {"advance": "1"}, ["/advance"]),
-    (CLOCK, {"advance": None, "x": 1}, ["/x", "/advance"]),
+    *((CLOCK, {"advance": each}, ["/advance"]) for each in (-1, True, "1", 1e300, 10**308)),
+    (CLOCK, {"frozen": "true", "advance": None, "x": 1}, ["/x", "/frozen", "/advance"]),
+    (CLOCK, {"frozen": None}, ["/frozen"]),
     (RESET, {"projects": [{}]}, ["/projects/0/name"]),
     (PACT, [], [""]),
     (PACT, {}, ["/state"]),
@@ -86,31 +84,29 @@ INVALID: list[tuple[tuple[str, str], Any, list[str]]] = [
     (PACT, {"state": "a project exists", "params": {"name": 1}}, ["/params/name"]),
     (PACT, {"state": "a project exists", "params": {"name": " "}}, ["/params/name"]),
     (PACT, {"state": "a deployment exists", "params": {"status": "X"}}, ["/params/status"]),
-    (PACT, {"state": "a deployment exists", "params": NO_PROJECT}, ["/params/project_id"]),
     (PACT, {"state": "a deployment exists", "params": {"id": "a\n"}}, ["/params/id"]),
+    (FAULTS, {}, [""]),
+    (GREASE, {}, ["/axes"]),
 ]
 
 
 @pytest.mark.parametrize(("route", "document", "pointers"), INVALID)
-def test_an_invalid_control_body_is_422_and_changes_nothing(
-    stub: FlaskClient, route: tuple[str, str], document: Any, pointers: list[str]
+def test_an_invalid_control_body_is_422_and_makes_no_world(
+    app: Flask, route: tuple[str, str], document: Any, pointers: list[str]
 ) -> None:
-    before = snapshot(stub)
+    invalid = control_client_of(app, "dev-token.invalid")
     method, path = route
-    assert_invalid(stub.open(path, method=method, json=document), *pointers)
+    assert_invalid(invalid.open(path, method=method, json=document), *pointers)
+    assert_problem(invalid.open(path, method=method, data=b"{}"), 415, "unsupported_media_type")
+    assert_problem(invalid.post("/_stub/pact", json={"state": "nope"}), 404, "not_found")
+    worlds = control_client_of(app).get("/_stub/worlds").json["worlds"]
+    assert [each["name"] for each in worlds] == [""]
+
+
+def test_a_deployment_is_of_a_project_that_exists(stub: FlaskClient) -> None:
+    before = snapshot(stub)
+    response = stub.put("/_stub/deployments/dpl_x", json=FAILED | {"project_id": "nope"})
+    assert_invalid(response, "/project_id")
+    change = {"state": "a deployment exists", "params": NO_PROJECT}
+    assert_invalid(stub.post("/_stub/pact", json=change), "/params/project_id")
     assert snapshot(stub) == before
-
-
-@pytest.mark.parametrize(("method", "path"), [PUT, CLOCK, RESET, PACT, ("POST", "/_stub/faults")])
-def test_a_control_body_is_read_as_strictly_as_any_other(
-    stub: FlaskClient, method: str, path: str
-) -> None:
-    def send(data: bytes, content_type: str = "application/json") -> Any:
-        return stub.open(path, method=method, data=data, content_type=content_type)
-
-    assert_problem(send(b"{}", "text/plain"), 415, "unsupported_media_type")
-    for data in (b"{", b'{"status": "a", "status": "b"}', 99 * b"["):
-        assert_problem(send(data), 400, "malformed_json")
-    if path != "/_stub/reset":
-        assert_problem(send(70_000 * b" "), 413, "body_too_large")
-    assert_problem(control_client_of(stub.application, "x").open(path), 401, "token_invalid")

@@ -10,14 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from tests.conftest import (
-    SAMPLE_NAMES,
-    Clock,
-    client_of,
-    control_client_of,
-    counting_ids,
-    names,
-)
+from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, counting_ids, names
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -36,49 +29,38 @@ def seeded(document: Any, clock: Clock) -> FlaskClient:
     app = create_app(clock=clock, new_id=counting_ids())
     response = reset(app, document)
     assert response.status_code == 204, response.text
-    return client_of(app)
-
-
-def test_an_empty_document_is_the_empty_state(clock: Clock) -> None:
-    for text in ("{}", '{"projects": []}', '{"deployments": [], "projects": []}'):
-        assert names(seeded(text, clock)) == []
+    return control_client_of(app)
 
 
 def test_members_that_are_left_out_are_made_as_post_makes_them(clock: Clock) -> None:
-    client = seeded({"projects": [{"name": "a", "tags": ["x", 1.0]}]}, clock)
-    assert client.get("/v1/projects").json["projects"] == [
-        {
-            "id": "prj_1",
-            "created_at": NOW,
-            "latest_deployment_id": "dpl_2",
-            "name": "a",
-            "tags": ["x", 1.0],
-        }
-    ]
+    document = {
+        "projects": [{"name": "a", "tags": ["x", 1.0]}, {"name": "b", "id": "prj_1"}],
+        "deployments": [{"id": "dpl_3", "status": "failed"}],
+    }
+    client = seeded(document, clock)
+    first, second = client.get("/v1/projects").json["projects"]
+    made = {"id": "prj_2", "created_at": NOW, "latest_deployment_id": "dpl_4"}
+    assert first == {**made, "name": "a", "tags": ["x", 1.0]}
+    assert (second["id"], second["latest_deployment_id"]) == ("prj_1", "dpl_5")
     statuses = []
     for _ in range(3):
-        statuses.append(client.get("/v1/deployments/dpl_2").json["status"])
+        statuses.append(status_of(client, "dpl_4"))
         clock.advance(2)
     assert statuses == ["queued", "building", "succeeded"]
 
 
 def test_a_projects_latest_deployment_is_the_last_that_names_it(clock: Clock) -> None:
-    client = seeded(
-        {
-            "projects": [{"name": "a", "id": "p"}, {"name": "b", "id": "q"}],
-            "deployments": [
-                {"id": "d1", "project_id": "p", "status": "succeeded"},
-                {"id": "d2", "project_id": "p", "status": "failed", "created_at": NOW},
-                {"id": "d3", "project_id": None, "status": "canceled"},
-            ],
-        },
-        clock,
-    )
-    first, second = client.get("/v1/projects").json["projects"]
-    assert first["latest_deployment_id"] == "d2"
-    assert second["latest_deployment_id"] == "dpl_1"
-    assert client.get("/v1/deployments/d1").json["project_id"] == "p"
-    assert client.get("/v1/deployments/d3").json["project_id"] is None
+    deployments = [
+        {"id": "d1", "project_id": "p", "status": "succeeded"},
+        {"id": "d2", "project_id": "p", "status": "failed", "created_at": NOW},
+        {"id": "d3", "project_id": None, "status": "canceled"},
+    ]
+    projects = [{"name": "a", "id": "p"}, {"name": "b", "id": "q"}]
+    client = seeded({"projects": projects, "deployments": deployments}, clock)
+    listed = client.get("/v1/projects").json["projects"]
+    assert [each["latest_deployment_id"] for each in listed] == ["d2", "dpl_1"]
+    owners = [client.get(f"/v1/deployments/{each}").json["project_id"] for each in ("d1", "d3")]
+    assert owners == ["p", None]
 
 
 TIMES = {
@@ -98,17 +80,6 @@ def test_times_are_rfc_3339_of_any_offset(clock: Clock) -> None:
     assert {each["name"]: each["created_at"] for each in projects} == TIMES
 
 
-def test_new_ids_differ_from_those_of_the_document(clock: Clock) -> None:
-    document = {
-        "projects": [{"name": "a"}, {"name": "b", "id": "prj_1"}],
-        "deployments": [{"id": "dpl_3", "status": "failed"}],
-    }
-    client = seeded(document, clock)
-    projects = client.get("/v1/projects").json["projects"]
-    assert [each["id"] for each in projects] == ["prj_2", "prj_1"]
-    assert {each["latest_deployment_id"] for each in projects} == {"dpl_4", "dpl_5"}
-
-
 STAGE = {"status": "queued", "seconds": 1}
 LAST = {"status": "failed"}
 
@@ -120,10 +91,6 @@ def of(project: Any = None, deployment: Any = None) -> Any:
     if deployment is not None:
         document["deployments"] = [deployment]
     return document
-
-
-def dated(text: str | None) -> Any:
-    return of({"name": "a", "created_at": text})
 
 
 def named(project_id: Any) -> Any:
@@ -140,6 +107,10 @@ def in_status(status: Any, **members: Any) -> Any:
 
 TIME, ID = ["/projects/1/created_at"], ["/projects/1/id"]
 STATUS, FIRST = ["/deployments/0/status"], "/deployments/0/timeline/0"
+NO_TIMES = (
+    None, "2026-01-02", "2026-01-02 03:04:05Z", "2026-01-02T03:04:05", "2026-02-30T03:04:05Z",
+    "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z", "2026-01-02T03:04:05+24:00",
+)  # fmt: skip
 INVALID: list[tuple[Any, list[str]]] = [
     ([], [""]),
     ({"project": []}, ["/project"]),
@@ -149,10 +120,7 @@ INVALID: list[tuple[Any, list[str]]] = [
     (of({"name": 1, "id": 2, "created_at": 3}), ["/projects/1/name", *ID, *TIME]),
     (of({"name": "a", "latest_deployment_id": "d"}), ["/projects/1/latest_deployment_id"]),
     *((named(each), ID) for each in (".", "..", "", "a\n", "\u0085", "\ufffd", 256 * "a", None)),
-    *((dated(each), TIME) for each in (None, "2026-01-02", "2026-01-02 03:04:05Z")),
-    *((dated(f"{each}"), TIME) for each in ("2026-01-02T03:04:05", "2026-02-30T03:04:05Z")),
-    *((dated(f"{each}"), TIME) for each in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z")),
-    (dated("2026-01-02T03:04:05+24:00"), TIME),
+    *((of({"name": "a", "created_at": each}), TIME) for each in NO_TIMES),
     (of({"name": "x"}), ["/projects/1/name"]),
     (of({"name": "y", "id": "x"}), ID),
     (of(deployment=1), ["/deployments/0"]),
@@ -180,23 +148,22 @@ def test_every_error_is_reported_with_its_place(document: Any, pointers: list[st
     assert_invalid(reset(create_app(), document), *pointers)
 
 
-def test_a_seed_has_at_most_64_mib(stub: FlaskClient) -> None:
+def test_a_seed_has_at_most_64_mib_and_is_read_as_strictly_as_a_body(stub: FlaskClient) -> None:
     seed = json.dumps({"projects": [{"name": "a"}]}).ljust(64 * 1024 * 1024)
     assert_problem(reset(stub.application, seed + " "), 413, "body_too_large")
+    for value in ("1e999", 32 * "[" + 32 * "]"):  # in a project, which is a level itself
+        response = reset(stub.application, f'{{"projects": [{{"name": "a", "x": {value}}}]}}')
+        assert_problem(response, 400, "malformed_json")
     assert names(stub) == SAMPLE_NAMES
-    assert reset(stub.application, seed).status_code == 204
-    assert names(stub) == ["a"]
+    deep = f'{{"projects": [{{"name": "deep", "x": {31 * "["}{31 * "]"}}}]}}'
+    for document, name in ((seed, "a"), (deep, "deep")):
+        assert reset(stub.application, document).status_code == 204
+        assert names(stub) == [name]
 
 
 def test_the_first_thousand_errors_of_a_seed_are_reported(stub: FlaskClient) -> None:
     response = stub.post("/_stub/reset", json={"projects": 2000 * [{}]})
     assert_invalid(response, *(f"/projects/{index}/name" for index in range(1000)))
-
-
-@pytest.mark.parametrize("member", ["1e999", 33 * "[" + 33 * "]"])
-def test_a_seed_is_read_as_strictly_as_a_body(member: str) -> None:
-    response = reset(create_app(), f'{{"projects": [{{"name": "a", "x": {member}}}]}}')
-    assert_problem(response, 400, "malformed_json")
 
 
 def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
@@ -211,7 +178,8 @@ def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
     assert names(named) == ["a"]
     assert status_of(named, "d") == "canceled"
     assert names(stub) == SAMPLE_NAMES
-    assert named.post("/_stub/reset", json={}).status_code == 204
-    assert names(named) == []
+    for empty in ("{}", '{"deployments": [], "projects": []}'):
+        response = named.post("/_stub/reset", data=empty, content_type="application/json")
+        assert (response.status_code, names(named)) == (204, [])
     assert named.post("/_stub/reset").status_code == 204
     assert names(named) == SAMPLE_NAMES

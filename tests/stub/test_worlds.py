@@ -47,24 +47,19 @@ def test_tokens_share_the_world_of_a_name() -> None:
 
 
 def test_an_invalid_world_name_is_an_invalid_token(app: Flask) -> None:
-    for token in (
-        "dev-token.", "dev-token..a", "dev-token.a.b", "dev-token.a b", "dev-token.é",
-        "dev-token.a/b", "dev-token.a\n", f"dev-token.{65 * 'a'}", "dev.token", ".a", "a.a",
-    ):  # fmt: skip
-        client = client_of(app, f"Bearer {token}")
-        assert_problem(client.get("/v1/projects"), 401, "token_invalid")
+    for token in ("dev-token.", "dev-token..a", "dev-token.a.b", "dev-token.a\n", ".a", "a.a"):
+        assert_problem(control_client_of(app, token).get("/v1/projects"), 401, "token_invalid")
 
 
 def test_worlds_have_a_bound_and_a_bare_reset_frees_one(
-    full_app: Flask, stub: FlaskClient, world: Callable[[str], FlaskClient]
+    full_app: Flask, world: Callable[[str], FlaskClient]
 ) -> None:
     for path in ("/v1/projects", "/v1/nope", "/_stub/requests"):
         assert_problem(world("more").get(path), 507, "too_many_worlds")
-    seeded = world("more").post("/_stub/reset", json={})
-    assert_problem(seeded, 507, "too_many_worlds")
+    assert_problem(world("more").post("/_stub/reset", json={}), 507, "too_many_worlds")
     assert world("more").post("/_stub/reset").status_code == 204
     assert_problem(world("more").get("/v1/projects"), 507, "too_many_worlds")
-    assert names(world("3")) == names(stub) == SAMPLE_NAMES
+    assert names(world("3")) == SAMPLE_NAMES
     assert world("3").post("/_stub/reset").status_code == 204
     assert names(world("more")) == SAMPLE_NAMES
 
@@ -82,26 +77,6 @@ def test_a_failed_reset_makes_no_world(monkeypatch: pytest.MonkeyPatch) -> None:
         response = control_client_of(app, f"dev-token.{name}").post("/_stub/reset", json={})
         assert_problem(response, 503, "store_unavailable")
     assert names(control_client_of(app, "dev-token.three")) == []
-
-
-INVALID = [
-    ("PUT", "deployments/x", {"status": 1}, "/status"),
-    ("POST", "pact", {"state": "a project exists", "params": {"name": 1}}, "/params/name"),
-    ("POST", "pact", {"state": "a deployment exists", "params": {"status": 1}}, "/params/status"),
-    ("POST", "clock", {"advance": -1}, "/advance"),
-    ("POST", "faults", {}, ""),
-    ("PUT", "grease", {}, "/axes"),
-    ("POST", "reset", {"a": 1}, "/a"),
-]
-
-
-def test_an_invalid_control_request_makes_no_world(app: Flask, stub: FlaskClient) -> None:
-    invalid = control_client_of(app, "dev-token.invalid")
-    assert_problem(invalid.post("/_stub/pact", json={"state": "nope"}), 404, "not_found")
-    for method, path, document, pointer in INVALID:
-        response = invalid.open(f"/_stub/{path}", method=method, json=document)
-        assert_invalid(response, pointer)
-    assert [each["name"] for each in listed(stub)["worlds"]] == [""]
 
 
 def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) -> None:
@@ -148,57 +123,56 @@ def test_a_request_stays_in_the_world_that_it_entered() -> None:
 
 
 def test_a_clock_is_advanced_for_one_world(
-    stub: FlaskClient, world: Callable[[str], FlaskClient], clock: Clock
+    stub: FlaskClient, world: Callable[[str], FlaskClient]
 ) -> None:
     created = stub.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
-    response = stub.post("/_stub/clock", json={"advance": 2})
-    assert response.json == {"now": "2026-11-21T10:00:02.000Z", "frozen": False}
-    assert status_of(stub, created) == "building"
-    stub.post("/_stub/clock", json={"advance": 1.999})
-    assert status_of(stub, created) == "building"
-    stub.post("/_stub/clock", json={"advance": 0.001})
-    assert status_of(stub, created) == "succeeded"
-    now = world("w").post("/_stub/clock", json={"advance": 0}).json["now"]
-    assert now == "2026-11-21T10:00:00.000Z"
-    clock.advance(60)
-    assert stub.post("/_stub/clock", json={"advance": 0}).json["now"] == "2026-11-21T10:01:04.000Z"
+    for step, status in ((2, "building"), (1.999, "building"), (0.001, "succeeded")):
+        stub.post("/_stub/clock", json={"advance": step})
+        assert status_of(stub, created) == status
+    assert world("w").get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
+
+
+def test_a_clock_can_be_frozen_advanced_and_released(stub: FlaskClient, clock: Clock) -> None:
+    def turn(**document: Any) -> tuple[str, bool]:
+        shown = stub.post("/_stub/clock", json=document).json
+        assert stub.get("/_stub/clock").json == shown
+        return shown["now"][11:19], shown["frozen"]
+
+    assert turn(frozen=True) == ("10:00:00", True)
+    clock.advance(100)
+    assert turn(advance=5) == ("10:00:05", True)
+    assert turn(advance=1, frozen=True) == ("10:00:06", True)
+    assert turn(advance=1, frozen=False) == ("10:00:07", False)
+    clock.advance(10)
+    assert turn() == ("10:00:17", False)
+    assert turn(advance=3, frozen=True) == ("10:00:20", True)
 
 
 def test_a_clock_is_advanced_by_at_most_ten_years(stub: FlaskClient) -> None:
     ten_years = 3653 * 86400
     assert stub.post("/_stub/clock", json={"advance": ten_years}).status_code == 200
-    for more in (0.001, ten_years, 1e300, 10**308):
-        assert_invalid(stub.post("/_stub/clock", json={"advance": more}), "/advance")
-    response = stub.post("/_stub/clock", json={"x": 1, "advance": 1})
-    assert_invalid(response, "/x")
-    response = stub.post("/_stub/clock", json={"advance": 0})
-    assert response.json["now"] == "2036-11-21T10:00:00.000Z"
+    assert_invalid(stub.post("/_stub/clock", json={"advance": 0.001}), "/advance")
+    assert stub.get("/_stub/clock").json["now"] == "2036-11-21T10:00:00.000Z"
 
 
-def test_a_malformed_header_counts_in_the_world_that_it_names() -> None:
-    for header in (
-        "bearer dev-token.job",
-        "Bearer  dev-token.job",
-        "Bearer\tdev-token.job",
-        "Bearer dev-token.job, again",
-        'Bearer token="dev-token.job"',
-        "dev-token.job",
-        "bearer sec=.job",
-    ):
-        app = create_app(tokens=["dev-token", "sec="])
-        assert client_of(app, header).get("/v1/projects").status_code == 401
-        for token, count in (("dev-token", 0), ("dev-token.job", 1)):
-            assert len(entries(control_client_of(app, token))) == count, header
-
-
-def test_a_malformed_header_counts_in_the_main_world_when_there_is_no_room(
+def test_a_malformed_header_counts_in_the_world_that_it_names_if_there_is_room(
     full_app: Flask,
 ) -> None:
-    control_client_of(full_app).post("/_stub/reset")
-    for header in ("bearer dev-token.job", "bearer unknown.job", "Bearer dev-token.a/b"):
+    for header, world in (
+        ("bearer dev-token.4", ".4"),
+        ("Bearer  dev-token.4", ".4"),
+        ("Bearer dev-token.4, again", ".4"),
+        ('Bearer token="dev-token.4"', ".4"),
+        ("dev-token.4", ".4"),
+        ("bearer dev-token.more", ""),
+        ("bearer unknown.4", ""),
+        ("Bearer dev-token.a/b", ""),
+    ):
+        clients = {each: control_client_of(full_app, f"dev-token{each}") for each in ("", ".4")}
+        before = {each: len(entries(client)) for each, client in clients.items()}
         assert client_of(full_app, header).get("/v1/projects").status_code == 401
-    statuses = [entry["status"] for entry in entries(control_client_of(full_app))]
-    assert statuses == [401, 401, 401]
+        after = {each: len(entries(client)) for each, client in clients.items()}
+        assert after == before | {world: before[world] + 1}, header
 
 
 def listed(client: FlaskClient) -> Any:
@@ -212,20 +186,15 @@ def test_the_worlds_are_listed(stub: FlaskClient, world: Callable[[str], FlaskCl
         world(name).post("/v1/projects", json={"name": "shop"})
     world("a").delete("/_stub/requests")
     world("0").post("/_stub/reset", json={})
+    others = [("0", 0, 0), ("a", 4, 1), ("b", 4, 2)]
     assert listed(stub) == {
-        "worlds": [
-            main,
-            {"name": "0", "projects": 0, "requests": 0},
-            {"name": "a", "projects": 4, "requests": 1},
-            {"name": "b", "projects": 4, "requests": 2},
-        ],
+        "worlds": [main, *(dict(zip(main, each, strict=True)) for each in others)],
         "room": 997,
     }
-    stub.get("/v1/projects")
-    stub.post("/_stub/reset")
-    world("b").post("/_stub/reset")
+    for client in (stub, world("b")):
+        client.post("/_stub/reset")
     assert [each["name"] for each in listed(stub)["worlds"]] == ["", "0", "a"]
-    assert (listed(stub)["worlds"][0], listed(stub)["room"]) == (main, 998)
+    assert listed(stub)["room"] == 998
 
 
 def test_the_list_of_worlds_needs_a_token_and_has_none() -> None:
