@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Collection
 from functools import partial
-from importlib.resources import files
 from typing import Any, NamedTuple, cast
 
 from flask import Blueprint, Response, current_app, g, request
@@ -29,7 +28,6 @@ from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds
 
-CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
 CLOCK = {
@@ -92,15 +90,16 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
-def no_content(**headers: str) -> Response:
-    response = Response(status=204, headers={"Cache-Control": "no-store", **headers})
+def no_content() -> Response:
+    response = Response(status=204, headers={"Cache-Control": "no-store"})
     del response.headers["Content-Type"]
     return response
 
 
 @routes.get("/openapi.json")
 def contract() -> ResponseReturnValue:
-    return CONTRACT.read_bytes(), 200, JSON
+    with routes.open_resource("openapi.json") as file:
+        return file.read(), 200, JSON
 
 
 @routes.post("/reset")

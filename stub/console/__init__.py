@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, request
@@ -21,9 +21,9 @@ from ..routes import current_stub, open_world
 from ..worlds import World, WorldStore
 
 POLL_PATH = "/_stub/console"
-FOLDER = files(__package__)
-MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
-FILES = [each.name for each in FOLDER.iterdir() if each.name.endswith((".js", ".css"))]
+FOLDER = Path(__file__).parent
+MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+FILES = [each.name for each in FOLDER.iterdir() if each.suffix in (".js", ".css")]
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
@@ -63,8 +63,9 @@ def part_of_page(file: str) -> ResponseReturnValue:
 
 def static_file(name: str) -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
-    content, media_type = (FOLDER / name).read_bytes(), MEDIA_TYPES[name.rpartition(".")[2]]
-    return content, 200, {**SAFE, "Content-Type": f"{media_type}; charset=utf-8"}
+    file = FOLDER / name
+    content_type = f"{MEDIA_TYPES[file.suffix]}; charset=utf-8"
+    return file.read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
 @console.get(POLL_PATH)
