@@ -84,8 +84,8 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     app.add_url_rule("/llms.txt", "guide", show_guide)
     app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    probed = options.failures, factory.max_projects
-    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, *probed)
+    failures = options.failures
+    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, failures)
 
 
 def show_guide() -> ResponseReturnValue:

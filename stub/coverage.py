@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from web.access_log import REJECTED
 from web.routing import OPERATIONS
 
 from .contract import Contract
@@ -28,12 +27,6 @@ class Seen:
     times: int = 0
 
 
-Counted = tuple[str | None, int, str | None]
-"""What is counted of a request: its operation, the status of the response without grease, and that
-of the deployment in it.
-"""
-
-
 class Coverage:
     """The coverage of a world, or of a whole run. All counts are exact."""
 
@@ -53,35 +46,24 @@ class Coverage:
         self._whole: deque[tuple[dict[str, Any], int]] = deque()  # first requests, and their bytes
         self.size = 0  # bytes that these keep
 
-    def count(
-        self, world: str, number: int, entry: Entry, outcome: Counted, *, is_forced: bool
-    ) -> None:
-        """Count a request; `is_forced` is whether `Prefer` or a fault requested its response."""
-        operation, status, deployment_status = outcome
-        is_rejected = operation and entry.status in REJECTED and not is_forced
-        found = {
-            "violations": entry.violations,
-            "unpromised": entry.unpromised,
-            "rejected": (f"{operation} {entry.status}",) if is_rejected else (),
-        }
+    def count(self, world: str, number: int, entry: Entry) -> None:
         with self._lock:
             self.is_called |= entry.line[1].startswith(OPERATIONS)
-            if operation:
-                counts = self._operations[operation]
-                counts[str(status) if str(status) in counts else "other"] += 1
-            if deployment_status:
-                self._statuses[bounded(deployment_status, self._statuses)] += 1
+            if entry.operation:
+                counts, status = self._operations[entry.operation], str(entry.plain_status)
+                counts[status if status in counts else "other"] += 1
+            if entry.deployment_status:
+                self._statuses[bounded(entry.deployment_status, self._statuses)] += 1
             for axis in entry.grease:
                 self._grease[axis] += 1
             first = None
-            for kind, sentences in found.items():
+            for kind, what in entry.found:
                 seen = self._seen[kind]
-                for what in sentences:
-                    what = bounded(what, seen)
-                    if what not in seen:
-                        first = first or self._keep(world, number, entry)
-                        seen[what] = Seen(first)
-                    seen[what].times += 1
+                what = bounded(what, seen)
+                if what not in seen:
+                    first = first or self._keep(world, number, entry)
+                    seen[what] = Seen(first)
+                seen[what].times += 1
 
     def _keep(self, world: str, number: int, entry: Entry) -> dict[str, Any]:
         """The first request of a finding. Secrets are masked, and the body is cut."""

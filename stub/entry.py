@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -14,15 +15,14 @@ from web.access_log import MAX_REASON, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
-from .contract import Operation, find_unpromised, find_violations, object_in
+from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
 
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
 ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
-MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
-MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
+MAX_KEPT = MAX_BODY_TEXT + 16 * 1024  # bytes of a body: those shown, and what a token may go on to
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
 STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
@@ -49,9 +49,10 @@ class Entry(NamedTuple):
     reason: str | None
     operation: str | None
     fault: str | None
-    unpromised: tuple[str, ...]
-    violations: tuple[str, ...]
+    found: tuple[tuple[str, str], ...]  # findings: the kind and the text of each
     grease: tuple[str, ...]
+    plain_status: int  # without grease
+    deployment_status: str | None  # that a GET showed
     line: tuple[str, str, str]  # method, path and query, as in the WSGI environment
     fields: dict[str, str]  # the header fields, by their keys there
     received: bytes
@@ -74,6 +75,14 @@ class Entry(NamedTuple):
     @property
     def target(self) -> str:
         return f"{self.path}?{self.query}" if self.query else self.path
+
+    @property
+    def unpromised(self) -> list[str]:
+        return [what for kind, what in self.found if kind == "unpromised"]
+
+    @property
+    def violations(self) -> list[str]:
+        return [what for kind, what in self.found if kind == "violations"]
 
     @property
     def headers(self) -> dict[str, str]:
@@ -125,15 +134,9 @@ def request_name(world: str, number: int) -> str:
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """The text of a body with tokens masked, cut to its size.
-
-    The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
-    """
-    masked = redactor.text(text_of(kept))
-    if len(kept) == MAX_KEPT:
-        margin = redactor.text(text_of(kept[-MARGIN:]))
-        masked = masked[: len(masked) - len(margin)]
-    return cut(masked, MAX_BODY_TEXT)
+    """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too."""
+    text = kept.decode(errors="replace").replace("\0", "")
+    return cut(redactor.text(text), MAX_BODY_TEXT)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
@@ -144,11 +147,6 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
         name = redactor.text(name)
         masked[name] = f"{masked[name]}, {value}" if name in masked else value
     return masked
-
-
-def text_of(body: bytes) -> str:
-    """A body as text; without zeros, so that a token in UTF-16 is found, too."""
-    return body.decode(errors="replace").replace("\0", "")
 
 
 def labels_of(body: bytes) -> list[str]:
@@ -162,14 +160,11 @@ def describe(
     response: Response,
     context: Mapping[str, Any],
     outcome: Outcome,
-    axes: tuple[str, ...],
     clock: WorldClock,
-    ms: float,
     redactor: Redactor,
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
-    environ = request.environ
-    operation, fault, problem = outcome.operation, outcome.fault, context.get("problem")
+    environ, problem = request.environ, context.get("problem")
     line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     fields = {
         key: value
@@ -181,26 +176,27 @@ def describe(
     sent = b""
     if line[0] != "HEAD" and response.is_sequence:  # nothing of a body that is streamed
         pieces: Any = response.response
-        sent = b"".join(pieces)[: fault.cut if fault else None][:MAX_KEPT]
+        sent = b"".join(pieces)[:MAX_KEPT]
     reason = None
     if problem and response.status_code in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
-    unpromised, violations = findings(request, context, operation, body, redactor)
+    found = findings(request, context, outcome, body, redactor)
     time, is_frozen = clock.reading()
-    texts = "".join((*line, *fields.values(), *unpromised, *violations))
+    texts = "".join((*line, *fields.values(), *(what for _, what in found)))
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
-        0 if is_frozen else ms,
+        0 if is_frozen else (perf_counter() - context["started"] + outcome.delay) * 1000,
         response.status_code,
         problem["code"] if problem else None,
         reason,
-        operation.id if operation else None,
-        fault.id if fault else None,
-        unpromised,
-        violations,
-        axes,
+        outcome.operation.id if outcome.operation else None,
+        outcome.fault.id if outcome.fault else None,
+        found,
+        outcome.axes,
+        outcome.status,
+        context.get("deployment_status") if line[0] == "GET" else None,
         line,
         fields,
         received,
@@ -210,23 +206,25 @@ def describe(
 
 
 def findings(
-    request: Request,
-    context: Mapping[str, Any],
-    operation: Operation | None,
-    body: bytes,
-    redactor: Redactor,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a request depends on without a promise, and what it violates."""
-    environ = request.environ
+    request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
+) -> tuple[tuple[str, str], ...]:
+    """What a team may fail on: each kind with a text, which is masked, short, and on one line."""
+    environ, operation = request.environ, outcome.operation
     is_accepted = "world_name" in context  # by the bearer check
-    if operation and is_accepted:
-        if not (body or environ.get("QUERY_STRING")):  # as of most requests
-            return (), ()
+    found: list[str] = []
+    kind = "unpromised" if operation and is_accepted else "violations"
+    if kind == "violations":
+        header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
+        target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
+        found = find_violations(operation, header, target)
+    elif operation and (body or environ.get("QUERY_STRING")):
         found = find_unpromised(operation, request, context.get("document"), body)
-        return sentences(found, redactor), ()
-    header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-    target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
-    return (), sentences(find_violations(operation, header, target), redactor)
+    shown = [
+        (kind, cut(printable(redactor.text(each)), MAX_SENTENCE)) for each in found[:MAX_SENTENCES]
+    ]
+    if operation and outcome.status in REJECTED and outcome.response is None:
+        shown.append(("rejected", f"{operation.id} {outcome.status}"))
+    return tuple(shown)
 
 
 def body_of(request: Request) -> bytes:
@@ -235,9 +233,3 @@ def body_of(request: Request) -> bytes:
         return request.get_data()
     except ClientDisconnected:
         return b""
-
-
-def sentences(found: list[str], redactor: Redactor) -> tuple[str, ...]:
-    """The first of the sentences that name what a client sent: masked, short, and on one line."""
-    first = found[:MAX_SENTENCES]
-    return tuple([cut(printable(redactor.text(each)), MAX_SENTENCE) for each in first])

@@ -5,11 +5,13 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
-from fnmatch import translate
-from functools import cached_property
+from fnmatch import fnmatchcase
+from functools import cache
 from glob import escape
 from threading import Lock
 from typing import Any
+
+from flask import Response
 
 from web.problems import FieldError, InvalidBody
 from web.routing import decode_segment
@@ -58,16 +60,23 @@ class Fault:
     cut: int | None = None
     times: int | None = 1
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return path_pattern(self.path or "*")
-
     def matches(self, operation: str | None, method: str, path: str) -> bool:
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
         if self.operation not in (None, operation) or not is_method:
             return False
         # A path of the journal may have the characters of a pattern.
-        return path == self.path or self._pattern.match(path) is not None
+        return path == self.path or fnmatchcase(path, path_pattern(self.path or "*"))
+
+    def change(self, response: Response, close: Callable[[], None] | None) -> None:
+        """Add Retry-After, and cut the body short; `close` ends the connection after it."""
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(self.retry_after)
+        if self.cut is not None:
+            body = response.get_data()
+            response.headers["Content-Length"] = str(len(body))
+            response.response = [body[: self.cut]]
+            if close:
+                close()
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -137,14 +146,14 @@ class Faults:
                     self._removed_unused.append(fault)
 
 
-def path_pattern(path: str) -> re.Pattern[str]:
+@cache
+def path_pattern(path: str) -> str:
     """A shell pattern of paths as `web.routing` decodes them; its `*` matches `/` too.
 
     It may be encoded, decoded or in part both, as a path is in an address, in a log and in the
     journal. An encoded character is no wildcard.
     """
-    decoded = _ENCODED.sub(lambda match: escape(decode_segment(match[0])), path)
-    return re.compile(translate(decoded))
+    return _ENCODED.sub(lambda match: escape(decode_segment(match[0])), path)
 
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:

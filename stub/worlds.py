@@ -18,7 +18,7 @@ from web.redaction import Redactor
 
 from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
-from .coverage import Counted, Coverage
+from .coverage import Coverage
 from .entry import Entry
 from .faults import Fault, Faults
 from .grease.axes import Grease, Switch, read_grease
@@ -96,12 +96,12 @@ class World:
     faults: Faults = field(default_factory=Faults)
     instance: str = field(default_factory=lambda: uuid4().hex)
 
-    def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
+    def record(self, entry: Entry) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
             for coverage in (self.coverage, self.run):
-                coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
+                coverage.count(self.name, number, entry)
             return number
 
     def recorded(
