@@ -114,7 +114,7 @@ class Coverage:
             "grease": grease,
         }
 
-    def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
+    def seen(self) -> list[tuple[str, str, int, dict[str, Any] | None]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""
         with self._lock:
             return [
