@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from threading import Lock
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
@@ -89,15 +88,13 @@ class Switch:
 
     def __init__(self, initial: Grease) -> None:
         self.current = self.initial = initial
-        self._lock = Lock()
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
-        """Replace all, as the document says, in one step; without a seed, keep the current one."""
+        """Replace all, as the document says; without a seed, keep the current one."""
         axes = document["axes"]
-        with self._lock:
-            seed = int(document.get("seed", self.current.seed))
-            self.current = select(axes, document.get("parts", axes), seed, parts)
-            return self.current
+        seed = int(document.get("seed", self.current.seed))
+        self.current = select(axes, document.get("parts", axes), seed, parts)
+        return self.current
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
