@@ -108,5 +108,6 @@ def is_recorded(path: str) -> bool:
 
 def notes_of(entry: Entry) -> list[str]:
     """What the log says that was done to a request on purpose."""
-    grease = [f"grease {','.join(entry.grease)}"] if entry.grease else []
+    axes = entry.found("grease")
+    grease = [f"grease {','.join(axes)}"] if axes else []
     return [f"fault {entry.fault}", *grease] if entry.fault else grease

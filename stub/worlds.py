@@ -302,17 +302,15 @@ class Worlds:
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
-        the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
+        the largest journals, and a sixteenth more than needed, so that this is rare.
         """
         with self._count_lock:
             self._kept += size
             if self._kept > self._journal_bytes:
-                keepers: list[Journal | Coverage] = [self.run]
-                for world in list(self._worlds.values()):
-                    keepers += [world.journal, world.coverage]
-                self._kept = sum(each.size for each in keepers)
+                journals = [world.journal for world in list(self._worlds.values())]
+                self._kept = sum(each.size for each in journals)
                 while self._kept > self._journal_bytes * 15 // 16:
-                    self._kept -= max(keepers, key=attrgetter("size")).drop()
+                    self._kept -= max(journals, key=attrgetter("size")).drop()
 
     def dropped(self) -> int:
         """How many entries of all journals were dropped to make room."""
