@@ -21,10 +21,10 @@ from .options import StubOptions
 from .pact import States
 from .profile import observed
 from .routes import Stub, not_found, open_world, routes
-from .rules import parse_time
+from .rules import matches, parse_time
 from .seed import Seed, room_for
 from .steps import Steps
-from .verdict import KINDS, Finding, matches, parse_kinds
+from .verdict import KINDS, Finding, parse_kinds
 from .worlds import RejectedRequest, WorldFactory, Worlds
 
 __all__ = [

@@ -39,7 +39,7 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     """The outcome of a request to `/v1`. A fault that matches it is used up."""
     operation = contract.operation(request)
     name = operation.id if operation else None
-    fault = faults.take(name, request.method, request.path)
+    fault = faults.take(name, request)
     status = fault.status if fault else None
     headers: dict[str, str] = {}
     example: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
@@ -71,6 +72,11 @@ def check_array(items: Any, check: Check) -> Iterator[FieldError]:
         return
     for index, item in enumerate(items):
         yield from under((index,), check(item))
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether the text is the pattern itself, or the shell pattern matches it."""
+    return pattern == text or fnmatchcase(text, pattern)
 
 
 def parse_time(value: object) -> datetime | None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from web.access_log import REJECTED
@@ -12,6 +11,7 @@ from web.redaction import Redactor
 from .coverage import Coverage, table
 from .entry import request_name
 from .faults import Fault
+from .rules import matches
 from .worlds import RejectedRequest
 
 # Each kind of finding, and what to do about it.
@@ -135,8 +135,3 @@ def not_met(operations: dict[str, dict[str, int]]) -> Iterator[tuple[str, str, i
                 yield "missed", f"{operation} {status}", 0, None
         if not any(counts.values()):
             yield "idle", operation, 0, None
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a text of --allow is this one, or a shell pattern that matches it."""
-    return pattern == text or fnmatchcase(text, pattern)
