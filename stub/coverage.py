@@ -6,12 +6,11 @@ from typing import Any
 from web.routing import OPERATIONS
 
 from .contract import Contract
-from .entry import Entry, request_name
+from .entry import Entry
 from .grease.axes import AXES
 
 MAX_KINDS = 1000
 MAX_WHOLE = 100  # first requests that are kept with their headers and body
-MAX_PRINTED = 20  # of a kind, at the end
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 REQUEST = ("method", "path", "query", "headers", "body", "status", "code", "reason")
@@ -95,26 +94,3 @@ class Coverage:
                 for kind in FINDINGS
                 for what, count in self._counts[kind].items()
             ]
-
-
-def table(document: dict[str, Any]) -> str:
-    """The coverage of a run as text; empty if there were no requests."""
-    is_met = any(any(counts.values()) for counts in document["operations"].values())
-    if not (is_met or document["violations"]):
-        return ""
-    lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
-    width = max(map(len, document["operations"]))
-    for name, counts in document["operations"].items():
-        met = [f"{status} x{count}" for status, count in counts.items() if count]
-        missed = [status for status, count in counts.items() if not count and status != "other"]
-        lines.append(
-            f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
-        )
-    for kind in ("unpromised", "violations"):
-        found = document[kind]
-        for row in found[:MAX_PRINTED]:
-            first = request_name(row["world"], row["example"])
-            lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
-        if len(found) > MAX_PRINTED:
-            lines.append(f"{kind}: {len(found) - MAX_PRINTED} more")
-    return "\n".join(lines) + "\n"

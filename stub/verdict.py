@@ -8,12 +8,13 @@ from typing import Any
 from web.access_log import REJECTED
 from web.redaction import Redactor
 
-from .coverage import Coverage, table
+from .coverage import Coverage
 from .entry import request_name
 from .faults import Fault
 from .rules import matches
 from .worlds import RejectedRequest
 
+MAX_PRINTED = 20  # of a kind, in the coverage as text
 # Each kind of finding, and what to do about it.
 KINDS = {
     "violations": "send what the interface fixes; the service may reject this",
@@ -109,8 +110,25 @@ class Verdict:
         ]
 
     def table(self) -> str:
-        """The coverage as text."""
-        return table(self._document)
+        """The coverage as text; empty if there were no requests."""
+        operations, rows = self._document["operations"], self._document["violations"]
+        if not rows and not any(any(counts.values()) for counts in operations.values()):
+            return ""
+        lines = [f"coverage: {self._document['met']} of {self._document['of']} outcomes met"]
+        width = max(map(len, operations))
+        for name, counts in operations.items():
+            met = [f"{status} x{count}" for status, count in counts.items() if count]
+            missed = [status for status, count in counts.items() if not count and status != "other"]
+            shown = f"{', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
+            lines.append(f"  {name:{width}}  {shown}")
+        for kind in ("unpromised", "violations"):
+            rows = self._document[kind]
+            for row in rows[:MAX_PRINTED]:
+                first = request_name(row["world"], row["example"])
+                lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
+            if len(rows) > MAX_PRINTED:
+                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")
+        return "\n".join(lines) + "\n"
 
     def gate(self) -> dict[str, Any]:
         """What a job needs of the verdict of its world."""

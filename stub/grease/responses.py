@@ -121,10 +121,10 @@ class Variation:
             for name, each in value.items()
         }
         members = self.parts.like.get("members", {}).get(part.lower(), {})
-        plain = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
-        absent = members.get("absent", ())
-        varied = {name: each for name, each in varied.items() if name not in absent}
-        varied |= {name: each for name, each in plain.items() if name not in varied}
+        for name in members.get("absent", ()):
+            varied.pop(name, None)
+        for name, kind in members.get("added", {}).items():
+            varied.setdefault(name, PLAIN[kind])
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):
             varied["status"] = forms.draw_word(source)

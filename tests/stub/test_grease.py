@@ -443,7 +443,7 @@ NO_PART = "must be an array of parts that these axes vary: "
 NO_TIME = f"{NO_PART}Project.created_at, Deployment.created_at"
 INVALID: list[tuple[Any, dict[str, str | None]]] = [
     ([], {"": None}),
-    ({}, {"/axes": AXES_RULE}),
+    ({}, {"/axes": "is required"}),
     ({"axes": "members"}, {"/axes": AXES_RULE}),
     ({"axes": [[]], "seed": "1", "x": 1}, {"/x": None, "/axes": AXES_RULE, "/seed": None}),
     ({"axes": ["member"], "seed": -1}, {"/axes": AXES_RULE, "/seed": None}),
