@@ -27,7 +27,9 @@ def report(
     depends = probe.findings() if probe else []
     whole: Stub | None = app.extensions.get("stub")
     verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
-    if (command and command.status) or (verdict and verdict.of_requests):
+    if (command and command.status) or (
+        verdict and any(each not in depends for each in verdict.findings)
+    ):
         say(log.latest())
     if command and command.status not in (126, 127) and not log.is_called:
         say("warning: no request to /v1: does the command use STUB_URL?\n")

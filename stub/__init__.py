@@ -20,10 +20,10 @@ from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .pact import states_of
 from .profile import observed
 from .routes import Stub, not_found, routes
-from .rules import parse_time
+from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
-from .verdict import KINDS, Finding, matches, parse_kinds
+from .verdict import KINDS, Finding, parse_kinds
 from .worlds import RejectedRequest, StubOptions, WorldFactory, Worlds
 
 OPEN_PATHS = {
@@ -50,8 +50,8 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     app.add_url_rule("/llms.txt", "guide", show_guide)
     app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    probed = options.failures, factory.max_projects
-    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, *probed)
+    failures = options.failures
+    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, failures)
 
 
 def show_guide() -> ResponseReturnValue:

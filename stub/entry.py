@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -14,20 +15,17 @@ from web.access_log import MAX_REASON, REJECTED, reasons
 from web.redaction import Redactor, cut, printable
 
 from .clock import WorldClock
-from .contract import Operation, find_unpromised, find_violations, object_in
+from .contract import find_unpromised, find_violations, object_in
 from .outcome import Outcome
 
 MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
 ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
-MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
-MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
+MAX_KEPT = 5 * MAX_BODY_TEXT  # bytes of a body, in which a token that begins in its text ends
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
 STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
-REQUEST = ("method", "path", "query", "headers", "body", "status", "code", "reason")
-MEMBERS = (*REQUEST, "operation", "fault", "unpromised", "violations", "grease", "response")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
@@ -36,7 +34,7 @@ class Entry(NamedTuple):
     is the bytes of memory that the entry takes, about.
 
     Most entries are never read. So an entry has what was received and sent, of a long body only
-    what is searched for tokens; its properties mask that, and cut it to its size. This saves 30 %
+    what is searched for tokens; its document masks that, and cuts it to its size. This saves 30 %
     of the processor time of a GET in the app.
     """
 
@@ -49,58 +47,47 @@ class Entry(NamedTuple):
     reason: str | None
     operation: str | None
     fault: str | None
-    unpromised: tuple[str, ...]
-    violations: tuple[str, ...]
-    grease: tuple[str, ...]
+    counted: tuple[tuple[str, str], ...]  # what the coverage counts, each with its kind
     line: tuple[str, str, str]  # method, path and query, as in the WSGI environment
     fields: dict[str, str]  # the header fields, by their keys there
     received: bytes
     sent: bytes
     sent_fields: Iterable[tuple[str, str]]
 
-    @property
-    def method(self) -> str:
-        return self.redactor.text(self.line[0])
+    def found(self, kind: str) -> list[str]:
+        """What the coverage counts of this kind."""
+        return [what for each, what in self.counted if each == kind]
 
-    @property
-    def path(self) -> str:
-        path = get_path_info({"PATH_INFO": self.line[1]})  # request.path has lost leading slashes
-        return self.redactor.text(path)
-
-    @property
-    def query(self) -> str:
-        return self.redactor.text(self.redactor.query(self.line[2]))
-
-    @property
-    def target(self) -> str:
-        return f"{self.path}?{self.query}" if self.query else self.path
-
-    @property
-    def headers(self) -> dict[str, str]:
+    def document(self, number: int) -> dict[str, Any]:
+        """The wire form."""
+        redactor, (method, path, query) = self.redactor, self.line
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
             for key, value in self.fields.items()
         )
-        return mask_fields(fields, self.redactor)
-
-    @property
-    def body(self) -> str:
-        return mask_body(self.received, self.redactor)
-
-    @property
-    def response(self) -> dict[str, Any]:
         return {
+            "number": number,
+            "time": timestamp(self.time),
+            "ms": round(self.ms, 3),
+            "method": redactor.text(method),
+            "path": redactor.text(get_path_info({"PATH_INFO": path})),
+            "query": redactor.text(redactor.query(query)),
+            "headers": mask_fields(fields, redactor),
+            "body": mask_body(self.received, redactor),
             "status": self.status,
-            "headers": mask_fields(self.sent_fields, self.redactor),
-            "body": mask_body(self.sent, self.redactor),
+            "code": self.code,
+            "reason": self.reason,
+            "operation": self.operation,
+            "fault": self.fault,
+            "unpromised": self.found("unpromised"),
+            "violations": self.found("violations"),
+            "grease": self.found("grease"),
+            "response": {
+                "status": self.status,
+                "headers": mask_fields(self.sent_fields, redactor),
+                "body": mask_body(self.sent, redactor),
+            },
         }
-
-    def members(self, names: Iterable[str] = MEMBERS) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names}
-
-    def document(self, number: int) -> dict[str, Any]:
-        times = {"time": timestamp(self.time), "ms": round(self.ms, 3)}
-        return {"number": number, **times, **self.members()}
 
     def has(self, words: Collection[str]) -> bool:
         """Whether all these words, which are case-folded, are in the entry.
@@ -114,9 +101,17 @@ class Entry(NamedTuple):
             return False
         if not texts:
             return True
-        labels = map(self.redactor.text, (*labels_of(self.received), *labels_of(self.sent)))
-        searched = "\n".join([self.method, self.target, self.code or "", *labels]).casefold()
-        return all(word in searched for word in texts)
+        shown = self.document(0)
+        bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
+        labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
+        searched = "\n".join([shown["method"], target_of(shown), self.code or "", *labels])
+        return all(word in searched.casefold() for word in texts)
+
+
+def target_of(document: dict[str, Any]) -> str:
+    """The path of an entry, with its query."""
+    path, query = document["path"], document["query"]
+    return f"{path}?{query}" if query else path
 
 
 def request_name(world: str, number: int) -> str:
@@ -125,14 +120,10 @@ def request_name(world: str, number: int) -> str:
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """The text of a body with tokens masked, cut to its size.
-
-    The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
-    """
-    masked = redactor.text(text_of(kept))
-    if len(kept) == MAX_KEPT:
-        margin = redactor.text(text_of(kept[-MARGIN:]))
-        masked = masked[: len(masked) - len(margin)]
+    """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too."""
+    masked = redactor.text(kept.decode(errors="replace").replace("\0", ""))
+    if len(kept) == MAX_KEPT:  # it may end in half a token
+        masked = masked[: len(masked) // 5]
     return cut(masked, MAX_BODY_TEXT)
 
 
@@ -146,30 +137,16 @@ def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[s
     return masked
 
 
-def text_of(body: bytes) -> str:
-    """A body as text; without zeros, so that a token in UTF-16 is found, too."""
-    return body.decode(errors="replace").replace("\0", "")
-
-
-def labels_of(body: bytes) -> list[str]:
-    """The name and the ids in a body that is a JSON object."""
-    document = object_in(body)
-    return [label for name in LABELS if isinstance(label := document.get(name), str)]
-
-
 def describe(
     request: Request,
     response: Response,
     context: Mapping[str, Any],
     outcome: Outcome,
-    axes: tuple[str, ...],
     clock: WorldClock,
-    ms: float,
     redactor: Redactor,
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
-    environ = request.environ
-    operation, fault, problem = outcome.operation, outcome.fault, context.get("problem")
+    environ, problem = request.environ, context.get("problem")
     line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     fields = {
         key: value
@@ -181,26 +158,24 @@ def describe(
     sent = b""
     if line[0] != "HEAD" and response.is_sequence:  # nothing of a body that is streamed
         pieces: Any = response.response
-        sent = b"".join(pieces)[: fault.cut if fault else None][:MAX_KEPT]
+        sent = b"".join(pieces)[:MAX_KEPT]
     reason = None
     if problem and response.status_code in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
-    unpromised, violations = findings(request, context, operation, body, redactor)
+    counted = tuple(count(request, context, outcome, body, redactor))
     time, is_frozen = clock.reading()
-    texts = "".join((*line, *fields.values(), *unpromised, *violations))
+    texts = "".join([*line, *fields.values(), *[what for _, what in counted]])
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
         time,
-        0 if is_frozen else ms,
+        0 if is_frozen else (perf_counter() - context["started"] + outcome.delay) * 1000,
         response.status_code,
         problem["code"] if problem else None,
         reason,
-        operation.id if operation else None,
-        fault.id if fault else None,
-        unpromised,
-        violations,
-        axes,
+        outcome.operation.id if outcome.operation else None,
+        outcome.fault.id if outcome.fault else None,
+        counted,
         line,
         fields,
         received,
@@ -209,24 +184,29 @@ def describe(
     )
 
 
-def findings(
-    request: Request,
-    context: Mapping[str, Any],
-    operation: Operation | None,
-    body: bytes,
-    redactor: Redactor,
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a request depends on without a promise, and what it violates."""
-    environ = request.environ
+def count(
+    request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
+) -> list[tuple[str, str]]:
+    """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
+    environ, operation, status = request.environ, outcome.operation, outcome.status
+    counted = [("grease", axis) for axis in outcome.axes]
+    if operation:
+        is_declared = str(status) in operation.responses
+        counted.append((operation.id, str(status) if is_declared else "other"))
+        if status in REJECTED and outcome.response is None:
+            counted.append(("rejected", f"{operation.id} {status}"))
+    if "deployment_status" in context and request.method == "GET":
+        counted.append(("deployment_statuses", context["deployment_status"]))
     is_accepted = "world_name" in context  # by the bearer check
-    if operation and is_accepted:
-        if not (body or environ.get("QUERY_STRING")):  # as of most requests
-            return (), ()
+    kind, found = "unpromised", []
+    if not (operation and is_accepted):
+        header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
+        target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
+        kind, found = "violations", find_violations(operation, header, target)
+    elif body or environ.get("QUERY_STRING"):
         found = find_unpromised(operation, request, context.get("document"), body)
-        return sentences(found, redactor), ()
-    header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-    target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
-    return (), sentences(find_violations(operation, header, target), redactor)
+    short = [cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found[:MAX_SENTENCES]]
+    return counted + [(kind, each) for each in short]
 
 
 def body_of(request: Request) -> bytes:
@@ -235,9 +215,3 @@ def body_of(request: Request) -> bytes:
         return request.get_data()
     except ClientDisconnected:
         return b""
-
-
-def sentences(found: list[str], redactor: Redactor) -> tuple[str, ...]:
-    """The first of the sentences that name what a client sent: masked, short, and on one line."""
-    first = found[:MAX_SENTENCES]
-    return tuple([cut(printable(redactor.text(each)), MAX_SENTENCE) for each in first])

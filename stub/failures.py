@@ -4,11 +4,9 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from threading import Lock
+from functools import partial
 from typing import Any
 
 from flask import Request, Response
@@ -35,8 +33,8 @@ class Attempt:
 
     operation: str
     method: str
-    key: bytes
-    arrived: float
+    key: int
+    arrived: float = field(default_factory=time.monotonic)
     ended: float | None = None
     closed_after: float | None = None
     again_after: list[float] = field(default_factory=list)
@@ -56,34 +54,32 @@ class Failures:
         self.met: dict[str, Attempt] = {}
         self.succeeded: set[str] = set()  # operations that had a 2xx response
         self._operations = operations
-        self._arrivals: dict[bytes, list[float]] = defaultdict(list)
-        self._lock = Lock()
+        self._attempts: list[Attempt] = []
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
-        line = f"{request.method}\0{raw_target(request.environ)}\0{world}\0".encode()
-        key = blake2b(line + request.get_data()).digest()
-        attempt = Attempt(operation, request.method, key, time.monotonic())
-        with self._lock:
-            self._arrivals[key].append(attempt.arrived)
+        key = hash((request.method, raw_target(request.environ), world, request.get_data()))
+        attempt = Attempt(operation, request.method, key)
+        self._attempts.append(attempt)
         return attempt
+
+    def store(self, store: Store, attempt: Attempt) -> Store:
+        """The store of a request, which may be unavailable."""
+        is_unavailable = partial(self.claim, attempt)
+        return Outage(store, is_unavailable) if self.name == UNAVAILABLE else store
 
     def claim(self, attempt: Attempt) -> bool:
         """Whether a request that would succeed meets the failure: the first of its operation."""
-        with self._lock:
-            is_first = attempt.operation in self._operations and attempt.operation not in self.met
-            if is_first:
-                self.met[attempt.operation] = attempt
-            return is_first
+        is_first = attempt.operation in self._operations
+        return is_first and self.met.setdefault(attempt.operation, attempt) is attempt
 
-    def fault(self, attempt: Attempt, response: Response) -> Fault | None:
+    def meet(self, attempt: Attempt, response: Response) -> Fault | None:
         """What the failure does to a response, if the request meets it."""
-        if self.met.get(attempt.operation) is attempt:
-            return Fault(UNAVAILABLE, status=503, retry_after=RETRY_AFTER)
-        if not 200 <= response.status_code < 300:
-            return None
-        self.succeeded.add(attempt.operation)
-        if self.name == UNAVAILABLE or not self.claim(attempt):
+        if response.status_code < 300:
+            self.succeeded.add(attempt.operation)
+            if self.name != UNAVAILABLE:
+                self.claim(attempt)
+        if self.met.get(attempt.operation) is not attempt:
             return None
         size = len(response.get_data())
         return Fault(self.name, cut={LOST: 0, CUT: size // 2}.get(self.name))
@@ -106,20 +102,22 @@ class Failures:
         key, as many as there are more than in the plain run.
         """
         for attempt in self.met.values():
-            arrivals = self._arrivals[attempt.key]
-            more = max(0, len(arrivals) - len(plain._arrivals[attempt.key]))
-            later = [each for each in sorted(arrivals) if each > attempt.arrived]
+            plainly, here = (
+                [each.arrived for each in run._attempts if each.key == attempt.key]
+                for run in (plain, self)
+            )
+            more = max(0, len(here) - len(plainly))
+            later = [each for each in sorted(here) if each > attempt.arrived]
             end = attempt.ended or attempt.arrived
             attempt.again_after = [round(max(0.0, each - end), 2) for each in later[:more]]
 
 
-class UnavailableStore:
-    """A store of which each call that would succeed is an outage if `claim` says so."""
+class Outage:
+    """A store of which each call that would succeed fails if `is_unavailable` says so."""
 
-    def __init__(self, store: Store, max_projects: int, claim: Callable[[], bool]) -> None:
+    def __init__(self, store: Store, is_unavailable: Callable[[], bool]) -> None:
         self._store = store
-        self._max_projects = max_projects
-        self._claim = claim
+        self._is_unavailable = is_unavailable
         self.now = store.now
 
     def list_projects(self) -> ProjectList:
@@ -127,8 +125,7 @@ class UnavailableStore:
         return self._store.list_projects()
 
     def create_project(self, name: str, sent: str) -> Project:
-        projects = self._store.list_projects()
-        if len(projects) < self._max_projects and name not in {each.name for each in projects}:
+        if name not in {each.name for each in self._store.list_projects()}:
             self._fail()
         return self._store.create_project(name, sent)
 
@@ -138,5 +135,7 @@ class UnavailableStore:
         return deployment
 
     def _fail(self) -> None:
-        if self._claim():
-            raise Problem(503, "injected_fault", "This outage is of `--probe`: send this again.")
+        if self._is_unavailable():
+            detail = "This outage is of `--probe`: send this again."
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            raise Problem(503, "injected_fault", detail, headers=headers)

@@ -1,33 +1,28 @@
 """Faults: outcomes that wait for the next requests to `/v1`."""
 
 import itertools
-import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
-from fnmatch import translate
-from functools import cached_property
-from glob import escape
 from threading import Lock
 from typing import Any
+from urllib.parse import unquote
+
+from flask import Request, Response
 
 from web.problems import FieldError, InvalidBody
-from web.routing import decode_segment
+from web.routing import raw_target
 
-from .rules import check_object, integer, or_null, rule, seconds, text
+from .rules import check_object, integer, matches, or_null, rule, seconds, text
 
-_ENCODED = re.compile("(?:%[0-9A-Fa-f]{2})+|%")
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_MEDIA_TYPE = rf'{_TOKEN}/{_TOKEN}(?: *; *{_TOKEN}=(?:{_TOKEN}|"[ !#-\[\]-~]*"))*'
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
 MEMBERS = {
     "method": text(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}", "must be a method in upper case"),
     "path": text(".{1,256}", "must be a pattern of 1 to 256 characters"),
     "body": text(".{0,10000}", "must be a string of at most 10,000 characters"),
-    # RFC 9110 §8.3.1
     "content_type": text(
-        rf"(?=.{{1,128}}\Z){_MEDIA_TYPE}", "must be a media type of at most 128 characters"
+        r"(?=.{1,128}\Z)[!-~]+/[!-~][ -~]*", "must be a media type of at most 128 characters"
     ),
     "delay": seconds(MAX_DELAY),
     "status": integer(400, 599),
@@ -41,7 +36,7 @@ MEMBERS = {
 class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
-    `operation` is an id of the contract, `path` a shell pattern (see `path_pattern`). `body`
+    `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too. `body`
     stands in place of the problem document. `delay` is in seconds; `cut` is the number of bytes of
     the body that are sent.
     """
@@ -58,16 +53,25 @@ class Fault:
     cut: int | None = None
     times: int | None = 1
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return path_pattern(self.path or "*")
-
-    def matches(self, operation: str | None, method: str, path: str) -> bool:
+    def is_for(self, operation: str | None, request: Request) -> bool:
+        method, path = request.method, request.path
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
         if self.operation not in (None, operation) or not is_method:
             return False
-        # A path of the journal may have the characters of a pattern.
-        return path == self.path or self._pattern.match(path) is not None
+        sent = raw_target(request.environ).partition("?")[0]
+        spellings = (sent, unquote(path), path)  # the last one is the journal's
+        return self.path is None or any(matches(self.path, each) for each in spellings)
+
+    def change(self, response: Response, close: Callable[[], None] | None) -> None:
+        """Add Retry-After, and cut the body short; `close` ends the connection after it."""
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(self.retry_after)
+        if self.cut is not None:
+            body = response.get_data()
+            response.headers["Content-Length"] = str(len(body))
+            response.response = [body[: self.cut]]
+            if close:
+                close()
 
     def describe(self, mask: Callable[[str], str]) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
@@ -108,11 +112,11 @@ class Faults:
             self.waiting[fault] = 0
         return fault.document(0)
 
-    def take(self, operation: str | None, method: str, path: str) -> Fault | None:
+    def take(self, operation: str | None, request: Request) -> Fault | None:
         """The first fault that matches. Removed when it has met all its requests."""
         with self._lock:
             for fault in self.waiting:
-                if fault.matches(operation, method, path):
+                if fault.is_for(operation, request):
                     self.waiting[fault] += 1
                     if self.waiting[fault] == fault.times:
                         del self.waiting[fault]
@@ -135,16 +139,6 @@ class Faults:
             for fault in list(self.waiting):
                 if fault_id in (None, fault.id) and not self.waiting.pop(fault):
                     self._removed_unused.append(fault)
-
-
-def path_pattern(path: str) -> re.Pattern[str]:
-    """A shell pattern of paths as `web.routing` decodes them; its `*` matches `/` too.
-
-    It may be encoded, decoded or in part both, as a path is in an address, in a log and in the
-    journal. An encoded character is no wildcard.
-    """
-    decoded = _ENCODED.sub(lambda match: escape(decode_segment(match[0])), path)
-    return re.compile(translate(decoded))
 
 
 def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:

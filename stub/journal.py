@@ -27,9 +27,8 @@ class Journal:
     def __init__(self) -> None:
         self.lock = Lock()
         self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
-        self._cleared = 0  # the number of the last entry that was cleared
         self.size = 0  # bytes that the entries keep
-        self.dropped = 0  # entries, before the last clear() too
+        self.dropped = 0  # entries, to make room
         self.last = 0
         """The highest number of an entry, dropped or cleared ones included."""
 
@@ -69,8 +68,7 @@ class Journal:
         """
         words = [*status.split(), *q.casefold().split()]
         with self.lock:
-            numbered, last = list(self.entries), self.last
-            dropped = last - self._cleared - len(numbered)
+            numbered, last, dropped = list(self.entries), self.last, self.dropped
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
         matching = (
@@ -86,8 +84,7 @@ class Journal:
         """Forget the entries; the numbers go on."""
         with self.lock:
             self.entries.clear()
-            self.size = 0
-            self._cleared = self.last
+            self.size = self.dropped = 0
 
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:

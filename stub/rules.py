@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
@@ -12,8 +13,7 @@ from web.validation import is_integer, is_number, is_string, pointer, under, unk
 NO_SUCH_PROJECT = "must be the id of a project that exists"
 
 _TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)",
-    re.ASCII | re.IGNORECASE,
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
 )
 
 Check = Callable[[Any], Iterable[FieldError]]
@@ -74,18 +74,21 @@ def check_array(items: Any, check: Check) -> Iterator[FieldError]:
         yield from under((index,), check(item))
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Whether the text is the pattern itself, or the shell pattern matches it."""
+    return pattern == text or fnmatchcase(text, pattern)
+
+
 def parse_time(value: object) -> datetime | None:
-    """The time, UTC, of RFC 3339, or None. A leap second is taken as the next second."""
+    """The time, UTC, of RFC 3339, or None."""
     match = _TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
-    date, time, fraction, offset = match.groups(default="")
-    leap = timedelta(seconds=time.endswith(":60"))
-    second = time.replace(":60", ":59")
+    second, fraction, offset = match.groups(default="")
     offset = "+00:00" if offset in "Zz" else offset
     try:
-        moment = datetime.fromisoformat(f"{date}T{second}.{fraction[:3]:0<3}{offset}")
-        return moment.astimezone(timezone.utc) + leap
+        moment = datetime.fromisoformat(f"{second}.{fraction[:3]:0<3}{offset}")
+        return moment.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 

@@ -1,9 +1,7 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from flask import Response, g, request
@@ -14,11 +12,11 @@ from web.routing import CONTROLS, OPERATIONS
 
 from .contract import Contract
 from .cors import is_preflight
-from .entry import describe, request_name
-from .failures import UNAVAILABLE, Failures, UnavailableStore
+from .entry import Entry, describe, request_name
+from .failures import Failures
 from .grease.parts import Parts
 from .grease.responses import vary
-from .outcome import Outcome, carry_out, decide
+from .outcome import Outcome, decide
 from .worlds import World, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
@@ -45,7 +43,6 @@ class Steps:
     sleep: Callable[[float], None]
     draw_delay: Callable[[], float]
     failures: Failures | None
-    max_projects: int
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
@@ -55,69 +52,52 @@ class Steps:
             context.store = world.store
 
     def decide_outcome(self) -> ResponseReturnValue | None:
-        """Decide what a fault, `Prefer` or `--delay` do to the request; respond, if they do.
-
-        A request that was rejected before this step gets its delay in `finish`.
-        """
+        """Decide what a fault or `Prefer` does to the request; respond, if it does."""
         received = bound(request)
-        if received.environ["PATH_INFO"].startswith(OPERATIONS):
-            context = bound(g)
-            faults = context.world.faults
-            outcome = decide(received, faults, self.contract, self.draw_delay())
-            context.outcome = outcome
-            if self.failures and outcome.operation:
-                self._attempt(self.failures, outcome, outcome.operation.id)
-            return outcome.respond()
-        return None
-
-    def _attempt(self, failures: Failures, outcome: Outcome, operation: str) -> None:
-        """Count a request of a probe; one without a fault of the tests may meet a failure."""
+        if not received.environ["PATH_INFO"].startswith(OPERATIONS):
+            return None
         context = bound(g)
-        attempt = failures.arrive(bound(request), operation, context.world_name)
-        if not (outcome.fault or outcome.problem):
-            context.attempt = attempt
-            if failures.name == UNAVAILABLE:
-                claim = partial(failures.claim, attempt)
-                context.store = UnavailableStore(context.store, self.max_projects, claim)
+        context.outcome = outcome = decide(received, context.world.faults, self.contract)
+        if self.failures and outcome.operation:
+            attempt = self.failures.arrive(received, outcome.operation.id, context.world_name)
+            if not (outcome.fault or outcome.response):  # which are of the tests
+                outcome.attempt = attempt
+                context.store = self.failures.store(context.store, attempt)
+        return outcome.response
 
     def finish(self, response: Response) -> Response:
-        """Vary the response, record it, and then delay it or cut it short: in this order."""
+        """Vary the response, cut it short, record it, and then delay it: in this order."""
         received, context = bound(request), vars(bound(g))
         path = received.environ["PATH_INFO"]
         if not is_recorded(path) or (received.method == "OPTIONS" and is_preflight(received)):
             return response
-        outcome: Outcome | None = context.get("outcome")
-        if outcome is None:  # rejected before it was decided, or not for /v1
-            delay = self.draw_delay() if path.startswith(OPERATIONS) else 0.0
-            outcome = Outcome(self.contract.operation(received), delay=delay)
+        # A request that was rejected has no outcome, and perhaps no world.
+        outcome: Outcome = context.get("outcome") or Outcome(self.contract.operation(received))
         world: World = context.get("world") or self.worlds.intended(
             context.get("intended_world_name", "")
         )
+        if path.startswith(OPERATIONS):
+            outcome.delay = self.draw_delay()
         if response.status_code == 201:
             response.status_code = self.parts.like.get("creation_status", 201)
-        attempt, failure = context.get("attempt"), None
-        if self.failures and attempt and (failure := self.failures.fault(attempt, response)):
-            outcome = outcome._replace(fault=failure)
-        status = response.status_code
-        axes: tuple[str, ...] = ()
+        if self.failures and outcome.attempt:
+            outcome.fault = self.failures.meet(outcome.attempt, response)
+        outcome.status, fault = response.status_code, outcome.fault
         # An id stays varied when its axis is off.
         is_read = world.grease.current.parts or world.ids.are_varied or self.parts.like
-        if is_read and not outcome.has_own_body:
-            axes = vary(response, world, self.parts, outcome.operation, received)
-        if outcome.fault and outcome.fault.retry_after is not None:
-            response.headers["Retry-After"] = str(outcome.fault.retry_after)
-        ms = (time.perf_counter() - context["started"] + outcome.delay) * 1000
-        entry = describe(received, response, context, outcome, axes, world.clock, ms, self.redactor)
-        deployment_status = context.get("deployment_status") if received.method == "GET" else None
-        counted = (entry.operation, status, deployment_status)
-        number = world.record(entry, counted, is_forced=outcome.problem is not None)
+        if is_read and not (fault and fault.body is not None):
+            outcome.axes = vary(response, world, self.parts, outcome.operation, received)
+        if fault:
+            outcome.delay += fault.delay or 0.0
+            fault.change(response, received.environ.get("server.close"))
+        entry = describe(received, response, context, outcome, world.clock, self.redactor)
+        context["log_name"] = request_name(world.name, world.record(entry))
+        context["log_notes"] = notes_of(entry)
         self.worlds.make_room(entry.size)
-        context["log_name"] = request_name(world.name, number)
-        context["log_notes"] = notes_of(entry.fault, axes)
-        if outcome.fault or outcome.delay:
-            carry_out(outcome, response, self.sleep, received.environ.get("server.close"))
-        if self.failures and failure:
-            self.failures.carry_out(attempt, received.environ, self.sleep)
+        if outcome.delay:
+            self.sleep(outcome.delay)
+        if self.failures and outcome.attempt and fault:
+            self.failures.carry_out(outcome.attempt, received.environ, self.sleep)
         return response
 
 
@@ -126,6 +106,8 @@ def is_recorded(path: str) -> bool:
     return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
 
 
-def notes_of(fault: str | None, axes: Sequence[str]) -> list[str]:
+def notes_of(entry: Entry) -> list[str]:
     """What the log says that was done to a request on purpose."""
-    return [*([f"fault {fault}"] if fault else []), *([f"grease {','.join(axes)}"] if axes else [])]
+    axes = entry.found("grease")
+    grease = [f"grease {','.join(axes)}"] if axes else []
+    return [f"fault {entry.fault}", *grease] if entry.fault else grease

@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from web.access_log import REJECTED
 from web.redaction import Redactor
 
-from .coverage import Coverage, table
+from .coverage import Coverage
 from .entry import request_name
 from .faults import Fault
+from .rules import matches
 from .worlds import RejectedRequest
 
+MAX_PRINTED = 20  # of a kind, in the coverage as text
 # Each kind of finding, and what to do about it.
 KINDS = {
     "violations": "send what the interface fixes; the service may reject this",
@@ -77,77 +78,78 @@ class Verdict:
         more: Collection[Finding] = (),
         dropped: int = 0,
     ) -> None:
+        unused = Counter(each.describe(redactor.text) for each in unused_faults)
         self._is_called = coverage.is_called
-        self._document = coverage.document(worlds=True)
-        self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
-        self._unused_faults = Counter(each.describe(redactor.text) for each in unused_faults)
-        self._rejections = rejections
-        self._dropped = dropped
+        self._document = {
+            **coverage.document(worlds=True),
+            "rejected_by_the_server": [
+                {"status": rejection.status, "code": rejection.code, "count": count}
+                for count, rejection in rejections
+            ],
+            "unused_faults": [{"what": what, "count": count} for what, count in unused.items()],
+            "dropped": dropped,
+        }
+        seen = coverage.seen()
+        for count, each in rejections:
+            if each.status in REJECTED:
+                what = f"before the app {each.status} {each.code}"
+                seen.append(("rejected", what, count, each.document(redactor)))
+        seen += not_met(self._document["operations"])
+        seen += [("unused-faults", what, count, None) for what, count in unused.items()]
         found = [
             Finding(kind, what, count, KINDS[kind], first)
-            for kind, what, count, first in self._seen(coverage, redactor)
+            for kind, what, count, first in seen
             if kind in fail_on
         ]
         found += more
         self.findings = [
             each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
         ]
-        self.of_requests = [each for each in self.findings if each not in more]
         self.unused_patterns = [
             pattern for pattern in allowed if not any(matches(pattern, each.text) for each in found)
         ]
 
     def table(self) -> str:
-        """The coverage as text."""
-        return table(self._document)
+        """The coverage as text; empty if there were no requests."""
+        operations, rows = self._document["operations"], self._document["violations"]
+        if not rows and not any(any(counts.values()) for counts in operations.values()):
+            return ""
+        lines = [f"coverage: {self._document['met']} of {self._document['of']} outcomes met"]
+        width = max(map(len, operations))
+        for name, counts in operations.items():
+            met = [f"{status} x{count}" for status, count in counts.items() if count]
+            missed = [status for status, count in counts.items() if not count and status != "other"]
+            shown = f"{', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
+            lines.append(f"  {name:{width}}  {shown}")
+        for kind in ("unpromised", "violations"):
+            rows = self._document[kind]
+            for row in rows[:MAX_PRINTED]:
+                first = request_name(row["world"], row["example"])
+                lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
+            if len(rows) > MAX_PRINTED:
+                lines.append(f"{kind}: {len(rows) - MAX_PRINTED} more")
+        return "\n".join(lines) + "\n"
 
     def gate(self) -> dict[str, Any]:
         """What a job needs of the verdict of its world."""
-        findings = [asdict(finding) for finding in self.findings]
         return {
-            "passed": not findings,
-            "findings": findings,
+            "passed": not self.findings,
+            "findings": [asdict(finding) for finding in self.findings],
             "unused_patterns": self.unused_patterns,
             "is_called": self._is_called,
         }
 
     def document(self, exit_status: int) -> dict[str, Any]:
         """The report."""
-        return {
-            **self._document,
-            "rejected_by_the_server": [
-                {"status": rejection.status, "code": rejection.code, "count": count}
-                for count, rejection in self._rejections
-            ],
-            "unused_faults": [
-                {"what": what, "count": count} for what, count in self._unused_faults.items()
-            ],
-            "dropped": self._dropped,
-            "findings": [asdict(finding) for finding in self.findings],
-            "exit_status": exit_status,
-        }
-
-    def _seen(
-        self, coverage: Coverage, redactor: Redactor
-    ) -> Iterator[tuple[str, str, int, dict[str, Any] | None]]:
-        """All that may be found: kind, what, how often, and the first such request."""
-        yield from coverage.seen()
-        for count, rejection in self._rejections:
-            if rejection.status in REJECTED:
-                what = f"before the app {rejection.status} {rejection.code}"
-                yield "rejected", what, count, rejection.document(redactor)
-        operations = self._document["operations"].items()
-        for operation, counts in operations:
-            for status, count in counts.items():
-                if not count and status != "other":
-                    yield "missed", f"{operation} {status}", 0, None
-        for operation, counts in operations:
-            if not any(counts.values()):
-                yield "idle", operation, 0, None
-        for what, count in self._unused_faults.items():
-            yield "unused-faults", what, count, None
+        findings = [asdict(finding) for finding in self.findings]
+        return {**self._document, "findings": findings, "exit_status": exit_status}
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Whether a text of --allow is this one, or a shell pattern that matches it."""
-    return pattern == text or fnmatchcase(text, pattern)
+def not_met(operations: dict[str, dict[str, int]]) -> Iterator[tuple[str, str, int, None]]:
+    """What no request has met: of an operation, its declared statuses, or all of it."""
+    for operation, counts in operations.items():
+        for status, count in counts.items():
+            if not count and status != "other":
+                yield "missed", f"{operation} {status}", 0, None
+        if not any(counts.values()):
+            yield "idle", operation, 0, None

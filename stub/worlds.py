@@ -19,7 +19,7 @@ from web.redaction import Redactor
 
 from .clock import MAX_ADVANCE, WorldClock
 from .contract import Contract
-from .coverage import Counted, Coverage
+from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
@@ -170,12 +170,12 @@ class World:
         """New records of a seed, with ids of this world."""
         return seed.records(now, self.ids, self.timeline)
 
-    def record(self, entry: Entry, outcome: Counted, *, is_forced: bool) -> int:
+    def record(self, entry: Entry) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
             for coverage in (self.coverage, self.run):
-                coverage.count(self.name, number, entry, outcome, is_forced=is_forced)
+                coverage.count(self.name, number, entry)
             return number
 
     def recorded(self) -> tuple[list[tuple[int, Entry]], int, dict[str, Any]]:
@@ -286,18 +286,16 @@ class Worlds:
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
-        the largest journals or coverages, and a sixteenth more than needed, so that this is rare.
+        the largest journals, and a sixteenth more than needed, so that this is rare.
         """
         most = self._start.options.journal_bytes
         with self._count_lock:
             self._kept += size
             if self._kept > most:
-                keepers: list[Journal | Coverage] = [self.run]
-                for world in list(self._worlds.values()):
-                    keepers += [world.journal, world.coverage]
-                self._kept = sum(each.size for each in keepers)
+                journals = [world.journal for world in list(self._worlds.values())]
+                self._kept = sum(each.size for each in journals)
                 while self._kept > most * 15 // 16:
-                    self._kept -= max(keepers, key=attrgetter("size")).drop()
+                    self._kept -= max(journals, key=attrgetter("size")).drop()
 
     def dropped(self) -> int:
         """How many entries of all journals were dropped to make room."""

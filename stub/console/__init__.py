@@ -14,7 +14,7 @@ from web.redaction import cut
 from web.strict_json import JSON
 
 from ..contract import object_in
-from ..entry import Entry
+from ..entry import Entry, target_of
 from ..grease.axes import TIER_1, Grease
 from ..journal import read_filters
 from ..routes import current_stub, open_world
@@ -130,20 +130,21 @@ def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, A
 
 def row_of(number: int, entry: Entry) -> dict[str, Any]:
     """An entry of the journal without its headers, and of its body the name alone."""
-    name = object_in(entry.body).get("name")
+    shown = entry.document(number)
+    name = object_in(shown["body"]).get("name")
     return {
         "number": number,
-        "time": timestamp(entry.time),
-        "method": shortened(entry.method, MAX_NAME),
-        "target": shortened(entry.target, MAX_TEXT),
+        "time": shown["time"],
+        "method": shortened(shown["method"], MAX_NAME),
+        "target": shortened(target_of(shown), MAX_TEXT),
         "status": entry.status,
         "code": entry.code,
         "name": shortened(name, MAX_NAME) if isinstance(name, str) else None,
         "ms": round(entry.ms, 1),
-        "unpromised": len(entry.unpromised),
-        "violations": len(entry.violations),
+        "unpromised": len(shown["unpromised"]),
+        "violations": len(shown["violations"]),
         "fault": entry.fault is not None,
-        "grease": bool(entry.grease),
+        "grease": bool(shown["grease"]),
     }
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from threading import Lock
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
-from web.validation import is_integer, unknown_members
+
+from ..rules import Check, check_object, integer, rule
 
 # The axes of each tier: why nobody promised what an axis varies, and what a client does about it.
 ADVICE_1 = {
@@ -89,15 +89,13 @@ class Switch:
 
     def __init__(self, initial: Grease) -> None:
         self.current = self.initial = initial
-        self._lock = Lock()
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
-        """Replace all, as the document says, in one step; without a seed, keep the current one."""
+        """Replace all, as the document says; without a seed, keep the current one."""
         axes = document["axes"]
-        with self._lock:
-            seed = int(document.get("seed", self.current.seed))
-            self.current = select(axes, document.get("parts", axes), seed, parts)
-            return self.current
+        seed = int(document.get("seed", self.current.seed))
+        self.current = select(axes, document.get("parts", axes), seed, parts)
+        return self.current
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
@@ -107,11 +105,11 @@ def parse_axes(text: str) -> tuple[str, ...]:
     """
     if text in ("tier1", "all"):
         return TIER_1 if text == "tier1" else AXES
-    words = dict.fromkeys(word.strip() for word in text.split(","))
-    known = [word for axis in AXES for word in words if word.partition("@")[0] == axis]
-    if unknown := [word for word in words if word not in known]:
-        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
-    return tuple(known)
+    words = tuple(word.strip() for word in text.split(","))
+    for word in words:
+        if word.partition("@")[0] not in AXES:
+            raise ValueError(f"{word!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
+    return words
 
 
 def read_grease(words: Collection[str], seed: int, parts: PartsByAxis) -> Grease:
@@ -142,14 +140,17 @@ def names(axes: Iterable[str], parts: PartsByAxis) -> list[str]:
 
 def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[FieldError]:
     """The errors of a switch; `parts` are those that there are."""
-    yield from unknown_members(document, ("axes", "seed", "parts"))
-    axes, requested = document.get("axes"), document.get("parts", [])
-    if not isinstance(axes, list) or not all(axis in AXES for axis in axes):
-        yield FieldError("/axes", f"must be an array of {', '.join(AXES)}")
-        axes = AXES
-    possible = names(axes, parts)
-    if not isinstance(requested, list) or not all(part in possible for part in requested):
-        there_are = ", ".join(possible) or "none"
-        yield FieldError("/parts", f"must be an array of parts that these axes vary: {there_are}")
-    if not is_integer(document.get("seed", 0), 0, MAX_SEED):
-        yield FieldError("/seed", f"must be an integer from 0 to {MAX_SEED}")
+    axes = document.get("axes")
+    chosen = [axis for axis in AXES if axis in axes] if isinstance(axes, list) else AXES
+    possible = names(chosen, parts)
+    there_are = ", ".join(possible) or "none"
+    checks = {
+        "axes": array_of(AXES, f"must be an array of {', '.join(AXES)}"),
+        "seed": integer(0, MAX_SEED),
+        "parts": array_of(possible, f"must be an array of parts that these axes vary: {there_are}"),
+    }
+    return check_object(document, checks, required=("axes",))
+
+
+def array_of(known: Collection[str], detail: str) -> Check:
+    return rule(lambda value: isinstance(value, list) and all(x in known for x in value), detail)

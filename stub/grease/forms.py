@@ -1,14 +1,13 @@
 """The forms that a free part of a response can take, and how each is drawn from a seed."""
 
 import json
+import re
 import string
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from random import Random
 from typing import Any
 from zlib import crc32
-
-from records import quoted
 
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
 # What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
@@ -26,12 +25,32 @@ SPACES = (" ", "\n", "\t", "  ", "\r\n ")
 EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
 
 
-class Literal(str):
-    """JSON text that is written as it is: a number, or a string without escapes."""
+# Numbers are read as strings that begin with a lone surrogate, which no valid document has, and are
+# written without their quotes, so that none that a client sent changes.
+_MARK = "\udfff"
+_READER = json.JSONDecoder(parse_int=_MARK.__add__, parse_float=_MARK.__add__)
+_NUMBER = re.compile(r'"\\udfff([^"]*)"')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-# Numbers are read as text, so that none that a client sent changes.
-READER = json.JSONDecoder(parse_int=Literal, parse_float=Literal)
+def read(text: str) -> Any:
+    return _READER.decode(text)
+
+
+def write(body: Any, space: str = "", escape_at: int | None = None) -> str:
+    """JSON text with whitespace around the tokens, and with an escape at a place of each string,
+    unless it has others. A time has none: Go's time.Time reads no escapes.
+    """
+
+    def escape(match: re.Match[str]) -> str:
+        text = match[0]
+        if escape_at is None or "\\" in text or text[1] in '"0123456789':
+            return text
+        at = escape_at % (len(text) - 2) + 1
+        return f"{text[:at]}\\u{ord(text[at]):04x}{text[at + 1 :]}"
+
+    text = json.dumps(body, separators=(f"{space}, ", f"{space}: "))
+    return _STRING.sub(escape, _NUMBER.sub(r"\1", text))
 
 
 def draws(seed: int, axis: str, *key: str) -> Random:
@@ -54,7 +73,7 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
     if "ids" in axes:
         source = draws(seed, "ids", key)
         prefix = source.choice(string.ascii_lowercase)
-        new = fill_id(source, prefix, UNRESERVED, source.choice(LENGTHS))
+        new = prefix + "".join(source.choices(UNRESERVED, k=source.choice(LENGTHS) - 1))
     if "ids-encoded" in axes:
         source = draws(seed, "ids-encoded", key)
         piece = "".join(source.choice(kind) for kind in ENCODED)
@@ -64,22 +83,14 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
     return new
 
 
-def fill_id(source: Random, prefix: str, alphabet: str, length: int) -> str:
-    """An id of this length that begins with the prefix."""
-    return prefix + "".join(source.choices(alphabet, k=length - len(prefix)))
-
-
 def respell(moment: str, digits: int, offset: str, separator: str) -> str:
     """Another spelling of a millisecond, given in UTC (RFC 3339 §5.6), with so many digits.
 
     A time that would be before the year 1 or after 9999 is in UTC.
     """
-    at, elsewhere = (
-        datetime.fromisoformat(each.upper().replace("Z", "+00:00"))  # as Python 3.10 reads it
-        for each in (moment, moment.replace("Z", offset))
-    )
+    at = datetime.fromisoformat(moment.replace("Z", "+00:00"))  # as Python 3.10 reads it
     try:
-        at = at.astimezone(elsewhere.tzinfo)
+        at = at.astimezone(datetime.strptime(offset.upper(), "%z").tzinfo)
     except OverflowError:
         offset = "+00:00"
     fraction = f"{at.microsecond // 1000:03}".ljust(digits, "0")[:digits]
@@ -99,26 +110,3 @@ def draw_media_type(source: Random, media_type: str) -> str:
     """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
     spelled = "".join(source.choice([char.upper(), char]) for char in media_type)
     return spelled + source.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
-
-
-def write(value: Any, space: str = "", escape_at: int | None = None) -> str:
-    """JSON text with whitespace around each token, and an escape in each string."""
-    if isinstance(value, dict):
-        members = [
-            f"{quote(name, escape_at)}{space}: {write(each, space, escape_at)}"
-            for name, each in value.items()
-        ]
-        return f"{{{space}{f'{space}, '.join(members)}{space}}}"
-    if isinstance(value, list):
-        items = [write(each, space, escape_at) for each in value]
-        return f"[{space}{f'{space}, '.join(items)}{space}]"
-    return value if isinstance(value, Literal) else quote(value, escape_at)
-
-
-def quote(value: Any, escape_at: int | None) -> str:
-    """The JSON text of a scalar. A string has an escape at a place, unless it has others."""
-    plain = quoted(value)
-    if escape_at is None or not value or plain[1:-1] != value:
-        return plain
-    at = escape_at % len(value) + 1
-    return f"{plain[:at]}\\u{ord(plain[at]):04x}{plain[at + 1 :]}"

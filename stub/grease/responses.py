@@ -7,12 +7,11 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
-from records import quoted
 from web.routing import OPERATIONS
 
-from ..contract import Contract, Operation
+from ..contract import Operation
 from ..ids import Ids
-from ..profile import NEWEST_FIRST, PLAIN, TIMES, Profile
+from ..profile import NEWEST_FIRST, PLAIN, TIMES
 from ..worlds import World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair
@@ -32,7 +31,7 @@ def vary(
         return ()
     ((media_type, content),) = declaration["content"].items()
     key = request_key(world.ids, request)
-    variation = Variation(grease, parts.like, world.ids, parts.contract, key)
+    variation = Variation(grease, world.ids, parts, key)
     variation.vary(response, media_type, content["schema"], part)
     parts.varied.update(variation.applied)
     applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
@@ -56,9 +55,8 @@ class Variation:
     """
 
     grease: Grease
-    like: Profile
     ids: Ids
-    contract: Contract
+    parts: Parts
     request_key: str
     applied: set[Pair] = field(default_factory=set)
 
@@ -74,17 +72,16 @@ class Variation:
 
         A body of which nothing varies but ids, which are made so, stays.
         """
-        key, space, escape_at = self.request_key, "", None
-        body = forms.READER.decode(response.get_data(as_text=True))
-        body = self.value(body, schema, part, key)
+        key, space, escape_at, like = self.request_key, "", None, self.parts.like
+        body = self.value(forms.read(response.get_data(as_text=True)), schema, part, key)
         if source := self.draws("json-text", part, key):
             space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
-        if self.like or any(axis not in ID_AXES for axis, _ in self.applied):
+        if like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
-        for name in self.like.get("headers", ()):
+        for name in like.get("headers", ()):
             response.headers.setdefault(name, PLAIN["string"])
         kind = "json" if response.status_code < 400 else "problem"
-        media_type = self.like.get("media_types", {}).get(kind, media_type)
+        media_type = like.get("media_types", {}).get(kind, media_type)
         response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
             response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
@@ -96,12 +93,12 @@ class Variation:
 
     def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
-        part, schema = self.contract.name(schema, place), self.contract.resolve(schema)
+        part, schema = self.parts.contract.name(schema, place), self.parts.contract.resolve(schema)
         if isinstance(value, dict):
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
             items = [self.value(each, schema["items"], part, key) for each in value]
-            if part == LIST and self.like.get("list_order") == NEWEST_FIRST:
+            if part == LIST and self.parts.like.get("list_order") == NEWEST_FIRST:
                 items.reverse()
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
                 keys = [self.ids.key(each["id"]) for each in items]
@@ -123,12 +120,12 @@ class Variation:
             name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
             for name, each in value.items()
         }
-        members = self.like.get("members", {}).get(part.lower(), {})
-        plain = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
-        absent = members.get("absent", ())
-        varied = {name: each for name, each in varied.items() if name not in absent}
-        varied |= {name: each for name, each in plain.items() if name not in varied}
-        is_running = value.get("status") in self.contract.running
+        members = self.parts.like.get("members", {}).get(part.lower(), {})
+        for name in members.get("absent", ()):
+            varied.pop(name, None)
+        for name, kind in members.get("added", {}).items():
+            varied.setdefault(name, PLAIN[kind])
+        is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):
             varied["status"] = forms.draw_word(source)
         if source := self.draws("members", part, key):
@@ -140,7 +137,7 @@ class Variation:
 
     def time(self, moment: str, part: str, key: str) -> str:
         """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
-        form = self.like.get("times", TIMES)
+        form = self.parts.like.get("times", TIMES)
         digits, offset, separator = form["digits"], form["offset"], "T"
         if form["case"] == "lower":
             offset, separator = offset.lower(), "t"
@@ -151,5 +148,4 @@ class Variation:
         if source := self.draws("times-odd", part, key):
             offset = source.choice([each for each in forms.ODD_OFFSETS if each != offset])
             separator = "t"
-        # Go's time.Time reads no escapes.
-        return forms.Literal(quoted(forms.respell(moment, digits, offset, separator)))
+        return forms.respell(moment, digits, offset, separator)

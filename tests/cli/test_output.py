@@ -79,7 +79,7 @@ def test_what_is_printed_can_be_pasted() -> None:
     given = "headers@getDeployment 404,members"
     first = run("--grease", given, during=lambda url: call(url, "/_stub/grease"))
     (line,) = re.findall("on purpose: (.*)\n", first.stderr)
-    assert line.startswith("--grease 'members,headers@getDeployment 404' --grease-seed ")
+    assert line.startswith(f"--grease '{given}' --grease-seed ")
     again = run(*shlex.split(line), during=lambda url: call(url, "/_stub/grease"))
     assert again.result.json == first.result.json
 
