@@ -44,18 +44,15 @@ class Line(NamedTuple):
     def text(self, redactor: Redactor) -> str:
         """The line: printable, and without tokens."""
         target = cut(redactor.target(self.target), MAX_TARGET)
-        words = [redactor.text(self.method), target, str(self.status)]
+        name = self.name or redactor.text(self.world)
+        words = [name, redactor.text(self.method), target, str(self.status)]
         if self.problem:
             words.append(self.problem["code"])
-            found = [cut(redactor.text(each), MAX_REASON) for each in reasons(self.problem)]
-            if self.is_control_error:
-                detail = f"{self.problem['detail']} " if self.problem.get("errors") else ""
-                words.append(f"({detail}{'; '.join(found[:MAX_REASONS])})")
-            elif self.status in REJECTED:
-                words.append(f"({found[0]})")
-        if name := self.name or redactor.text(self.world):
-            words.insert(0, name)
-        return printable(" ".join([*words, *self.notes, f"{self.ms:.1f} ms"])) + "\n"
+            if self.is_control_error or self.status in REJECTED:
+                found = [cut(redactor.text(each), MAX_REASON) for each in reasons(self.problem)]
+                words.append(f"({'; '.join(found[:MAX_REASONS])})")
+        words += [*self.notes, f"{self.ms:.1f} ms"]
+        return printable(" ".join(words).lstrip()) + "\n"
 
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
