@@ -53,10 +53,8 @@ def test_a_content_encoding_is_415(client: FlaskClient) -> None:
         response = client.post(PATH, json={"name": "a"}, headers={"Content-Encoding": encoding})
         problem = assert_problem(response, 415, "unsupported_media_type")
         assert "Content-Encoding" in problem["detail"]
-    for number, encoding in enumerate(("Identity", "")):
-        headers = {"Content-Encoding": encoding}
-        response = client.post(PATH, json={"name": f"{number}"}, headers=headers)
-        assert response.status_code == 201
+    response = client.post(PATH, json={"name": "a"}, headers={"Content-Encoding": "Identity"})
+    assert response.status_code == 201
 
 
 def sized(size: int) -> bytes:

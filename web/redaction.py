@@ -74,7 +74,9 @@ def spellings(token: str) -> str:
 
 
 def printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
+    """The text with `?` for each control and the like, so that a line of it stays one."""
+    shown = (char if char.isprintable() else "?" for char in text)
+    return text if text.isprintable() else "".join(shown)
 
 
 def cut(text: str, size: int) -> str:

@@ -31,14 +31,11 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
     Raises a `Problem`: 415, 413, 400 or 422, checked in this order.
     """
     charset = request.mimetype_params.get("charset", "utf-8")
-    if request.mimetype != "application/json" or charset.lower() != "utf-8":
-        raise Problem(
-            415, "unsupported_media_type", "Send `Content-Type: application/json`, in UTF-8."
-        )
-    if request.headers.get("Content-Encoding", "").lower() not in ("", "identity"):
-        raise Problem(
-            415, "unsupported_media_type", "Send the body as it is, without a Content-Encoding."
-        )
+    encoding = request.headers.get("Content-Encoding", "identity")
+    form = request.mimetype, charset.lower(), encoding.lower()
+    if form != ("application/json", "utf-8", "identity"):
+        detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
+        raise Problem(415, "unsupported_media_type", detail)
     data = request.get_data()  # the server limits its size
     if len(data) > max_bytes:
         raise Problem(413, "body_too_large", f"Send a body of at most {max_bytes} bytes.")
