@@ -81,6 +81,4 @@ def printable(text: str) -> str:
 
 def cut(text: str, size: int) -> str:
     """As much of the text as UTF-8 holds in `size` bytes."""
-    if len(text) <= size // 4:
-        return text
-    return text.encode(errors="replace")[: max(0, size)].decode(errors="ignore")
+    return text.encode(errors="replace")[:size].decode(errors="ignore")
