@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from jsonschema_rs import Draft202012Validator
 from werkzeug.http import HTTP_STATUS_CODES
@@ -93,21 +93,11 @@ def assert_in_contract(
         contract.check(method, path, status, headers, body)
 
 
-class Response(Protocol):
-    """What the responses of the test client and of the wire have in common."""
+def assert_problem(response: Any, status: int, code: str, *, head: bool = False) -> dict[str, Any]:
+    """Assert the one error shape (RFC 9457); return the document. HEAD has none.
 
-    @property
-    def status_code(self) -> int: ...
-    @property
-    def headers(self) -> Any: ...
-    @property
-    def data(self) -> bytes: ...
-
-
-def assert_problem(
-    response: Response, status: int, code: str, *, head: bool = False
-) -> dict[str, Any]:
-    """Assert the one error shape (RFC 9457); return the document. HEAD has none."""
+    The response is one of the test client or of the wire.
+    """
     assert response.status_code == status, response.data
     assert response.headers["Content-Type"] == "application/problem+json"
     assert response.headers["Cache-Control"] == "no-store"
@@ -117,21 +107,20 @@ def assert_problem(
         assert response.data == b""
         return {}
     problem: dict[str, Any] = json.loads(response.data)
-    assert list(problem)[:5] == ["type", "title", "status", "detail", "code"]
+    errors = ["errors"] if code == "invalid_body" else []
+    assert [*problem] == ["type", "title", "status", "detail", "code", *errors]
     assert problem["type"] == "about:blank"
     assert problem["title"] == HTTP_STATUS_CODES.get(status, "Unknown Error")
     assert problem["status"] == status
     assert problem["code"] == code
     assert len(problem["detail"]) > 20
     assert problem["detail"][-1] in ".)"
-    assert problem.keys() - {"errors"} == {"type", "title", "status", "detail", "code"}
-    assert ("errors" in problem) == (code == "invalid_body")
     assert all(error["detail"] for error in problem.get("errors", ()))
     assert b"dev-token" not in response.data
     return problem
 
 
-def assert_invalid(response: Response, *pointers: str) -> list[dict[str, str]]:
+def assert_invalid(response: Any, *pointers: str) -> list[dict[str, str]]:
     """Assert a 422 with errors at these places; return the errors."""
     errors: list[dict[str, str]] = assert_problem(response, 422, "invalid_body")["errors"]
     assert [error["pointer"] for error in errors] == list(pointers)

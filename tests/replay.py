@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 from flask import Flask
 from werkzeug.test import create_environ, run_wsgi_app
@@ -24,7 +23,7 @@ class Sent(NamedTuple):
     """A request. A JSON body has its type, and each request the token, unless `headers` differ."""
 
     method: str
-    target: str  # as on the request line
+    target: str
     body: Any = b""  # bytes, or what JSON makes of it
     headers: Mapping[str, str] = {}
 
@@ -39,7 +38,6 @@ class Got(NamedTuple):
 
 JSON = "application/json"
 NO_TOKEN = {"Authorization": ""}
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 PREFLIGHT = {
     "Authorization": "",
     "Origin": ORIGIN,
@@ -56,63 +54,24 @@ REQUESTS = [
     Sent("GET", "/v1/deployments/dpl_failed"),
     Sent("HEAD", "/v1/deployments/dpl_failed"),
     Sent("GET", "/v1/deployments/dpl_1"),
-    Sent("GET", "/v1/deployments/nope"),
     Sent("HEAD", "/v1/deployments/nope"),
-    Sent("GET", "/v1/projects"),
-    # Bodies
+    Sent("GET", "/v1/projects?page=2"),
+    # What is rejected
     Sent("POST", "/v1/projects", {"name": "a"}),
     Sent("POST", "/v1/projects", b""),
-    Sent("POST", "/v1/projects", b"", {"Content-Type": JSON}),
     Sent("POST", "/v1/projects", b"{"),
-    Sent("POST", "/v1/projects", b'{"name": "c", "name": "d"}'),
-    Sent("POST", "/v1/projects", b'{"name": "\xff"}'),
-    Sent("POST", "/v1/projects", []),
     Sent("POST", "/v1/projects", {"name": "", "id": 1}),
     Sent("POST", "/v1/projects", {"name": "c", "filler": 66_000 * "x"}),
-    Sent("POST", "/v1/projects", b'{"name": "c"}', FORM),
-    Sent("POST", "/v1/projects", {"name": "c"}, {"Content-Encoding": "gzip"}),
-    Sent("POST", "/v1/projects", {"name": "c"}, {"Content-Length": "99"}),
-    Sent("POST", "/v1/projects", {"name": "c"}, {"Content-Type": "application/json; charset=x"}),
-    # Authentication
-    Sent("GET", "/v1/projects", b"", NO_TOKEN),
-    Sent("HEAD", "/v1/projects", b"", NO_TOKEN),
     Sent("POST", "/v1/projects", {"name": "c"}, NO_TOKEN),
-    Sent("GET", "/v1/projects", b"", {"Authorization": "Bearer wrong"}),
+    Sent("HEAD", "/v1/projects", b"", NO_TOKEN),
     Sent("GET", "/v1/projects", b"", {"Authorization": "bearer dev-token"}),
-    Sent("GET", "/v1/projects", b"", {"Authorization": "Basic ZGV2"}),
     Sent("GET", "/v1/projects", b"", {"Authorization": "Bearer dev-token.job-42"}),
-    Sent("GET", "/v1/projects", b"", {"Authorization": "Bearer dev-token.a/b"}),
-    Sent("GET", "/v1/nowhere", b"", NO_TOKEN),
-    Sent("DELETE", "/v1/projects", b"", NO_TOKEN),
-    # Paths and methods
-    Sent("GET", "/"),
-    Sent("GET", "/v1"),
     Sent("GET", "/v1/projects/"),
-    Sent("GET", "//v1/projects"),
-    Sent("GET", "//"),
-    Sent("GET", "/v1//projects"),
-    Sent("GET", "/v1%2Fprojects"),
     Sent("GET", "/v1/deployments/dpl%2Ffailed"),
-    Sent("GET", "/v1/deployments/dpl%2ffailed"),
-    Sent("GET", "/v1/deployments/dpl%252Ffailed"),
-    Sent("GET", "/v1/deployments/dpl%5Ffailed?a=%2F"),
-    Sent("GET", "/v1/deployments/%ff%00%F0%9F%9A%80"),
-    Sent("GET", f"{ORIGIN}/v1/deployments/a%2Fb"),
-    Sent("GET", "/v1/projects?page=2&%00"),
-    Sent("GET", "/v1/projects?"),
     Sent("OPTIONS", "/v1/projects"),
-    Sent("OPTIONS", "*"),
     Sent("PUT", "/v1/deployments/dpl_failed", {"status": "failed"}),
-    Sent("PATCH", "/openapi.json"),
-    Sent("BREW", "/v1/projects"),
-    Sent("TRACE", "/v1/nowhere"),
-    Sent("GET", "/openapi.json"),
     Sent("HEAD", "/openapi.json", b"", NO_TOKEN),
-    # Headers that describe the client
-    Sent("GET", "/v1/projects", b"", {"Cookie": "session=x", "Host": "a.example:99"}),
-    Sent("POST", "/v1/projects", {"name": "m"}, {"X-HTTP-Method-Override": "DELETE"}),
-    Sent("GET", "/v1/projects", b"", {"Accept": "text/html", "Range": "bytes=0-3"}),
-    Sent("GET", "/v1/projects", b"", {"If-None-Match": "*", "X-Forwarded-Prefix": "/x"}),
+    # Browsers
     Sent("GET", "/v1/projects", b"", {"Origin": ORIGIN}),
     Sent("GET", "/v1/nowhere", b"", {"Origin": "http://b.example"}),
     Sent("OPTIONS", "/v1/projects", b"", PREFLIGHT),
@@ -127,15 +86,12 @@ REQUESTS = [
     # Control routes
     Sent("GET", "/_stub/health", b"", NO_TOKEN),
     Sent("HEAD", "/_stub/ready"),
-    Sent("POST", "/_stub/health"),
-    Sent("GET", "/_stub/nowhere"),
     Sent("PUT", "/_stub/deployments/x", {"status": "canceled", "project_id": "prj_website"}),
     Sent("PUT", "/_stub/deployments/a%2Fb", {"status": "failed"}),
     Sent("PUT", "/_stub/deployments/y", {"status": "failed", "project_id": "nope"}),
     Sent("POST", "/_stub/clock", {"advance": 3}),
     Sent("GET", "/v1/deployments/dpl_1"),
     Sent("GET", "/_stub/requests?status=404&limit=3"),
-    Sent("GET", "/_stub/requests?x"),
     Sent("GET", "/_stub/coverage"),
     Sent("GET", "/_stub/state"),
     Sent("GET", "/_stub/console"),
@@ -165,14 +121,7 @@ def respond(app: Flask, sent: Sent) -> Got:
     """The response of the app itself: no client stands between."""
     body = sent.body if isinstance(sent.body, bytes) else json.dumps(sent.body).encode()
     headers = {**BEARER, **({"Content-Type": JSON} if body else {}), **sent.headers}
-    path, _, query = sent.target.partition("?")
-    environ = create_environ(method=sent.method, data=body)
-    for name, value in headers.items():
-        name = name.upper().replace("-", "_")
-        environ[name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"] = value
-    environ["REQUEST_URI"] = sent.target
-    environ["PATH_INFO"] = unquote_to_bytes(path.removeprefix(ORIGIN)).decode("latin-1")
-    environ["QUERY_STRING"] = query
+    environ = create_environ(sent.target, method=sent.method, data=body, headers=headers)
     chunks, status, fields = run_wsgi_app(app, environ)
     shown = re.sub(rb'"instance": "\w+"', b'"instance": "random"', b"".join(chunks))
     return Got(status, fields.to_wsgi_list(), shown)

@@ -51,18 +51,6 @@ def test_creating_a_project_queues_a_deployment_that_succeeds_in_the_end(
     }
 
 
-def test_a_stage_ends_exactly_when_its_seconds_are_over(clock: Clock) -> None:
-    client = client_of(create_app(clock=clock, pace=0.5))
-    project = client.post("/v1/projects", json={"name": "a"}).json
-    path = f"/v1/deployments/{project['latest_deployment_id']}"
-    clock.advance(0.499999)
-    assert client.get(path).json["status"] == "queued"
-    clock.advance(0.000001)
-    assert client.get(path).json["status"] == "building"
-    clock.advance(-10)
-    assert client.get(path).json["status"] == "queued"
-
-
 def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
     client = client_of(create_app(clock=clock, pace=0))
     project = client.post("/v1/projects", json={"name": "a"}).json
@@ -89,14 +77,8 @@ def test_head_has_the_headers_of_get_and_no_body(client: FlaskClient) -> None:
         assert get.text.endswith("}\n")
 
 
-UNKNOWN_IDS = (
-    "nope DPL_FAILED prj_website dpl_failed%00 dpl_failed%0d%0aX-Evil:%201 %ff %20dpl_failed .. "
-    "%F0%9F%9A%80"
-)
-
-
 def test_an_unknown_deployment_is_404(client: FlaskClient) -> None:
-    for unknown in (*UNKNOWN_IDS.split(), 10_000 * "a"):
+    for unknown in ("nope", "DPL_FAILED", "dpl_failed%00", "%ff", "..", 10_000 * "a"):
         response = client.get(f"/v1/deployments/{unknown}")
         problem = assert_problem(response, 404, "deployment_not_found")
         assert "latest_deployment_id" in problem["detail"]
@@ -104,49 +86,32 @@ def test_an_unknown_deployment_is_404(client: FlaskClient) -> None:
 
 def test_what_describes_the_client_changes_nothing(client: FlaskClient) -> None:
     plain = client.get("/v1/projects").data
-    assert client.get("/v1/projects?page=2&limit=1&%00&a").data == plain
-    for headers in (
-        {"Host": "a b\xe9"},
-        {"X-Forwarded-Prefix": "/x", "X-Forwarded-Host": "example.com"},
-        {"X-HTTP-Method-Override": "DELETE"},
-        {"Cookie": "session=x; a=b"},
-        {"Accept": "text/html"},
-    ):
-        assert client.get("/v1/projects", headers=headers).data == plain
+    headers = {"Host": "a b\xe9", "X-HTTP-Method-Override": "DELETE", "Accept": "text/html"}
+    assert client.get("/v1/projects?page=2&limit=1&%00&a", headers=headers).data == plain
 
 
 def test_strict_rejects_query_parameters(clock: Clock) -> None:
     client = client_of(create_app(strict=True, clock=clock))
-    with unchanged(client):
-        for path in ("/v1/projects?page=2", "/v1/deployments/x?a", "/v1/projects?a=&b="):
-            assert_problem(client.get(path), 400, "unknown_query")
-        response = client.post("/v1/projects?a=1", data=b"{")
-        assert_problem(response, 400, "unknown_query")
-        assert_problem(client.get("/v1/nope?a=1"), 404, "not_found")
-        assert_problem(client.put("/v1/projects?a=1"), 405, "method_not_allowed")
-    for nothing in ("?", "?&", "?&&"):
-        assert client.get(f"/v1/projects{nothing}").status_code == 200
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    for path in ("/v1/projects?page=2", "/v1/deployments/x?a"):
+        assert_problem(client.get(path), 400, "unknown_query")
+    assert_problem(client.post("/v1/projects?a=1", data=b"{"), 400, "unknown_query")
+    assert_problem(client.get("/v1/nope?a=1"), 404, "not_found")
+    assert_problem(client.put("/v1/projects?a=1"), 405, "method_not_allowed")
+    assert client.post("/v1/projects?&", json={"name": "a"}).status_code == 201
 
 
 def test_a_name_in_use_is_409_and_another_spelling_is_another_name(client: FlaskClient) -> None:
     assert client.post("/v1/projects", json={"name": "café"}).status_code == 201
     with unchanged(client):
-        response = client.post("/v1/projects", json={"name": "café", "x": 1})
-        assert_problem(response, 409, "name_taken")
-        response = client.post(
-            "/v1/projects", data=rb'{"name": "caf\u00e9"}', content_type="application/json"
-        )
-        assert_problem(response, 409, "name_taken")
-    for other in ("cafe\u0301", "Café", " café", "café "):
+        assert_problem(client.post("/v1/projects", json={"name": "café"}), 409, "name_taken")
+    for other in ("cafe\u0301", "Café", " café"):
         assert client.post("/v1/projects", json={"name": other}).status_code == 201
         assert names(client)[-1] == other
 
 
 def test_a_full_store_is_507_after_every_other_check() -> None:
-    client = client_of(create_app(max_projects=2))
-    for name in ("a", "b"):
-        assert client.post("/v1/projects", json={"name": name}).status_code == 201
+    client = client_of(create_app(max_projects=1))
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
     with unchanged(client):
         assert_problem(client.post("/v1/projects", json={"name": "c"}), 507, "store_full")
         assert_problem(client.post("/v1/projects", json={"name": "a"}), 409, "name_taken")

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from tests.conftest import BEARER, TOKEN, client_of, unchanged
+from tests.conftest import BEARER, TOKEN, client_of
 from tests.contract import assert_problem
 
 MISSING = "token_missing"
@@ -39,38 +39,25 @@ UNKNOWN = "has an unknown token."
 WORLD = "1 to 64 of A-Z a-z 0-9 _ -"
 FORMS = [
     (None, MISSING, NONE),
-    ("", MISSING, NONE),
     (" ", MISSING, NONE),
     (TOKEN, MISSING, SCHEME),
-    (f"Basic {TOKEN}", MISSING, SCHEME),
-    (f"Bearer{TOKEN}", MISSING, SCHEME),
     (f"Bearer,{TOKEN}", MISSING, SCHEME),
     (f"Basic x, Bearer {TOKEN}", MISSING, SCHEME),
     ("Bearer", INVALID, EMPTY),
     ("Bearer ", INVALID, EMPTY),
-    ("Bearer another", INVALID, UNKNOWN),
-    (f"bearer {TOKEN}", INVALID, CASE),
     (f"BEARER {TOKEN}.job", INVALID, CASE),
-    (f"Bearer  {TOKEN}", INVALID, SPACE),
-    (f"Bearer\t{TOKEN}", INVALID, SPACE),
     (f" Bearer {TOKEN}", INVALID, CASE),
+    (f"Bearer  {TOKEN}", INVALID, SPACE),
+    (f"Bearer\xa0{TOKEN}", INVALID, SPACE),
     (f"Bearer {TOKEN} ", INVALID, AFTER),
-    (f"Bearer {TOKEN} x", INVALID, AFTER),
-    (f"Bearer {TOKEN},", INVALID, OTHER),
     (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID, AFTER),
-    (f'Bearer "{TOKEN}"', INVALID, OTHER),
+    (f"Bearer {TOKEN},", INVALID, OTHER),
+    (f"Bearer {TOKEN}\xe9", INVALID, OTHER),
     (f"Bearer {TOKEN.upper()}", INVALID, UNKNOWN),
     (f"Bearer {TOKEN[:-1]}", INVALID, UNKNOWN),
-    (f"Bearer {TOKEN}n", INVALID, UNKNOWN),
-    (f"Bearer {TOKEN}\xe9", INVALID, OTHER),
-    ("Bearer \xff\xfe", INVALID, OTHER),
-    (f"Bearer\xa0{TOKEN}", INVALID, SPACE),
     (f"Bearer {TOKEN}.build:12", INVALID, WORLD),
-    (f"Bearer {TOKEN}.caf\xe9", INVALID, WORLD),
-    (f"Bearer {TOKEN}.feature/foo", INVALID, WORLD),
     (f"Bearer {TOKEN}.{65 * 'w'}", INVALID, WORLD),
     ("Bearer unknown.feature/foo", INVALID, WORLD),
-    ("Bearer sec=.ubuntu-22.04", INVALID, WORLD),
 ]
 
 
@@ -90,17 +77,16 @@ def test_only_the_exact_form_is_accepted(
 
 
 CLOSED = (
-    "/v1 /v1/projects /v1/deployments/x /v1/nowhere /v1/projects/ //v1/projects //openapi.json "
-    "/openapi.json/ /v1%2Fprojects /_stub/nowhere /_stub/health/ /_stub%2Fhealth /%2Fopenapi.json "
-    "/favicon.ico"
+    "/v1 /v1/projects /v1/deployments/x /v1/nowhere //v1/projects //openapi.json /openapi.json/ "
+    "/v1%2Fprojects /_stub/nowhere /_stub/health/ /_stub%2Fhealth /%2Fopenapi.json /favicon.ico"
 )
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "TRACE", "BREW"])
-def test_without_a_token_every_path_and_method_is_401(anonymous: FlaskClient, method: str) -> None:
+def test_without_a_token_every_path_and_method_is_401(anonymous: FlaskClient) -> None:
     for path in CLOSED.split():
-        response = anonymous.open(path, method=method)
-        assert_problem(response, 401, MISSING, head=method == "HEAD")
+        for method in ("GET", "HEAD", "POST", "OPTIONS", "BREW"):
+            response = anonymous.open(path, method=method)
+            assert_problem(response, 401, MISSING, head=method == "HEAD")
 
 
 def test_open_paths_ignore_the_token_for_get_and_head_alone(anonymous: FlaskClient) -> None:
@@ -112,17 +98,6 @@ def test_open_paths_ignore_the_token_for_get_and_head_alone(anonymous: FlaskClie
         assert_problem(anonymous.post(path, headers=BEARER), 405, "method_not_allowed")
 
 
-def test_a_token_outside_the_authorization_header_is_ignored(
-    anonymous: FlaskClient, client: FlaskClient
-) -> None:
-    with unchanged(client):
-        assert_problem(anonymous.get(f"/v1/projects?access_token={TOKEN}"), 401, MISSING)
-        response = anonymous.post("/v1/projects", data={"access_token": TOKEN})
-        assert_problem(response, 401, MISSING)
-        anonymous.set_cookie("access_token", TOKEN)
-        assert_problem(anonymous.get("/v1/projects"), 401, MISSING)
-
-
 def test_given_tokens_replace_the_published_one() -> None:
     tokens = ["one", "two.with-a_dot~+/=="]
     app = create_app(tokens=tokens)
@@ -131,10 +106,10 @@ def test_given_tokens_replace_the_published_one() -> None:
     assert_problem(client_of(app).get("/v1/projects"), 401, INVALID)
 
 
-@pytest.mark.parametrize("tokens", [[], [""], ["a b"], ["a", "ä"], ["=a"], ["a\n"], ["a,b"]])
-def test_an_app_is_not_made_with_an_invalid_token(tokens: list[str]) -> None:
-    with pytest.raises(ValueError, match="token"):
-        create_app(tokens=tokens)
+def test_an_app_is_not_made_with_an_invalid_token() -> None:
+    for tokens in ([], [""], ["a b"], ["a", "ä"], ["=a"], ["a\n"]):
+        with pytest.raises(ValueError, match="token"):
+            create_app(tokens=tokens)
 
 
 def test_one_string_is_no_collection_of_tokens() -> None:
@@ -143,7 +118,7 @@ def test_one_string_is_no_collection_of_tokens() -> None:
 
 
 def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
-    for form in ("bearer {}", "Bearer  {}", "Bearer {}.a b", "Bearer {}.a/b", "Bearer {}.x.y"):
+    for form in ("bearer {}", "Bearer  {}", "Bearer {}.a b", "Bearer {}.a/b"):
         one, other = (
             client_of(app, form.format(token)).get("/v1/projects").data
             for token in ("dev-token", "dev-taken")

@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from jsonschema_rs import ValidationError
 
 from app import create_app
-from tests.conftest import BEARER, SAMPLE_SEED, TOKEN
+from tests.conftest import BEARER, SAMPLE_SEED
 from tests.contract import STUB, V1, Contract, assert_in_contract, assert_problem
 
 Part = tuple[str, dict[str, Any]]
@@ -65,7 +65,7 @@ PART = {"type", "description", "anyOf", "not", "enum"}
 PARTS = [*parts(CONTRACT["paths"]), *parts(CONTRACT["components"])]
 
 
-def test_every_part_tells_its_origin() -> None:
+def test_every_part_tells_its_origin_and_may_grow() -> None:
     for where, part in PARTS:
         ((origin, text),) = part["x-origin"].items()
         assert origin in ("fixed", "chosen"), where
@@ -73,6 +73,7 @@ def test_every_part_tells_its_origin() -> None:
         if "$ref" not in part and "type" in part:
             assert "pattern" not in part or where == "/schemas/ProjectInput/properties/name"
             assert "enum" not in part, where
+        assert part.get("additionalProperties", part.get("type") != "object") is True, where
 
 
 def test_only_what_the_interface_states_is_fixed() -> None:
@@ -105,41 +106,24 @@ def test_every_example_is_valid() -> None:
                 V1.validator(json.dumps(schema)).validate(value)
 
 
-def request_examples() -> Iterator[tuple[str, str, str, Any]]:
-    """The method, the path, the name and the value of each example of a request, in order."""
-    for method, path, operation in V1.operations():
-        for part in (*operation.get("parameters", ()), operation.get("requestBody", {})):
-            for name, value in named_examples(part).items():
-                yield method, path, name, value
-
-
 def test_each_request_example_gets_the_response_example_of_its_name(client: FlaskClient) -> None:
-    declared = {(method, path): operation for method, path, operation in V1.operations()}
-    for method, path, name, sent in request_examples():
-        ((status, expected),) = (
-            (int(status), named_examples(V1.resolve(response))[name])
-            for status, response in declared[method, path]["responses"].items()
-            if name in named_examples(V1.resolve(response))
-        )
-        body = sent if method == "POST" else None
-        response = client.open(path.replace("{id}", str(sent)), method=method, json=body)
-        new = ("id", "created_at", "latest_deployment_id") if status == 201 else ()
-        assert response.status_code == status, name
-        assert response.json == {**expected, **{each: response.json[each] for each in new}}, name
-    first = named_examples(declared["GET", "/v1/projects"]["responses"]["200"])
-    assert (
-        first["sample"]
-        == create_app(seed=SAMPLE_SEED).test_client().get("/v1/projects", headers=BEARER).json
-    )
-
-
-def test_every_object_may_have_more_members() -> None:
-    objects = [where for where, part in PARTS if part.get("type") == "object"]
-    names = ("ProjectList", "Project", "Deployment", "Problem", "FieldError")
-    assert {f"/schemas/{name}" for name in names} <= {*objects}
-    for where, part in PARTS:
-        is_object = part.get("type") == "object"
-        assert part.get("additionalProperties", not is_object) is True, where
+    for method, path, operation in V1.operations():
+        expected = {
+            name: (int(status), value)
+            for status, response in operation["responses"].items()
+            for name, value in named_examples(V1.resolve(response)).items()
+        }
+        for part in (*operation.get("parameters", ()), operation.get("requestBody", {})):
+            for name, sent in named_examples(part).items():
+                body = sent if method == "POST" else None
+                response = client.open(path.replace("{id}", str(sent)), method=method, json=body)
+                status, document = expected[name]
+                new = ("id", "created_at", "latest_deployment_id") if status == 201 else ()
+                random = {each: response.json[each] for each in new}
+                assert (response.status_code, response.json) == (status, {**document, **random})
+    listed = CONTRACT["paths"]["/v1/projects"]["get"]["responses"]["200"]
+    sample = create_app(seed=SAMPLE_SEED).test_client().get("/v1/projects", headers=BEARER)
+    assert named_examples(listed)["sample"] == sample.json
 
 
 def test_error_examples_are_real_responses(app: Flask, client: FlaskClient) -> None:
@@ -152,7 +136,7 @@ def test_error_examples_are_real_responses(app: Flask, client: FlaskClient) -> N
         client.put("/v1/projects"),
         client.post("/v1/projects", json={"name": "website"}),
         client.post("/v1/projects", json={"name": 70_000 * "x"}),
-        client.post("/v1/projects", data=b"{}"),
+        client.post("/v1/projects", data=b"{}"),  # which has no media type
         client.post("/v1/projects", json={"id": 1}),
     ]
     shown = [
@@ -173,10 +157,8 @@ def test_the_check_detects_undeclared_responses(client: FlaskClient) -> None:
     for status, changed, body in [
         (201, headers, good.data),
         (200, {**headers, "Content-Type": "text/html"}, good.data),
-        (200, headers, b'{"id": "dpl_failed"}'),
         (200, headers, good.data.replace(b"2026-", b"26-")),
         (200, {**headers, "Cache-Control": "public"}, good.data),
-        (401, {**headers, "Content-Type": "application/problem+json"}, good.data),
     ]:
         with pytest.raises((AssertionError, ValidationError)):
             assert_in_contract("GET", path, status, changed, body)
@@ -193,7 +175,4 @@ def test_error_responses_name_their_codes() -> None:
             assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
         for code, example in content.get("examples", {}).items():
             assert example["value"]["code"] == code
-            is_named = f"`{code}`" in response["description"]
-            assert is_named != ("x-stub-only" in example)
-            assert is_named or example["summary"]
-            assert TOKEN not in json.dumps(example)
+            assert (f"`{code}`" in response["description"]) != ("x-stub-only" in example)

@@ -1,4 +1,4 @@
-"""The contract of a `Store`, which every implementation passes."""
+"""Statuses by age, and the contract of a `Store`, which every implementation passes."""
 
 import json
 from datetime import timedelta
@@ -23,8 +23,25 @@ def store(make_store: MakeStore) -> Store:
     return make_store()
 
 
+def test_a_status_depends_on_the_age_alone() -> None:
+    timeline = (Stage("a", 0), Stage("b", 1.5), Stage("c", 0.0), Stage("d", 2), Stage("e"))
+    deployment = Deployment("d1", None, START, timeline)
+    statuses = [deployment.status(START + timedelta(seconds=half / 2)) for half in range(9)]
+    assert "".join(statuses) == "bbbddddee"
+    assert deployment.status(START - timedelta(days=1)) == "a"
+
+
+def test_the_seconds_of_stages_add_up() -> None:
+    for seconds, age in (([0.1, 0.2], 0.3), ([0.7, 0.1], 0.8), (10 * [0.1], 1.0)):
+        timeline = (*(Stage("running", each) for each in seconds), Stage("over"))
+        deployment = Deployment("d1", None, START, timeline)
+        assert deployment.status(START + timedelta(seconds=age - 0.000001)) == "running"
+        assert deployment.status(START + timedelta(seconds=age)) == "over"
+
+
 def test_a_list_is_a_snapshot(store: Store) -> None:
     before = store.list_projects()
+    assert before.representation is before.representation
     store.create_project("a", '{"name": "a"}')
     assert (len(before), len(store.list_projects())) == (0, 1)
 

@@ -1,19 +1,19 @@
-"""Every method of a store is atomic: clients of one app race for it."""
+"""Every method of a store is atomic: threads race for it."""
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
 import pytest
-from flask import Flask
 
-from app import create_app
 from records import Deployment, Project, Records, Stage
+from store import NameTaken, StoreFull
 from stub.worlds import WorldStore
-from tests.conftest import START, Clock, client_of, counting_ids, in_parallel
+from tests.conftest import START, Clock, counting_ids, in_parallel
 from tests.stores import STORES, MakeStore, SlowId, implementation
 
-Race = Callable[[WorldStore, Flask], None]
+Race = Callable[[WorldStore], None]
 
 
 class TickingClock(Clock):
@@ -29,49 +29,48 @@ def slow_ids() -> Callable[[str], str]:
     return lambda prefix: SlowId(next_id(prefix))
 
 
-def create(app: Flask, name: str) -> int:
-    """The status of a POST by a client of its own."""
-    return client_of(app).post("/v1/projects", json={"name": name}).status_code
+def create(store: WorldStore, name: str) -> Project:
+    return store.create_project(name, f'{{"name": "{name}"}}')
 
 
-def race_for_one_name(store: WorldStore, app: Flask) -> None:
-    statuses = in_parallel(8 * [partial(create, app, "a")])
-    assert sorted(statuses) == [201] + 7 * [409]
+def names_in(store: WorldStore) -> set[str]:
+    """The names of the listed projects, each of which is whole: its deployment can be read."""
+    projects = store.list_projects()
+    for project in projects[-1:]:  # the newest has had the least time
+        assert store.get_deployment(project.latest_deployment_id) is not None
+    return {project.name for project in projects}
+
+
+def race_for_one_name(store: WorldStore) -> None:
+    results = in_parallel(8 * [partial(create, store, "a")])
+    assert Counter(map(type, results)) == {Project: 1, NameTaken: 7}
     assert len(store.list_projects()) == 1
 
 
-def race_for_the_last_places(store: WorldStore, app: Flask) -> None:
+def race_for_the_last_place(store: WorldStore) -> None:
     for name in "tuvwxyz":
-        store.create_project(name, f'{{"name": "{name}"}}')
-    statuses = in_parallel([partial(create, app, name) for name in "abcdefgh"])
-    assert sorted(statuses) == [201] + 7 * [507]
+        create(store, name)
+    results = in_parallel([partial(create, store, name) for name in "abcdefgh"])
+    assert Counter(map(type, results)) == {Project: 1, StoreFull: 7}
 
 
-def race_lists_with_creates(store: WorldStore, app: Flask) -> None:
-    """A listed project is whole: its deployment can be read. A created one is listed."""
-    client = client_of(app)
-    filled: list[str] = []
-
+def race_lists_with_creates(store: WorldStore) -> None:
     def look() -> None:
-        while len(filled) < 3:
-            if projects := store.list_projects():  # the newest has had the least time
-                path = f"/v1/deployments/{projects[-1].latest_deployment_id}"
-                assert client.get(path).status_code == 200
+        for _ in range(30):
+            hash(SlowId())  # while a create is under way
+            names_in(store)
 
     def fill(names: str) -> None:
-        try:
-            for name in names:
-                assert create(app, name) == 201
-                assert name in [project.name for project in store.list_projects()]
-        finally:
-            filled.append(names)
+        for name in names:
+            create(store, name)
+            assert name in names_in(store)
 
     fills = [partial(fill, names) for names in ("ab", "cd", "ef")]
     assert in_parallel([look, look, *fills]) == 5 * [None]
-    assert len(store.list_projects()) == 6
+    assert names_in(store) == {*"abcdef"}
 
 
-def race_resets_with_creates(store: WorldStore, app: Flask) -> None:
+def race_resets_with_creates(store: WorldStore) -> None:
     """A project is either removed with its name, or there with its deployment."""
     for steps in range(8):
 
@@ -80,17 +79,15 @@ def race_resets_with_creates(store: WorldStore, app: Flask) -> None:
                 hash(SlowId())
             store.reset(Records())
 
-        results = in_parallel([reset, *(partial(create, app, name) for name in "ab")])
-        assert results == [None, 201, 201]
-        for project in store.list_projects():
-            assert store.get_deployment(project.latest_deployment_id) is not None
-        for name in {*"ab"} - {project.name for project in store.list_projects()}:
-            assert create(app, name) == 201
-        assert {project.name for project in store.list_projects()} == {*"ab"}
+        _, *made = in_parallel([reset, *(partial(create, store, name) for name in "ab")])
+        assert [*map(type, made)] == [Project, Project]
+        for name in {*"ab"} - names_in(store):
+            create(store, name)
+        assert names_in(store) == {*"ab"}
         store.reset(Records())
 
 
-def race_resets_with_reads(store: WorldStore, app: Flask) -> None:
+def race_resets_with_reads(store: WorldStore) -> None:
     """A deployment begins when the reset that brought it did."""
     first, second = (
         Records((), (Deployment("d", None, None, (Stage(status),)),)) for status in ("a", "b")
@@ -102,9 +99,9 @@ def race_resets_with_reads(store: WorldStore, app: Flask) -> None:
     assert {*found} <= {before, store.get_deployment("d")}
 
 
-def race_removals_with_exports(store: WorldStore, app: Flask) -> None:
+def race_removals_with_exports(store: WorldStore) -> None:
     """An exported deployment has its project."""
-    create(app, "a")
+    create(store, "a")
     for _ in range(3):  # which a removal leaves
         store.put_deployment(None, (Stage("failed"),))
 
@@ -118,12 +115,12 @@ def race_removals_with_exports(store: WorldStore, app: Flask) -> None:
         assert owners == {project.id for project in records.projects}
 
 
-def race_to_put_one_deployment(store: WorldStore, app: Flask) -> None:
+def race_to_put_one_deployment(store: WorldStore) -> None:
     put = partial(store.put_deployment, SlowId("d"), (Stage("failed"),))
     assert sum(is_new for _, is_new in in_parallel(8 * [put])) == 1
 
 
-def race_to_add_projects(store: WorldStore, app: Flask) -> None:
+def race_to_add_projects(store: WorldStore) -> None:
     def add(number: str) -> None:
         project = Project(SlowId(number), "one name", START, f"d{number}", "{}")
         store.add(Records((project,)))
@@ -142,5 +139,4 @@ RACES = [each for name, each in globals().items() if name.startswith("race_")]
 
 @pytest.mark.parametrize("race", RACES)
 def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
-    store = make_store(clock=TickingClock(), new_id=slow_ids(), max_projects=8)
-    race(store, create_app(new_store=lambda *_, **__: store))
+    race(make_store(clock=TickingClock(), new_id=slow_ids(), max_projects=8))

@@ -12,6 +12,9 @@ from .routing import is_control_path, raw_target
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
+NAMES = ("log_name", "world_name", "intended_world_name")
+"""What `g` may have as the name of a request, the first that is not empty."""
+
 MAX_TARGET = 2048  # bytes that are shown
 MAX_REASON = 300  # bytes that are shown
 MAX_REASONS = 20
@@ -21,8 +24,7 @@ class Line(NamedTuple):
     """A line of the log. `problem` is the document of an error, `hint` what to start with instead.
 
     `ms` is milliseconds. The path is decoded, the target is as it was sent. `name` is what the
-    stub calls the request, and `notes` what it did to it on purpose, or empty. `world` is the name
-    in the request's token, empty for the main one.
+    stub calls the request, else the world in its token; `notes` what it did to it on purpose.
     """
 
     method: str
@@ -33,7 +35,6 @@ class Line(NamedTuple):
     problem: Mapping[str, Any] | None
     name: str
     notes: Sequence[str]
-    world: str
     hint: str
 
     @property
@@ -44,18 +45,14 @@ class Line(NamedTuple):
     def text(self, redactor: Redactor) -> str:
         """The line: printable, and without tokens."""
         target = cut(redactor.target(self.target), MAX_TARGET)
-        words = [redactor.text(self.method), target, str(self.status)]
+        words = [redactor.text(self.name), redactor.text(self.method), target, str(self.status)]
         if self.problem:
             words.append(self.problem["code"])
-            found = [cut(redactor.text(each), MAX_REASON) for each in reasons(self.problem)]
-            if self.is_control_error:
-                detail = f"{self.problem['detail']} " if self.problem.get("errors") else ""
-                words.append(f"({detail}{'; '.join(found[:MAX_REASONS])})")
-            elif self.status in REJECTED:
-                words.append(f"({found[0]})")
-        if name := self.name or redactor.text(self.world):
-            words.insert(0, name)
-        return printable(" ".join([*words, *self.notes, f"{self.ms:.1f} ms"])) + "\n"
+            if self.is_control_error or self.status in REJECTED:
+                found = [cut(redactor.text(each), MAX_REASON) for each in reasons(self.problem)]
+                words.append(f"({'; '.join(found[:MAX_REASONS])})")
+        words += [*self.notes, f"{self.ms:.1f} ms"]
+        return printable(" ".join(words).lstrip()) + "\n"
 
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
@@ -80,8 +77,7 @@ def line_of(response: Response) -> Line:
         response.status_code,
         (time.perf_counter() - context["started"]) * 1000,
         context.get("problem"),
-        context.get("log_name", ""),
+        next((context[each] for each in NAMES if context.get(each)), ""),
         context.get("log_notes", ()),
-        context.get("world_name") or context.get("intended_world_name", ""),
         context.get("hint", ""),
     )

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from flask import Flask, g
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
-from werkzeug.http import HTTP_STATUS_CODES
 
 PROBLEM_JSON = {"Content-Type": "application/problem+json", "Cache-Control": "no-store"}
 
@@ -83,7 +82,7 @@ def respond(error: HTTPException) -> ResponseReturnValue:
             headers["Allow"] = ", ".join(sorted(allowed))
     document: dict[str, Any] = {
         "type": "about:blank",
-        "title": HTTP_STATUS_CODES.get(status, "Unknown Error"),
+        "title": error.name,
         "status": status,
         "detail": detail,
         "code": code,

@@ -7,6 +7,7 @@ Authorization header, header fields with a secret's name, and the value of the q
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
@@ -15,31 +16,29 @@ SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
-# Controls, formatting and lone surrogates; `str.isprintable` differs between versions of Python.
-UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
-)
-
 
 class Redactor:
     """Masks the valid `tokens` of an app, and other secrets by their place."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
         # Longest first, so that a token which contains another is masked as a whole.
-        ordered = sorted({*tokens}, key=len, reverse=True)
-        self._tokens = [token.lower() for token in ordered]
-        self._spellings = [spellings(token) for token in ordered]
+        self._tokens = sorted(tokens, key=len, reverse=True)
+        self._lower = [token.lower() for token in self._tokens]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Finds the tokens in any spelling."""
+        return re.compile("|".join(map(spellings, self._tokens)), re.IGNORECASE)
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
         lower = text.lower()
-        if not any(sign in lower for sign in ("%", "\\", "~", *self._tokens)):
+        if not any(sign in lower for sign in ("%", "\\", "~", *self._lower)):
             return text
-        for pattern in self._spellings:
-            text = pattern.sub(MASK, text)
+        text = self._pattern.sub(MASK, text)
         # Encoded more than once, or in part. Its position is unknown: mask the whole text.
         decoded = unquote(unquote(text)).lower() if "%" in text else ""
-        return MASK if any(token in decoded for token in self._tokens) else text
+        return MASK if any(token in decoded for token in self._lower) else text
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
@@ -64,25 +63,22 @@ class Redactor:
         return MASK if SECRET_NAME.search(name) else value
 
 
-def spellings(token: str) -> re.Pattern[str]:
-    """A token in any case, percent-encoded (also twice), or escaped as in JSON or a pointer."""
+def spellings(token: str) -> str:
+    """A pattern of a token, percent-encoded (also twice), or escaped as in JSON or a pointer."""
     pointer = {"~": "~0|", "/": "~1|"}
-    return re.compile(
-        "".join(
-            rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
-            rf"|\\u{ord(char):04x}|%(?:25)*{ord(char):02x})"
-            for char in token
-        ),
-        re.IGNORECASE,
+    return "".join(
+        rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
+        rf"|\\u{ord(char):04x}|%(?:25)*{ord(char):02x})"
+        for char in token
     )
 
 
 def printable(text: str) -> str:
-    return UNPRINTABLE.sub("?", text)
+    """The text with `?` for each control and the like, so that a line of it stays one."""
+    shown = (char if char.isprintable() else "?" for char in text)
+    return text if text.isprintable() else "".join(shown)
 
 
 def cut(text: str, size: int) -> str:
     """As much of the text as UTF-8 holds in `size` bytes."""
-    if len(text) <= size // 4:
-        return text
-    return text.encode(errors="replace")[: max(0, size)].decode(errors="ignore")
+    return text.encode(errors="replace")[:size].decode(errors="ignore")

@@ -35,25 +35,23 @@ def check_project(
             yield FieldError(pointer(member), "is set by the service: omit it")
     yield from _check_name(document)
     if strict:
-        for member in document:
-            if member not in ("name", *SERVER_MEMBERS):
-                yield FieldError(pointer(member), "is not in the contract (--strict)")
+        known = ("name", *SERVER_MEMBERS)
+        yield from unknown_members(document, known, "is not in the contract (--strict)")
 
 
 def _check_name(document: dict[str, Any]) -> Iterator[FieldError]:
+    name = document.get("name")
     if "name" not in document:
         yield FieldError("/name", "is required")
-        return
-    name = document["name"]
-    if not isinstance(name, str):
+    elif not isinstance(name, str):
         yield FieldError("/name", "must be a string")
-        return
-    if _BLANK.fullmatch(name):
-        yield FieldError("/name", "must not be blank")
-    if len(name) > MAX_NAME:
-        yield FieldError("/name", f"must have at most {MAX_NAME} characters")
-    if _CONTROL.search(name):
-        yield FieldError("/name", "must not have control characters")
+    else:
+        if _BLANK.fullmatch(name):
+            yield FieldError("/name", "must not be blank")
+        if len(name) > MAX_NAME:
+            yield FieldError("/name", f"must have at most {MAX_NAME} characters")
+        if _CONTROL.search(name):
+            yield FieldError("/name", "must not have control characters")
 
 
 def pointer(*path: str | int) -> str:
@@ -67,11 +65,13 @@ def under(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[F
         yield FieldError(pointer(*path) + error.pointer, error.detail)
 
 
-def unknown_members(document: Iterable[str], known: Iterable[str]) -> Iterator[FieldError]:
+def unknown_members(
+    document: Iterable[str], known: Iterable[str], detail: str = "is not a known member"
+) -> Iterator[FieldError]:
     """An error for each member that is not `known`."""
     for member in document:
         if member not in known:
-            yield FieldError(pointer(member), "is not a known member")
+            yield FieldError(pointer(member), detail)
 
 
 def is_number(value: object, least: float, most: float) -> bool:
