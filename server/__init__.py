@@ -11,7 +11,6 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `HTTPChannel.last_activity` | an idle client is not closed when the wall clock jumps |
 | `HTTPChannel.received` | a client that sends too much can read why |
 | `HTTPChannel.handle_write` | the same |
 | `HTTPChannel.handle_error` | no token in the log of a failure |

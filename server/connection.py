@@ -1,4 +1,4 @@
-"""One connection: its deadline, its idle time, and an end that loses no response."""
+"""One connection: its deadline, and an end that loses no response."""
 
 import socket
 from contextlib import suppress
@@ -9,7 +9,7 @@ from waitress.channel import HTTPChannel
 from .parser import Parser
 from .problems import log_failure
 from .responses import AppTask, RejectionTask
-from .settings import IDLE, LINGER, Settings
+from .settings import LINGER, Settings
 
 
 class Connection(HTTPChannel):
@@ -22,14 +22,7 @@ class Connection(HTTPChannel):
     request: Parser | None  # that arrives
     requests: list[Parser]  # that have arrived
     requests_lock: Any
-    active_at: float  # by the clock of the options, as the time below
-    linger_until: float | None = None
-
-    def note_activity(self, _: float) -> None:
-        self.active_at = self.adj.options.clock()
-
-    # waitress uses the wall clock. When it jumps, every client would be idle.
-    last_activity: Any = property(fset=note_activity)
+    linger_until: float | None = None  # by the clock of the options
 
     def received(self, data: bytes) -> bool:
         return self.linger_until is None and super().received(data)
@@ -53,19 +46,11 @@ class Connection(HTTPChannel):
         self.close_when_flushed = False  # which would keep waitress from reading
 
     def close_if_overdue(self, now: float) -> None:
-        """Close a connection that has taken too long.
-
-        waitress allows a request any time to arrive, and never closes a connection whose client
-        does not read its response.
-        """
-        if self.requests and not self.total_outbufs_len:
-            self.active_at = now  # the client waits for the app
-        due = self.active_at + IDLE
-        if self.linger_until is not None:
-            due = self.linger_until
-        elif self.request and not self.requests and not self.total_outbufs_len:
+        """Close a connection whose request has not arrived by its deadline; waitress has none."""
+        due = self.linger_until
+        if due is None and self.request and not self.requests:
             due = self.request.arriving_since + self.adj.options.deadline
-        if now > due:
+        if due is not None and now > due:
             self.handle_close()
 
     def end(self) -> None:

@@ -14,7 +14,7 @@ MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the
 MAX_CONTROL_BODY = 65 * 1024 * 1024
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
-IDLE = 120.0  # seconds without a byte on a connection with nothing to do or with an unread response
+IDLE = 120  # seconds without a byte on a connection that waits for no response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
 OTHER_THREADS = 3  # that call the app for control routes, beside those of `ServerOptions.threads`
@@ -74,7 +74,7 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
         max_request_body_size=sys.maxsize,  # the parser has a limit for each path
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
-        cleanup_interval=sys.maxsize,  # close_if_overdue() closes idle connections
+        channel_timeout=IDLE,
         log_socket_errors=False,
     )
     settings.options = options

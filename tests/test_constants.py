@@ -8,7 +8,7 @@ LIMITS = [
     ("cli.command", "COMMAND_GRACE", 5.0),
     ("cli.health", "TIMEOUT", 5.0),
     ("cli.stderr", "WRITE_GRACE", 1.0),
-    ("server.settings", "IDLE", 120.0),
+    ("server.settings", "IDLE", 120),
     ("server.settings", "LINGER", 2.0),
     ("server.settings", "MAX_BODY", 1_114_112),
     ("server.settings", "MAX_CONNECTIONS", 4096),
