@@ -6,18 +6,15 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 
 | overridden | what a user sees of it |
 |---|---|
-| `HTTPRequestParser.received` | exact heads, rejected at the first wrong byte; Host checked |
-| `ChunkedReceiver.received` | exact chunks; bounded lines |
+| `HTTPRequestParser.received` | exact heads, rejected as soon as they are wrong; Host checked |
 | `Task.service` | a 500 in JSON for an exception that escapes the app; no token in the log |
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
-| `HTTPChannel.last_activity` | an idle client is not closed when the wall clock jumps |
 | `HTTPChannel.received` | a client that sends too much can read why |
-| `HTTPChannel.handle_write` | the same; clients that do not read hold no thread |
+| `HTTPChannel.handle_write` | the same |
 | `HTTPChannel.handle_error` | no token in the log of a failure |
-| `HTTPChannel.handle_expt` | urgent data is no busy loop |
-| `BaseWSGIServer.add_task` | threads for control routes alone; clients that do not read hold none |
+| `BaseWSGIServer.add_task` | threads for control routes alone |
 | `BaseWSGIServer.run`, `close`, `_map` | the deadlines; the drain; more than 1,024 connections |
 | `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file |
 | `BaseWSGIServer.handle_error` | the server goes on listening after a failed accept |
@@ -49,8 +46,8 @@ DEFAULTS = ServerOptions()
 def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
     """Listen, and return the server, whose port is `effective_port`.
 
-    Raises ListenError for an address that cannot be listened on, and ValueError for a port out of
-    range or a trusted host that is no host name.
+    Raises ListenError for an address that cannot be listened on, and ValueError for a trusted host
+    that is no host name.
     """
     sock = listen(host, port)
     try:

@@ -12,21 +12,16 @@ MAX_HEAD = 16 * 1024  # bytes of a request line and its fields
 MAX_FIELDS = 100
 MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the disk
 MAX_CONTROL_BODY = 65 * 1024 * 1024
-MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
-MAX_UNREAD = 16 * 1024 * 1024  # bytes of responses; with more, the next request waits
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
-IDLE = 120.0  # seconds without a byte on a connection with nothing to do or with an unread response
+IDLE = 120  # seconds without a byte on a connection that waits for no response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
 TICK = 0.5  # seconds between two checks for overdue connections
-CONTROL_THREADS = 2
-LONG_BODY = 64 * 1024  # bytes; control requests with more share one thread
-OTHER_THREADS = CONTROL_THREADS + 1  # that call the app, beside those of `ServerOptions.threads`
+OTHER_THREADS = 3  # that call the app for control routes, beside those of `ServerOptions.threads`
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
-OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-LOOPBACK = rf"(?:[a-z0-9_-]+\.)*localhost\.?|127(?:\.{OCTET}){{3}}|\[::1\]"
+LOOPBACK = r"(?:[a-z0-9_.-]+\.)?localhost|127(?:\.[0-9]+){3}|\[::1\]"
 
 App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 
@@ -76,19 +71,17 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
     check_hosts(options.trusted_hosts)
     settings = Settings(
         connection_limit=connections,
+        max_request_body_size=sys.maxsize,  # the parser has a limit for each path
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
-        outbuf_high_watermark=sys.maxsize,  # no thread waits for a client: see MAX_UNREAD
-        cleanup_interval=sys.maxsize,  # close_if_overdue() closes idle connections
+        channel_timeout=IDLE,
         log_socket_errors=False,
     )
     settings.options = options
     if loopback is not None:
-        # getaddrinfo() encodes a name by IDNA, as clients do.
-        names = [loopback.encode("idna").decode(), *options.trusted_hosts]
-        names = [re.escape(in_brackets(name).removesuffix(".")) for name in names]
-        trusted = "".join(rf"|{name}\.?" for name in names)
-        settings.allowed_hosts = re.compile(f"(?:{LOOPBACK}{trusted}){PORT}", re.IGNORECASE)
+        trusted = [re.escape(in_brackets(name)) for name in (loopback, *options.trusted_hosts)]
+        names = "|".join([LOOPBACK, *trusted])
+        settings.allowed_hosts = re.compile(f"(?:{names}){PORT}", re.IGNORECASE)
     return settings
 
 

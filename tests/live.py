@@ -17,8 +17,9 @@ def running(app: Any, host: str = "127.0.0.1", port: int = 0, **options: Any) ->
     try:
         yield server
     finally:
-        server.close()
+        server.stop()
         thread.join()
+        server.close()
 
 
 @contextmanager

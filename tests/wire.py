@@ -11,9 +11,20 @@ from typing import Any
 from werkzeug.datastructures import Headers
 
 from tests.contract import assert_problem
-from tests.raw import SECRET as SECRET
-from tests.raw import get as get
-from tests.raw import post as post
+
+SECRET = "tok-5ecret"
+AUTHORIZATION = f"Authorization: Bearer {SECRET}"
+
+
+def get(target: str = "/", *fields: str, version: str = "1.1", method: str = "GET") -> bytes:
+    """A request without a body; without fields it has a Host."""
+    lines = [f"{method} {target} HTTP/{version}", *(fields or ("Host: localhost",)), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+def post(*fields: str, body: bytes = b"", version: str = "1.1") -> bytes:
+    """A POST request with a Host, these fields, and the body as it is."""
+    return get("/", "Host: localhost", *fields, version=version, method="POST") + body
 
 
 def free_port() -> int:
@@ -53,19 +64,6 @@ class Connection:
 
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
-
-    def send_in_pieces(self, *pieces: bytes) -> None:
-        """Send each piece after the server has read the previous one, until it responds.
-
-        A response on another connection shows that the server has read the piece.
-        """
-        with Connection(self.sock.getpeername()[1]) as other:
-            for piece in pieces:
-                self.send(piece)
-                other.send(get())
-                other.reply()
-                if self.is_readable():
-                    return
 
     def more(self) -> bytes:
         data = self.sock.recv(65536)

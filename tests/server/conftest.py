@@ -98,11 +98,6 @@ class Timed:
     def port(self) -> int:
         return self.server.effective_port
 
-    def serves(self, client: Connection) -> bool:
-        """Whether the server still has this connection."""
-        channels = list(self.server.active_channels.values())
-        return client.sock.getsockname() in [channel.addr for channel in channels]
-
     def settle(self) -> None:
         """Wait until the server has done what it can with all that was sent to it.
 

@@ -1,11 +1,11 @@
-"""The life of a server in a thread: many connections, its wake-ups, and the drain."""
+"""The life of a server in a thread: its threads, many connections, its wake-ups, and the drain."""
 
 import os
 import resource
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
@@ -13,11 +13,30 @@ import pytest
 from server import Server, create_server
 from server.connection import Connection as ServerConnection
 from tests.live import running, serving
-from tests.raw import SECRET, get, post
 from tests.server.conftest import Echo, Gate, timed
-from tests.wire import Connection, Reply
+from tests.wire import SECRET, Connection, Reply, get, post
 
 pytestmark = pytest.mark.process
+
+THREADS = 16  # by default
+
+
+def test_slow_requests_block_neither_the_next_nor_control_routes(port: int, gate: Gate) -> None:
+    with ExitStack() as stack:
+        slow = [stack.enter_context(Connection(port)) for _ in range(THREADS)]
+        for number, client in enumerate(slow):
+            if number == THREADS - 1:
+                client.send(get())
+                assert client.reply().status_code == 200
+            client.send(get("/gate"))
+            assert gate.entered.acquire(timeout=10)
+        control = stack.enter_context(Connection(port))
+        control.send(get("/control/1") + get("/gate") + get("/control/2"))
+        assert control.reply().json["path"] == "/control/1"
+        gate.open.set()
+        assert control.reply().data == b"late"
+        assert control.reply().json["path"] == "/control/2"
+        assert all(client.reply().data == b"late" for client in slow)
 
 
 @pytest.fixture
@@ -62,14 +81,6 @@ def test_clients_beyond_the_limit_wait_until_others_leave(
 def no_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop waits for half a minute, rather than half a second, if nothing wakes it."""
     monkeypatch.setattr("server.loop.TICK", 30.0)
-
-
-def assert_closes(server: Server) -> None:
-    """Close a server, which must take nothing but the time for a change of threads."""
-    closing = threading.Thread(target=server.close)
-    closing.start()
-    closing.join(10)
-    assert not closing.is_alive()
 
 
 def test_responses_wait_for_no_tick(no_tick: None, echo: Echo) -> None:
@@ -119,13 +130,7 @@ def test_a_failure_of_a_connection_is_logged_without_its_message_and_ends_no_oth
     assert SECRET not in caplog.text
 
 
-def test_a_server_can_be_closed_before_and_after_it_runs(echo: Echo) -> None:
-    server = create_server(echo.app, "127.0.0.1", 0)
-    server.close()
-    server.run()
-    server.close()
-    with pytest.raises(ConnectionRefusedError):
-        Connection(server.effective_port)
+# The drain
 
 
 def path_of(reply: Reply) -> str:
@@ -149,7 +154,6 @@ def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(
 
 HALVES = {
     "length": (post("Content-Length: 5"), b"he", b"llo"),
-    "chunks": (post("Transfer-Encoding: chunked"), b"5\r\nhe", b"llo\r\n0\r\n\r\n"),
     "behind another": (get("/gate") + post("Content-Length: 5"), b"he", b"llo"),
 }
 
@@ -172,21 +176,17 @@ def test_a_request_whose_body_arrives_at_the_signal_gets_its_response(
         assert client.closed()
 
 
-def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -> None:
+def test_a_request_that_the_kernel_has_received_gets_its_response(echo: Echo) -> None:
     server = create_server(echo.app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.run)
-    with ExitStack() as stack:
-        stack.callback(server.close)
-        clients = [stack.enter_context(Connection(server.effective_port)) for _ in range(5)]
-        for client in clients:
+    with closing(server):
+        with Connection(server.effective_port) as client:
             client.send(get("/one") + get("/two"))
-        server.stop()
-        thread.start()
-        for client in clients:
+            server.stop()
+            thread.start()
             assert [path_of(client.reply()) for _ in range(2)] == ["/one", "/two"]
             assert client.closed()
-    thread.join(10)
-    assert not thread.is_alive()
+        thread.join()
 
 
 @pytest.mark.parametrize("sent", [b"", get()[:-1], get()])
@@ -196,7 +196,7 @@ def test_without_current_requests_it_stops_at_once(no_tick: None, echo: Echo, se
         if sent == get():
             assert path_of(client.reply()) == "/"
         server.settle()
-        assert_closes(server.server)
+        server.server.stop()
         assert client.closed()
 
 
@@ -210,6 +210,6 @@ def test_the_drain_ends_when_the_grace_is_over(echo: Echo, gate: Gate, sent: byt
         server.wake()
         assert client.is_silent()
         server.now += 0.1
-        assert_closes(server.server)
+        server.server.pull_trigger()
         assert client.closed()
         gate.open.set()

@@ -13,8 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.program import FAILING, process, ready_url, run
-from tests.raw import get
-from tests.wire import Connection, port_of
+from tests.wire import Connection, get, port_of
 
 pytestmark = pytest.mark.process
 
