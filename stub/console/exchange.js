@@ -1,7 +1,7 @@
 // A request and its response, in the inspector.
 
 import { html, useEffect, useState } from "./preact.js";
-import { curlOf, isCutBody, repeatable, sizeOf } from "./command.js";
+import { curlOf, isCut, sizeOf } from "./command.js";
 import { Inspector } from "./inspector.js";
 import { Code, Copy, dateAndTime, marked, Pairs, plural, Tabs, visible } from "./parts.js";
 import { poll } from "./poll.js";
@@ -16,7 +16,7 @@ export function Exchange({ entry }) {
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number]);
   const curl = status ? curlOf(entry) : {};
   const isRepeatable = curl.unrepeatable === "";
-  const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl.url)) });
+  const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl)) });
   const { said, found } = curl.unrepeatable ? { said: `No replay: ${curl.unrepeatable}` } : replayed.of === number ? replayed : {};
   const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
@@ -31,10 +31,10 @@ export function Exchange({ entry }) {
 }
 
 /** Send a request again, with the current token. Returns what came of it, and the new entry. */
-async function repeat({ method, path, query, headers, body }, url) {
+async function repeat({ method, path, query, body }, { url, headers }) {
   const { last } = state.view.requests;
   try {
-    const response = await send(method, url, undefined, { headers: repeatable(headers), body: body || undefined });
+    const response = await send(method, url, undefined, { headers, body: body || undefined });
     const newer = await read(`/_stub/requests?after=${last}`);
     poll();
     const found = newer?.requests.findLast((each) => each.method === method && each.path === path && each.query === query);
@@ -60,12 +60,12 @@ function Part({ entry, curl }) {
     found.map((what) => html`<li class=${kind}>${marked(kind)}: ${visible(what)}</li>`));
   const fields = Object.entries(headers);
   const size = headers["Content-Length"];
-  const isOf = size ? ` of ${Number(size).toLocaleString("en")}` : "";
+  const bytes = `${Number(size).toLocaleString("en")} bytes`;
   return html`<${Pairs} of=${Object.entries(facts).filter(([, value]) => value)} />
     ${findings.length > 0 && html`<ul>${findings}</ul>`}
     <details><summary>${plural(fields.length, "header")}</summary><${Pairs} of=${fields} /></details>
-    ${isCutBody(body, size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")}${isOf} bytes</p>`}
-    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${Number(size).toLocaleString("en")} bytes.` : "No body."}</p>`}`;
+    ${body && isCut(size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")} of ${bytes}</p>`}
+    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${bytes}.` : "No body."}</p>`}`;
 }
 
 /** JSON, or its beginning, with line breaks. It stays text, so that no digit and no repeated member is lost. */
