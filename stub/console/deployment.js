@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./preact.js";
 import { Inspector } from "./inspector.js";
-import { clockTime, Copy, dateAndTime, Pairs, plural, Problem, useAttempt, visible } from "./parts.js";
+import { clockTime, Copy, dateAndTime, Pairs, plural, useAttempt, visible } from "./parts.js";
 import { SYMBOLS } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
@@ -43,7 +43,7 @@ function Timeline({ project, polls }) {
   const total = (stages.at(-2)?.end || 1) / (1 - END);
   const at = (time) => Math.min(100, Math.max(0, (100 * time) / total));
   const next = stages.find((stage) => stage.start > age);
-  const [error, attempted] = useAttempt();
+  const [, attempted] = useAttempt();
   const advance = () => attempted("POST", "/_stub/clock", { advance: (next.start - age) / 1000 });
   const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
@@ -57,8 +57,7 @@ function Timeline({ project, polls }) {
       aria-current=${age >= start && age < end ? "step" : null}>
       <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
     </li>`)}</ol>
-    ${next && html`<p><button type="button" onClick=${advance}>Advance to ${visible(next.status)}</button></p>`}
-    <${Problem} error=${error} />`;
+    ${next && html`<p><button type="button" onClick=${advance}>Advance to ${visible(next.status)}</button></p>`}`;
 }
 
 function left(age, start, end) {

@@ -14,25 +14,22 @@ export const focusQuietly = (element) => element?.focus({ preventScroll: true })
 
 /**
  * The list of `items`, which have numbers and come newest first, each a `row(item, tabindex)` with
- * this `data-number`. It goes on to the number `last` unless it is read, or `isHeld(number)`; with
- * another `source` it begins anew. A button shows what is new. Items before `first` go unless they
- * are read. Tab reaches one row; the arrow keys, Home and End reach the others, and `onMove` learns
- * of it.
+ * this `data-number`. It goes on to the number `last` unless it is read, or `isHeld(number)`; a
+ * button shows what is new. Items before `first` go unless they are read. Tab reaches one row; the
+ * arrow keys, Home and End reach the others, and `onMove` learns of it.
  */
-export function List({ noun, columns, items, first = 0, last, source, isHeld, row, onMove, children }) {
+export function List({ noun, columns, items, first = 0, last, isHeld, row, onMove, children }) {
   const scroller = useRef();
-  const place = useRef({}); // the source, the highest number that is shown, and that of the row that Tab reaches
+  const place = useRef({ top: last }); // the highest number that is shown; `stop` is that of the row that Tab reaches
   const [, redraw] = useState();
-  const release = () => (place.current = { source, top: last });
-  const { top } = place.current;
-  const isSame = place.current.source === source && top <= last;
-  const isKept = isSame && Boolean(isHeld?.(top) || isRead(scroller.current));
-  if (!isKept && !(isSame && top === last)) release();
-  const rows = items.filter(({ number }) => number <= place.current.top && (isKept || number >= first));
-  const unseen = items.filter(({ number }) => number > place.current.top).length;
-  const reached = rows.find(({ number }) => number === place.current.stop) ?? rows[0];
-
   const look = () => redraw({});
+  const isKept = isHeld?.(place.current.top) || (scroller.current && isRead(scroller.current));
+  if (!isKept && place.current.top !== last) place.current = { top: last };
+  const { top, stop } = place.current;
+  const rows = items.filter(({ number }) => number <= top && (isKept || number >= first));
+  const unseen = items.filter(({ number }) => number > top).length;
+  const reached = rows.find(({ number }) => number === stop) ?? rows[0];
+
   const onfocusin = ({ target }) => {
     const number = target.closest("tbody tr")?.dataset.number;
     if (number) place.current.stop = Number(number);
@@ -50,7 +47,7 @@ export function List({ noun, columns, items, first = 0, last, source, isHeld, ro
     onMove?.(rows[to]);
   };
   const showNew = () => {
-    release();
+    place.current = { top: last };
     scroller.current.scrollTop = 0;
     focusQuietly(scroller.current);
     look();

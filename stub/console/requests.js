@@ -23,8 +23,8 @@ export function Requests() {
       <button id="pause" type="button" aria-pressed=${String(isPaused)} onClick=${() => set({ isPaused: !isPaused })}>${isPaused ? "Paused" : "Pause"}</button>
       <${Filter} />
     </div>
-    <${List} noun="request" columns=${COLUMNS} items=${found.rows.toReversed()} first=${first} last=${last} source=${filter}
-      isHeld=${(top) => isPaused || selected?.number <= top} onMove=${(entry) => selected?.number && set({ selected: entry })}
+    <${List} noun="request" key=${`${view.instance} ${filter.chip?.label} ${filter.q}`} columns=${COLUMNS} items=${found.rows.toReversed()}
+      first=${first} last=${last} isHeld=${(top) => isPaused || selected?.number <= top} onMove=${(entry) => selected?.number && set({ selected: entry })}
       row=${(entry, tabindex) => html`<${Row} key=${entry.number} entry=${entry} tabindex=${tabindex} isOpen=${entry.number === selected?.number} />`}>
       ${!count && html`<${Empty} command=${commandOf("/v1/projects")}
         text=${html`<strong>Waiting for requests…</strong><br />Let your client send them to ${location.origin}, or send one:`} />`}
