@@ -1,7 +1,7 @@
 // The console of the stub: polls the view of one world, and shows it.
 // Whatever a client sent becomes a text node, never markup.
 
-import { html, render, useMemo } from "./preact.js";
+import { html, render } from "./preact.js";
 import { Controls, Reset } from "./controls.js";
 import { Contract } from "./contract.js";
 import { Coverage } from "./coverage.js";
@@ -13,6 +13,7 @@ import { Tabs } from "./parts.js";
 import { connect } from "./poll.js";
 import { Projects } from "./projects.js";
 import { Requests } from "./requests.js";
+import { open } from "./search.js";
 import { readFragment } from "./session.js";
 import { announce, onChange, set, state } from "./state.js";
 import { Help } from "./words.js";
@@ -33,27 +34,17 @@ function Console() {
 const Reason = ({ of: { title, reason, detail } }) =>
   html`<div class="reason" id="reason" role="alert"><h2>${title}</h2><p>${reason}</p><p class="hint">${detail}</p></div>`;
 
-/** The regions. One of which nothing has changed is not looked at again. */
+/** The regions. */
 function World() {
-  const { view, selected, epoch, first, last, filter, found, isPaused } = state;
-  const projects = useMemo(() => html`<${Projects} />`, [view.projects, view.instance, selected, epoch]);
-  const requests = useMemo(() => html`<${Requests} />`, [found, first, last, filter, isPaused, selected, epoch]);
+  const { view, selected, tab } = state;
   return html`<main data-open=${selected !== null}>
-    <div class="lists">${projects}${requests}</div>
-    ${selected?.number && html`<${Exchange} number=${selected.number} />`}
+    <div class="lists"><${Projects} /><${Requests} /></div>
+    ${selected?.number && html`<${Exchange} entry=${selected} />`}
     ${selected?.deployment && html`<${Deployment} id=${selected.deployment} key=${view.instance + selected.deployment} />`}
-    <${Rail} />
+    <section id="rail" aria-label=${tab}>
+      <${Tabs} names=${Object.keys(TABS)} chosen=${tab} choose=${(name) => set({ tab: name })}><${TABS[tab]} /><//>
+    </section>
   </main>`;
-}
-
-function Rail() {
-  const { view, tab, epoch } = state;
-  const Tab = TABS[tab];
-  const clock = Tab === Controls && view.clock;
-  const shown = useMemo(() => html`<${Tab} />`, [tab, view.coverage, view.faults, view.grease, clock, epoch]);
-  return html`<section id="rail" aria-label=${tab}>
-    <${Tabs} names=${Object.keys(TABS)} chosen=${tab} choose=${(name) => set({ tab: name })}>${shown}<//>
-  </section>`;
 }
 
 const KEYS = {
@@ -75,11 +66,11 @@ addEventListener("keydown", (event) => {
 
 /** Show what the fragment names. */
 function start() {
-  const given = readFragment();
-  if (given?.help !== undefined) set({ dialog: "help" });
-  if (!state.view || given?.token || given?.world !== undefined) connect();
-  if (Number(given?.request)) set({ selected: { number: Number(given.request) } });
-  if (given?.deployment) set({ selected: { deployment: given.deployment } });
+  const { help, token, world, request, deployment } = readFragment();
+  if (help !== undefined) set({ dialog: "help" });
+  if (!state.view || token || world !== undefined) connect();
+  if (Number(request)) open(Number(request));
+  if (deployment) set({ selected: { deployment } });
 }
 
 addEventListener("hashchange", () => location.hash && start());

@@ -1,8 +1,8 @@
 // The controls: clock, grease, faults, and the world as a whole.
 
-import { html, useState } from "./preact.js";
+import { html } from "./preact.js";
 import { Faults } from "./faults.js";
-import { dateAndTime, Dialog, plural, Problem, useAttempt } from "./parts.js";
+import { dateAndTime, Dialog, plural, Problem, useAttempt, useWanted } from "./parts.js";
 import { session } from "./session.js";
 import { Term } from "./words.js";
 import { announce, set, state } from "./state.js";
@@ -35,17 +35,13 @@ function Clock() {
 function Grease() {
   const { grease } = state.view;
   const [error, attempted] = useAttempt();
-  const [wanted, setWanted] = useState(null); // while the request is on its way
-  const isOn = wanted ?? grease.axes.length > 0;
-  const change = async () => {
-    setWanted(!isOn);
-    const { axes, parts } = isOn ? { axes: [] } : grease.default;
-    if (await attempted("PUT", "/_stub/grease", { axes, parts })) announce(isOn ? "Grease is off" : "Grease is on");
-    setWanted(null);
-  };
+  const [isOn, change] = useWanted(grease.axes.length > 0, async (wanted) => {
+    const { axes, parts } = wanted ? grease.default : { axes: [] };
+    if (await attempted("PUT", "/_stub/grease", { axes, parts })) announce(`Grease is ${wanted ? "on" : "off"}`);
+  });
   return html`<h3>Responses</h3>
     <p><label class="switch">
-      <input type="checkbox" role="switch" checked=${isOn} onChange=${change} aria-describedby="grease-hint" /> Grease
+      <input type="checkbox" role="switch" checked=${isOn} onChange=${() => change(!isOn)} aria-describedby="grease-hint" /> Grease
     </label></p>
     <${Problem} error=${error} />
     <p id="grease-hint" class="hint"><${Term} name="grease" /> varies what nobody promised in the responses.</p>`;
@@ -70,7 +66,7 @@ const World = () => html`<h3>World</h3>
   </div>`;
 
 export function Reset() {
-  const { view, first, last } = state;
+  const { world, projects, requests, faults } = state.view;
   const [error, attempted] = useAttempt();
   const close = () => set({ dialog: null });
   const reset = async () => {
@@ -78,8 +74,8 @@ export function Reset() {
     close();
     announce("The world is as at the start");
   };
-  return html`<${Dialog} title="Reset the world ${view.world || "main"}?" onClose=${close}>
-    <p>It has ${plural(view.projects.count, "project")}, ${plural(last - first + 1, "request")}, ${plural(view.faults.count, "fault")}.
+  return html`<${Dialog} title="Reset the world ${world || "main"}?" onClose=${close}>
+    <p>It has ${plural(projects.count, "project")}, ${plural(requests.last - requests.first + 1, "request")}, ${plural(faults.count, "fault")}.
       They, the deployments, coverage and clock return to the start of the program.</p>
     <div class="bar end">
       <button type="button" onClick=${close}>Cancel</button>

@@ -2,25 +2,22 @@
 
 import { html, useEffect, useState } from "./preact.js";
 import { Inspector } from "./inspector.js";
-import { clockTime, Copy, dateAndTime, Pairs, plural, visible } from "./parts.js";
-import { poll } from "./poll.js";
+import { clockTime, Copy, dateAndTime, Pairs, plural, useAttempt, visible } from "./parts.js";
 import { SYMBOLS } from "./projects.js";
 import { linkTo } from "./session.js";
 import { state } from "./state.js";
-import { attempt, read } from "./wire.js";
+import { read } from "./wire.js";
 
 const END = 0.15; // the part of the picture that the last stage has, which does not end
 
 export function Deployment({ id }) {
-  const [known, setKnown] = useState([]); // the requests for it in the journal, oldest first
-  const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
-  const isNew = (each, now) => each.path.replaceAll("%2f", "%2F") === path && !now.some(({ number }) => number === each.number);
+  const { first, last } = state.view.requests;
+  const [polls, setPolls] = useState([]); // the requests for it in the journal, oldest first
   useEffect(() => {
-    const query = new URLSearchParams({ operation: "getDeployment", q: path.slice(-256), after: known.at(-1)?.number ?? 0 });
-    read(`/_stub/requests?${query}`).then((found) =>
-      found && setKnown((now) => [...now, ...found.requests.filter((each) => isNew(each, now))]));
-  }, [state.last]);
-  const polls = known.filter(({ number }) => number >= state.first);
+    const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
+    const query = new URLSearchParams({ operation: "getDeployment", q: path.slice(-256) });
+    read(`/_stub/requests?${query}`).then((found) => found && setPolls(found.requests.filter((each) => each.path.replaceAll("%2f", "%2F") === path)));
+  }, [first, last]);
   const project = state.view.projects.newest.find(({ deployment }) => deployment === id);
   const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>
     <${Copy} text=${linkTo(`&deployment=${encodeURIComponent(id)}`)}>Copy link<//>`;
@@ -46,7 +43,8 @@ function Timeline({ project, polls }) {
   const total = (stages.at(-2)?.end || 1) / (1 - END);
   const at = (time) => Math.min(100, Math.max(0, (100 * time) / total));
   const next = stages.find((stage) => stage.start > age);
-  const advance = async (seconds) => !(await attempt("POST", "/_stub/clock", { advance: seconds })) && poll();
+  const [, attempted] = useAttempt();
+  const advance = () => attempted("POST", "/_stub/clock", { advance: (next.start - age) / 1000 });
   const asked = polls.map(({ time }) => Date.parse(time) - Date.parse(since)).filter((time) => time >= 0);
   return html`<h3>Timeline</h3>
     <svg class="timeline" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -59,7 +57,7 @@ function Timeline({ project, polls }) {
       aria-current=${age >= start && age < end ? "step" : null}>
       <b>${SYMBOLS[status] ?? "●"} ${visible(status)}</b> <span class="hint">${left(age, start, end)}</span>
     </li>`)}</ol>
-    ${next && html`<p><button type="button" onClick=${() => advance((next.start - age) / 1000)}>Advance to ${visible(next.status)}</button></p>`}`;
+    ${next && html`<p><button type="button" onClick=${advance}>Advance to ${visible(next.status)}</button></p>`}`;
 }
 
 function left(age, start, end) {

@@ -1,7 +1,7 @@
 // A request and its response, in the inspector.
 
 import { html, useEffect, useState } from "./preact.js";
-import { curlOf, isCutBody, repeatable, sizeOf } from "./command.js";
+import { curlOf, isCut, sizeOf } from "./command.js";
 import { Inspector } from "./inspector.js";
 import { Code, Copy, dateAndTime, marked, Pairs, plural, Tabs, visible } from "./parts.js";
 import { poll } from "./poll.js";
@@ -9,47 +9,36 @@ import { linkTo } from "./session.js";
 import { set, state } from "./state.js";
 import { read, send } from "./wire.js";
 
-export function Exchange({ number }) {
-  const [entry, setEntry] = useState({}); // stays until the next one is known
+export function Exchange({ entry }) {
+  const { number, method, path, query, status } = entry;
   const [replayed, setReplayed] = useState({});
-  useEffect(() => {
-    let isCurrent = true;
-    read(`/_stub/requests?after=${number - 1}&limit=1`).then((found) => {
-      const first = found?.requests[0];
-      if (isCurrent && found) setEntry(first?.number === number ? first : { isGone: true });
-    });
-    return () => (isCurrent = false);
-  }, [number, state.epoch]);
   // A button that had the focus may be gone.
-  useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number, entry]);
-  const { method, path, query, status } = entry;
-  const isKnown = entry.number === number;
+  useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number]);
   const curl = status ? curlOf(entry) : {};
-  const replay = async () => setReplayed({ of: entry.number, ...(await repeat(entry, curl.url)) });
-  const isRepeatable = isKnown && !curl.unrepeatable;
-  const said = curl.unrepeatable ? `No replay: ${curl.unrepeatable}` : replayed.of === entry.number && replayed.said;
-  const actions = html`<${Copy} text=${isKnown && curl.command} title=${curl.differs}>Copy as curl<//>
+  const isRepeatable = curl.unrepeatable === "";
+  const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl)) });
+  const { said, found } = curl.unrepeatable ? { said: `No replay: ${curl.unrepeatable}` } : replayed.of === number ? replayed : {};
+  const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <button type="button" aria-disabled=${String(!isRepeatable)} aria-describedby="said" onClick=${isRepeatable && replay}>Replay</button>
-    <span id="said" class="hint" aria-live="polite">${!curl.unrepeatable && said && replayed.found ? html`<button type="button"
-      onClick=${() => set({ selected: { number: replayed.found } })}>${said}</button>` : said}</span>`;
-  return html`<${Inspector} actions=${actions} opener=${`[data-number="${number}"] button`} status=${status}
+    <span id="said" class="hint" aria-live="polite">${found ? html`<button type="button" onClick=${() => set({ selected: found })}>${said}</button>` : said}</span>`;
+  return html`<${Inspector} actions=${actions} opener=${`#requests [data-number="${number}"] button`} status=${status}
     title=${status ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
     <${Tabs} names=${["Response", "Request", "curl"]} chosen=${state.part} choose=${(part) => set({ part })}>
-      ${status ? html`<${Part} entry=${entry} curl=${curl} />` : entry.isGone ? "The journal no longer has this request." : "Loading…"}
+      ${status ? html`<${Part} entry=${entry} curl=${curl} />` : "The journal no longer has this request."}
     <//>
   <//>`;
 }
 
-/** Send a request again, with the current token. Returns what came of it, and the number of the new entry. */
-async function repeat({ method, path, query, headers, body }, url) {
-  const { last } = state;
+/** Send a request again, with the current token. Returns what came of it, and the new entry. */
+async function repeat({ method, path, query, body }, { url, headers }) {
+  const { last } = state.view.requests;
   try {
-    const response = await send(method, url, undefined, { headers: repeatable(headers), body: body || undefined });
+    const response = await send(method, url, undefined, { headers, body: body || undefined });
     const newer = await read(`/_stub/requests?after=${last}`);
     poll();
-    const entry = newer?.requests.findLast((each) => each.method === method && each.path === path && each.query === query);
-    return { said: `Replayed: ${response.status}`, found: entry?.number };
+    const found = newer?.requests.findLast((each) => each.method === method && each.path === path && each.query === query);
+    return { said: `Replayed: ${response.status}`, found };
   } catch {
     return { said: "Not replayed: not sent, or no response" };
   }
@@ -71,12 +60,12 @@ function Part({ entry, curl }) {
     found.map((what) => html`<li class=${kind}>${marked(kind)}: ${visible(what)}</li>`));
   const fields = Object.entries(headers);
   const size = headers["Content-Length"];
-  const isOf = size ? ` of ${Number(size).toLocaleString("en")}` : "";
+  const bytes = `${Number(size).toLocaleString("en")} bytes`;
   return html`<${Pairs} of=${Object.entries(facts).filter(([, value]) => value)} />
     ${findings.length > 0 && html`<ul>${findings}</ul>`}
     <details><summary>${plural(fields.length, "header")}</summary><${Pairs} of=${fields} /></details>
-    ${isCutBody(body, size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")}${isOf} bytes</p>`}
-    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${Number(size).toLocaleString("en")} bytes.` : "No body."}</p>`}`;
+    ${body && isCut(size) && html`<p class="hint">The first ${sizeOf(body).toLocaleString("en")} of ${bytes}</p>`}
+    ${body ? html`<${Code} text=${indented(body)} label="${state.part} body" />` : html`<p class="hint">${size > 0 ? `Nothing can be shown of the ${bytes}.` : "No body."}</p>`}`;
 }
 
 /** JSON, or its beginning, with line breaks. It stays text, so that no digit and no repeated member is lost. */

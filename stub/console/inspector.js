@@ -3,8 +3,8 @@
 import { html, useEffect, useLayoutEffect, useRef } from "./preact.js";
 import { focusQuietly } from "./list.js";
 import { visible } from "./parts.js";
-import { step } from "./requests.js";
-import { announce, set, state } from "./state.js";
+import { open } from "./search.js";
+import { announce, set } from "./state.js";
 
 export const close = () => set({ selected: null });
 
@@ -20,10 +20,12 @@ export function Inspector({ status, title, actions, opener, children }) {
   }, []);
   useEffect(() => announce(visible(`${status ?? ""} ${title}`.trim())), [status, title]);
   const onKeyDown = (event) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!by || !state.selected?.number || event.target.closest("pre")) return;
+    const row = document.querySelector("#requests [aria-current]");
+    const next = { ArrowDown: row?.nextSibling, ArrowUp: row?.previousSibling }[event.key];
+    if (!next || event.target.closest("pre")) return;
     event.preventDefault();
-    step(by);
+    open(Number(next.dataset.number));
+    next.scrollIntoView({ block: "nearest" });
   };
   return html`<aside id="inspector" aria-labelledby="inspector-title" onKeyDown=${onKeyDown}>
     <div class="head">

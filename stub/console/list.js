@@ -1,91 +1,68 @@
 // A list that does not move while somebody reads it.
 
-import { html, useEffect, useRef, useState } from "./preact.js";
+import { html, useRef, useState } from "./preact.js";
 import { plural } from "./parts.js";
 
-/**
- * Whether somebody reads a list: points at it, moves through it with the keyboard, or has scrolled
- * it. With it are the properties of the list, and those of the part of it that scrolls.
- */
-export function useHeld() {
-  const [reasons, setReasons] = useState({});
-  const ref = useRef();
-  const focused = useRef(null);
-  const note = (name, value) =>
-    setReasons((known) => (Boolean(known[name]) === value ? known : { ...known, [name]: value }));
-  useEffect(() => {
-    // The row that had the focus may be gone.
-    if (focused.current?.isConnected === false && document.activeElement === document.body) focusQuietly(ref.current);
-  });
-  return [
-    Object.values(reasons).some(Boolean),
-    {
-      onPointerEnter: (event) => note("isPointed", event.pointerType !== "touch"),
-      onPointerLeave: () => note("isPointed", false),
-      onKeyDown: (event) => note("isKeyed", event.key !== "Escape" && event.target !== ref.current),
-      onfocusin: (event) => {
-        focused.current = event.target;
-        if (!isQuiet) note("isKeyed", event.target !== ref.current && event.target.matches(":focus-visible"));
-      },
-      onfocusout: (event) => {
-        queueMicrotask(() => event.target.isConnected && (focused.current = null));
-        note("isKeyed", false);
-      },
-    },
-    { ref, onScroll: (event) => note("isScrolled", event.currentTarget.scrollTop > 0) },
-  ];
-}
+const HOVERS = matchMedia("(hover: hover)"); // a finger points at nothing
 
-let isQuiet = false;
+/** Whether somebody points at a list, moves through it with the keyboard, or has scrolled it. */
+const isRead = (scroller) =>
+  (HOVERS.matches && scroller.parentNode.matches(":hover")) || scroller.querySelector("tbody :focus-visible") || scroller.scrollTop > 0;
 
-/** Move the focus without holding the list in which it then is. */
-export function focusQuietly(element) {
-  isQuiet = true;
-  element?.focus({ preventScroll: true });
-  isQuiet = false;
-}
+/** Move the focus, and nothing else. */
+export const focusQuietly = (element) => element?.focus({ preventScroll: true });
 
 /**
- * The list of `items`, each a `row(item, tabindex)`, with what `useHeld` returned, and a button for
- * the `unseen` ones. Tab reaches the row whose key is in the state `stop`, or the first one; the
+ * The list of `items`, which have numbers and come newest first, each a `row(item, tabindex)` with
+ * this `data-number`. It goes on to the number `last` unless it is read, or `isHeld(number)`; a
+ * button shows what is new. Items before `first` go unless they are read. Tab reaches one row; the
  * arrow keys, Home and End reach the others, and `onMove` learns of it.
  */
-export function List({ noun, columns, items, keyOf, row, held, stop, onMove, unseen, onNew, children }) {
-  const [, holding, scrolling] = held;
-  const [stopped, setStop] = stop;
-  const reached = items.some((item) => keyOf(item) === stopped) ? stopped : items.length && keyOf(items[0]);
-  const rows = () => [...scrolling.ref.current.querySelectorAll("tbody tr")];
-  const placeOf = (event) => rows().indexOf(event.target.closest("tr") ?? scrolling.ref.current.querySelector("[aria-current]"));
-  const onfocusin = (event) => {
-    holding.onfocusin(event);
-    if (event.target.closest("tbody tr")) setStop(keyOf(items[placeOf(event)]));
+export function List({ noun, columns, items, first = 0, last, isHeld, row, onMove, children }) {
+  const scroller = useRef();
+  const place = useRef({ top: last }); // the highest number that is shown; `stop` is that of the row that Tab reaches
+  const [, redraw] = useState();
+  const look = () => redraw({});
+  const isKept = isHeld?.(place.current.top) || (scroller.current && isRead(scroller.current));
+  if (!isKept && place.current.top !== last) place.current = { top: last };
+  const { top, stop } = place.current;
+  const rows = items.filter(({ number }) => number <= top && (isKept || number >= first));
+  const unseen = items.filter(({ number }) => number > top).length;
+  const reached = rows.find(({ number }) => number === stop) ?? rows[0];
+
+  const onfocusin = ({ target }) => {
+    const number = target.closest("tbody tr")?.dataset.number;
+    if (number) place.current.stop = Number(number);
+    look();
   };
   const onKeyDown = (event) => {
-    holding.onKeyDown(event);
-    const at = placeOf(event);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
-    const next = rows()[to];
+    const all = [...scroller.current.querySelectorAll("tbody tr")];
+    const at = all.indexOf(event.target.closest("tr") ?? scroller.current.querySelector("[aria-current]"));
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
+    const next = all[to];
     if (at < 0 || !next || event.target.tagName === "SELECT") return;
     event.preventDefault();
     event.stopPropagation();
     (next.cells[event.target.closest("td")?.cellIndex]?.querySelector("button") ?? next.querySelector("button")).focus();
-    onMove?.(items[to]);
+    onMove?.(rows[to]);
   };
   const showNew = () => {
-    onNew();
-    scrolling.ref.current.scrollTop = 0;
-    focusQuietly(scrolling.ref.current);
+    place.current = { top: last };
+    scroller.current.scrollTop = 0;
+    focusQuietly(scroller.current);
+    look();
   };
-  return html`<div class="list" ...${holding} onfocusin=${onfocusin} onKeyDown=${onKeyDown}>
+  return html`<div class="list" onPointerLeave=${look} onfocusin=${onfocusin} onfocusout=${look} onKeyDown=${onKeyDown}>
     <button class="new" type="button" hidden=${!unseen} onClick=${showNew}>${plural(unseen, `new ${noun}`)}</button>
-    <div class="scroller" tabindex="0" role="group" aria-label="Newest ${noun}s" ...${scrolling}>
+    <div class="scroller" tabindex="0" role="group" aria-label="Newest ${noun}s" ref=${scroller}
+      onScroll=${({ target }) => target.scrollTop || look()}>
       <table role="table" aria-labelledby="${noun}s-title">
         <thead role="rowgroup">
           <tr role="row">${columns.map(
             (name) => html`<th role="columnheader" scope="col" aria-label=${name === "ms" ? "Milliseconds" : null}>${name}</th>`,
           )}</tr>
         </thead>
-        <tbody role="rowgroup">${items.map((item) => row(item, keyOf(item) === reached ? 0 : -1))}</tbody>
+        <tbody role="rowgroup">${rows.map((item) => row(item, item === reached ? 0 : -1))}</tbody>
       </table>
       ${children}
     </div>

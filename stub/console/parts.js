@@ -35,6 +35,17 @@ export function useAttempt() {
   return [error?.epoch === state.epoch ? error : null, attempted, () => setError(null)];
 }
 
+/** A value that is shown as wanted while `send` is on its way: `[shown, change it]`. */
+export function useWanted(value, send) {
+  const [wanted, setWanted] = useState(null);
+  const change = async (next) => {
+    setWanted(next);
+    await send(next);
+    setWanted(null);
+  };
+  return [wanted ?? value, change];
+}
+
 export const Problem = ({ error, id }) => html`<div class="problem"><p class="error" id=${id} role="alert">${error?.text}</p></div>`;
 
 /** What says that a field has an error, which `id` describes. */
@@ -51,10 +62,10 @@ export function Copy({ text, children, ...rest }) {
   const [said, say] = useState(null);
   const button = useRef();
   useEffect(() => say(null), [text]);
-  const onClick = async () => {
+  const onClick = () => {
     announce("");
     const { width } = button.current.getBoundingClientRect();
-    const now = { word: (await copy(text, button.current)) ? "Copied" : "Failed", style: { width: `${width}px`, padding: 0 } };
+    const now = { word: copy(text, button.current) ? "Copied" : "Failed", style: { width: `${width}px`, padding: 0 } };
     say(now);
     announce(now.word);
     setTimeout(() => say((shown) => (shown === now ? null : shown)), 2000);
@@ -63,21 +74,16 @@ export function Copy({ text, children, ...rest }) {
     onClick=${text && onClick} onBlur=${() => say(null)}>${said?.word ?? children}</button>`;
 }
 
-/** A page that is not from a secure origin has no `navigator.clipboard`. */
-async function copy(text, button) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    button.after(area);
-    area.select();
-    const isCopied = document.execCommand("copy");
-    area.remove();
-    button.focus();
-    return isCopied;
-  }
+/** Copy a text; `navigator.clipboard` needs a secure origin. Returns whether that was possible. */
+function copy(text, button) {
+  const area = document.createElement("textarea");
+  area.value = text;
+  button.after(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  button.focus();
+  return isCopied;
 }
 
 /** A modal dialog, which is open as long as it is rendered. */

@@ -1,42 +1,31 @@
 // The projects, and the form that creates one.
 
-import { html, useRef, useState } from "./preact.js";
+import { html, useState } from "./preact.js";
 import { commandOf } from "./command.js";
-import { List, useHeld } from "./list.js";
-import { dateAndTime, Empty, invalid, Problem, useAttempt, visible } from "./parts.js";
+import { List } from "./list.js";
+import { dateAndTime, Empty, invalid, Problem, useAttempt, useWanted, visible } from "./parts.js";
 import { showOnly } from "./search.js";
 import { announce, set, state } from "./state.js";
 
 export const SYMBOLS = { queued: "○", building: "◐", succeeded: "✓", failed: "✕", canceled: "⊘" };
 
+const COLUMNS = ["Name", "Id", "Created (UTC)", "Latest deployment", "Status"];
+
 export function Projects() {
-  const { count, newest } = state.view.projects;
-  const held = useHeld();
-  const [isRead] = held;
+  const { projects: { count, newest }, instance } = state.view;
   const [error, attempted, forget] = useAttempt();
-  const [, redraw] = useState({});
-  const stop = useState("");
-  const shown = useRef({ projects: [], count: 0, instance: "" });
-  const release = () => (shown.current = { projects: newest, count, instance: state.view.instance });
-  if (!isRead || state.view.instance !== shown.current.instance) release();
-  const current = new Map(newest.map((project) => [project.id, project]));
-  const projects = shown.current.projects.map((project) => current.get(project.id) ?? project);
-  const unseen = Math.max(0, count - shown.current.count);
-
-  const put = async (project, status) => {
-    const path = `/_stub/deployments/${encodeURIComponent(project.deployment)}`;
-    if (await attempted("PUT", path, { status })) announce(`${visible(project.name)} is ${status}`);
+  const put = async ({ deployment, name }, status) => {
+    const path = `/_stub/deployments/${encodeURIComponent(deployment)}`;
+    if (await attempted("PUT", path, { status })) announce(`${visible(name)} is ${status}`);
   };
-
   return html`<section id="projects" aria-labelledby="projects-title">
     <div class="bar">
       <h2 id="projects-title">Projects</h2>
       <span class="count">${count.toLocaleString("en")}</span>
-      <${Create} error=${error} attempted=${attempted} forget=${forget} onCreated=${() => stop[1]("")} />
+      <${Create} error=${error} attempted=${attempted} forget=${forget} />
     </div>
     <${Problem} error=${error} id="create-error" />
-    <${List} noun="project" columns=${["Name", "Id", "Created (UTC)", "Latest deployment", "Status"]} held=${held} stop=${stop} unseen=${unseen}
-      onNew=${() => redraw(release())} items=${projects} keyOf=${(project) => project.id}
+    <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
       row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
         "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
@@ -45,7 +34,7 @@ export function Projects() {
   </section>`;
 }
 
-function Create({ error, attempted, forget, onCreated }) {
+function Create({ error, attempted, forget }) {
   const [name, setName] = useState("");
   const onInput = (event) => {
     setName(event.target.value);
@@ -55,7 +44,6 @@ function Create({ error, attempted, forget, onCreated }) {
     event.preventDefault();
     if (!(await attempted("POST", "/v1/projects", { name }))) return;
     setName((typed) => (typed === name ? "" : typed));
-    onCreated(); // Tab leads to the newest project
     announce(`Project ${visible(name)} created`);
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
@@ -67,10 +55,10 @@ function Create({ error, attempted, forget, onCreated }) {
 }
 
 function Row({ project, put, tabindex }) {
-  const { id, name, created_at, deployment, status } = project;
+  const { number, id, name, created_at, deployment, status } = project;
   const isOpen = state.selected?.deployment === deployment;
   const openDeployment = () => set({ selected: { deployment } });
-  return html`<tr role="row" data-id=${id} aria-current=${isOpen ? "true" : null}>
+  return html`<tr role="row" data-number=${number} aria-current=${isOpen ? "true" : null}>
     <td role="cell" class="name" title=${visible(name)}>
       <button type="button" tabindex=${tabindex} onClick=${() => showOnly(name, { words: id })} aria-label="Requests of ${visible(name)}">${visible(name)}</button>
     </td>
@@ -85,14 +73,8 @@ function Row({ project, put, tabindex }) {
 
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
-  const [wanted, setWanted] = useState(null); // while the request is on its way
-  const shown = wanted ?? status;
+  const [shown, choose] = useWanted(status, onChange);
   const known = Object.keys(SYMBOLS);
-  const choose = async (event) => {
-    setWanted(event.target.value);
-    await onChange(event.target.value);
-    setWanted(null);
-  };
   // Without this, each key on the closed list chooses another status, and so sends it.
   const onKeyDown = (event) => {
     if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own
@@ -101,7 +83,7 @@ function Status({ of, status, tabindex, onChange }) {
     event.target.showPicker();
   };
   return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
-    tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${choose}>
+    tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${(event) => choose(event.target.value)}>
     ${(known.includes(shown) ? known : [shown, ...known]).map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -1,8 +1,12 @@
 // The token and the world. The tab keeps both; the address has them only until they are read.
 
-const SENDABLE = /^[\x20-\x7e]+$/; // in a header
-const WORLD = /^[A-Za-z0-9_-]{1,64}$/;
 export const DEFAULT_TOKEN = "dev-token";
+
+/** What a request can have of each part. */
+export const RULES = {
+  world: { pattern: /^[A-Za-z0-9_-]{0,64}$/, reason: "The name of a world has 1 to 64 of A-Z a-z 0-9 _ -." },
+  token: { pattern: /^[\x20-\x7e]+$/, reason: "A token has printable ASCII characters alone." },
+};
 
 export const session = {
   token: sessionStorage.getItem("token") ?? DEFAULT_TOKEN,
@@ -18,37 +22,17 @@ export function saveSession(token, world) {
 /** The world that somebody names; the main one has the empty name. */
 export const worldOf = (text) => (text.trim() === "main" ? "" : text.trim());
 
-/** Take token and world from the fragment, and remove it. Returns its parts, or null. */
+/** Take token and world from the fragment, and remove it. Returns its parts. */
 export function readFragment() {
-  const fragment = location.hash.slice(1);
-  if (!fragment) return null;
+  const fragment = location.hash.slice(1).replaceAll("+", "%2B"); // a + is no space
+  const given = Object.fromEntries(new URLSearchParams(fragment));
   history.replaceState(null, "", location.pathname + location.search);
-  const given = {};
-  for (const part of fragment.split("&")) {
-    const [name, ...rest] = part.split("=");
-    given[name] = decode(rest.join("=")); // a token may end with =
-  }
-  if (given.token) saveSession(given.token, worldOf(given.world ?? ""));
-  else if (given.world !== undefined) saveSession(session.token, worldOf(given.world));
+  if (given.token || given.world !== undefined) saveSession(given.token || session.token, worldOf(given.world ?? ""));
   return given;
 }
 
-function decode(text) {
-  try {
-    return decodeURIComponent(text); // unlike URLSearchParams, it leaves a + alone
-  } catch {
-    return text;
-  }
-}
-
-/** Which part of the session no request can have, and why; or null. */
-export function invalidPart() {
-  if (session.world && !WORLD.test(session.world)) {
-    return { part: "world", reason: "The name of a world has 1 to 64 of A-Z a-z 0-9 _ -." };
-  }
-  if (SENDABLE.test(session.token)) return null;
-  return { part: "token", reason: "A token has printable ASCII characters alone." };
-}
+/** Which part of the session no request can have; undefined if there is none. */
+export const invalidPart = () => Object.keys(RULES).find((part) => !RULES[part].pattern.test(session[part]));
 
 /** The token itself names a world: keep the two apart. */
 export function takeWorldOfToken(world) {

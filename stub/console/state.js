@@ -1,14 +1,17 @@
 // What the page knows, and the one function that changes it.
 
-export const state = {
-  connection: { kind: "connecting", title: "", reason: "" }, // or "connected", "gone", "rejected"
-  epoch: 0, // counts the connections: an error of an earlier one is over
+/** What is known of a world before the server has responded. */
+export const nothing = () => ({
   view: null, // the last response of the poll
-  first: 1, // the oldest number of the journal
-  last: 0, // the highest one
+  found: { rows: [], last: null }, // entries of the journal that match the filter, oldest first, up to the number `last`
+  selected: null, // an entry, {number} of one that is gone, or {deployment}
+});
+
+export const state = {
+  ...nothing(),
+  connection: { kind: "connecting" }, // or "connected", "gone", "rejected"
+  epoch: 0, // counts the connections: an error of an earlier one is over
   filter: { q: "", chip: null }, // words, and {label} with one of {words}, {finding}, {operation, status}
-  found: { rows: [], oldest: 1, last: 0, isWhole: true }, // the entries that match the filter, oldest first
-  selected: null, // {number} of a request, or {deployment}
   isPaused: false,
   tab: "Controls",
   part: "Response", // of the inspector

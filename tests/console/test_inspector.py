@@ -230,16 +230,13 @@ def test_the_copied_curl_repeats_the_request_and_runs_nothing_else(
 
 
 DIFFERENCES = [
-    (b"GET /v1/projects HTTP/1.1\r\nX-Api-Key: a\r\nCookie: b\r\n\r\n",
-     "without the headers X-Api-Key, Cookie"),
-    (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n\xff\xfe\x00",
-     "bytes that are no text"),
+    (b"GET /v1/projects HTTP/1.1\r\nX-Api-Key: a\r\nCookie: b\r\nX-Name: \xc3\xa9\r\n\r\n",
+     "without the headers X-Api-Key, Cookie, X-Name"),
+    (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 3\r\n\r\n{\0}",
+     "the body has secrets, or bytes that are no text"),
     (b"GET /v1/deployments/%ff HTTP/1.1\r\n\r\n", "the path has secrets, or bytes that"),
-    (b"HEAD /v1/projects HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", "without the body"),
-    (b"GET /v1/deployments/" + 2100 * b"a" + b" HTTP/1.1\r\n\r\n", "the path is cut"),
     (b"GET /v1/projects?x=`id`'<> HTTP/1.1\r\n\r\n", "the query is percent-encoded"),
     (b"GET /v1/projects?access_token=a HTTP/1.1\r\n\r\n", "the query has secrets"),
-    (b"GET /v1/projects HTTP/1.1\r\nX-Long: " + 9000 * b"a" + b"\r\n\r\n", "the headers are cut"),
     (b"POST /v1/projects HTTP/1.1\r\nContent-Length: 5000\r\n\r\n" + 5000 * b"x",
      "save the whole as the file body"),
     (b"GET /v1/projects HTTP/1.1\r\n\r\n", ""),

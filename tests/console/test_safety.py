@@ -47,7 +47,7 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(page: Page, send:
     press(page, "Close")
     page.mouse.move(1, 1)
     send("/v1/projects", body=b"\x15\x1b[2J\xe2\x80\xae")
-    rows(page, "Requests").first.click()
+    rows(page, "Requests").filter(has_text="malformed_json").click()
     expect(open_part(page, "Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
 
 
