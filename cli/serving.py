@@ -21,7 +21,6 @@ from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 from web.routing import CONTROLS
 
 from .command import Command
-from .documents import read_file
 from .log import Log
 from .options import Settings
 from .probe import Probe
@@ -107,7 +106,7 @@ def read_files(settings: Settings) -> Files:
             room = room_for(settings.max_projects, seed)
             states = read_states(settings.states, max_projects=room)
         if settings.like:
-            like = read_profile(settings.like, read_file("openapi.json").encode())
+            like = read_profile(settings.like)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, states, like
