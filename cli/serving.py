@@ -21,7 +21,6 @@ from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
 from web.routing import CONTROLS
 
 from .command import Command
-from .documents import read_file
 from .log import Log
 from .options import Settings
 from .probe import Probe
@@ -106,7 +105,7 @@ def read_files(settings: Settings) -> Files:
         if settings.states:
             states = read_states(settings.states)
         if settings.like:
-            like = read_profile(settings.like, read_file("openapi.json").encode())
+            like = read_profile(settings.like)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, states, like

@@ -5,23 +5,20 @@ import re
 import secrets
 import ssl
 import threading
-import time
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPMessage, IncompleteRead
 from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 from urllib.error import URLError
-from urllib.parse import SplitResult, quote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
-from .probes import BASIC, NONE, READ, TOKEN, WRONG, Probe
+from .probes import BASIC, NONE, TOKEN, WRONG, Probe
 
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT, CUT_OFF = "timeout", "the connection was cut off"
 NO_JSON = object()
-UNREACHABLE = "the service cannot be used"  # begins the failures that no other request will mend
-OTHER_SCHEME = Probe("other scheme", READ, "HEAD", "/", authorization=NONE)
 
 
 class Exchange(NamedTuple):
@@ -35,12 +32,17 @@ class Exchange(NamedTuple):
     status: int = 0
     headers: HTTPMessage = HTTPMessage()
     content: bytes = b""
-    seconds: float = 0.0  # until the response was there
     failure: str = ""
 
     @property
     def is_success(self) -> bool:
         return not self.failure and 200 <= self.status < 300
+
+    @property
+    def sent(self) -> dict[str, str]:
+        """The headers of the request that are those of its probe."""
+        headers = {"Authorization": self.authorization, "Content-Type": self.probe.content_type}
+        return {name: value for name, value in headers.items() if value}
 
     def header(self, name: str) -> str | None:
         """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
@@ -53,23 +55,8 @@ class Exchange(NamedTuple):
         return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
 
     @property
-    def location(self) -> str | None:
-        """The URL that a redirect names, "" if it names none; None if it is no redirect."""
-        if self.failure or not 300 <= self.status < 400:
-            return None
-        location = self.header("Location")
-        return urljoin(self.origin + self.target, location) if location else ""
-
-    @property
-    def is_moved(self) -> bool:
-        """Whether a redirect leads to a place of the same origin."""
-        return (self.location or "").startswith(f"{self.origin}/")
-
-    @property
-    def retry_after(self) -> int | None:
-        """Seconds (RFC 9110 §10.2.3), None if there are none or more than 10."""
-        text = self.header("Retry-After") or ""
-        return int(text) if re.fullmatch("[0-9]|10", text) else None
+    def is_redirect(self) -> bool:
+        return not self.failure and 300 <= self.status < 400
 
     @property
     def json(self) -> Any:
@@ -87,11 +74,12 @@ def parse_json(content: bytes) -> Any:
 def parse_url(text: str) -> SplitResult:
     """The {base_url} of the interface (§4). Raises `ValueError` with what to give instead."""
     url = urlsplit(text)
-    is_host = url.hostname and url.port != 0 and re.fullmatch("[!-~]+", text)
-    if url.scheme not in ("http", "https") or not is_host:
-        raise ValueError("give a URL such as https://service.example, in ASCII")
-    if url.username is not None or url.query or url.fragment or "v1" in url.path.split("/"):
-        raise ValueError("give the URL before /v1 (§4), without user, query and fragment")
+    is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", text)
+    if not is_url or url.port == 0 or "v1" in url.path.split("/"):
+        raise ValueError(
+            "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
+            "user, query and fragment"
+        )
     return url._replace(path=url.path.rstrip("/"))
 
 
@@ -127,33 +115,20 @@ class Client:
 
     def send(self, request: Exchange) -> Exchange:
         """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""
-        started, received = time.monotonic(), list[Exchange]()
+        received = [request._replace(failure=TIMED_OUT)]
         thread = threading.Thread(
             target=lambda: received.append(self._receive(request)), daemon=True
         )
         thread.start()
         thread.join(TIMEOUT)
-        exchange = received[0] if received else request._replace(failure=TIMED_OUT)
-        return exchange._replace(seconds=time.monotonic() - started)
-
-    def other_scheme(self) -> str:
-        """The URL of the other scheme, if the port speaks that; it is asked without the token."""
-        other = self._base._replace(scheme="http" if self._base.scheme == "https" else "https")
-        request = self.request(OTHER_SCHEME, {})
-        found = self.send(request._replace(origin=f"{other.scheme}://{other.netloc}"))
-        return other.geturl() if found.status or "certificate" in found.failure else ""
+        return received[-1]
 
     def _receive(self, exchange: Exchange) -> Exchange:
-        headers = {
-            "Accept": "application/json, application/problem+json",
-            "User-Agent": "stub-verify",
-            "Authorization": exchange.authorization,
-            "Content-Type": exchange.probe.content_type,
-        }
+        accept = "application/json, application/problem+json"
         request = Request(
             exchange.origin + exchange.target,
             exchange.body or None,
-            {name: value for name, value in headers.items() if value},
+            {"Accept": accept, "User-Agent": "stub-verify", **exchange.sent},
             method=exchange.probe.method,
         )
         try:
@@ -181,6 +156,6 @@ def failure_of(error: BaseException | str) -> str:
         return TIMED_OUT
     if isinstance(error, (ConnectionResetError, IncompleteRead)):
         return CUT_OFF
-    is_http = not isinstance(error, HTTPException)
-    reason = getattr(error, "strerror", None) or error if is_http else "the response is no HTTP"
-    return f"{UNREACHABLE}: {reason}"
+    if isinstance(error, HTTPException):
+        return "the response is no HTTP"
+    return str(getattr(error, "strerror", None) or error)

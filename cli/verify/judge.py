@@ -2,16 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
 import stub
+from web.redaction import Redactor
 
 from . import probes
 from .client import NO_JSON, Exchange, parse_json
-from .forms import MISSING, Claim, array_in, claim, judge_response, type_of, unwrap
+from .forms import MISSING, Claim, array_in, judge_response, type_of, unwrap
 from .probes import PROJECTS, SCHEMAS, TOKEN, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
@@ -34,6 +35,7 @@ class Record:
 
     contract: stub.Contract
     level: str
+    redactor: Redactor
     exchanges: list[Exchange] = field(default_factory=list)
     claims: list[tuple[Claim, Exchange]] = field(default_factory=list)
     # Why a probe showed nothing, by its name: a verdict and the reason.
@@ -49,7 +51,7 @@ class Record:
     def at(self, path: str) -> list[Exchange]:
         """The responses to the token at a path of the contract."""
         found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
-        return [each for each in found if each.probe.expects and each.probe.authorization == TOKEN]
+        return [each for each in found if each.probe.authorization == TOKEN]
 
     def contradicts(self, *parts: str) -> list[Exchange]:
         """The exchanges that contradict one of these parts."""
@@ -72,15 +74,13 @@ class Record:
             is_rejected = each.status in (301, 307, 308) or 400 <= each.status < 500
             if each.probe.method != "POST" or is_rejected:
                 continue
-            sent = object_in(each.body).get("name")
-            listed = (one for one in self.projects if sent and one.get("name") == sent)
+            name = object_in(each.body).get("name")
+            listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
             told = self.unwrap(PROJECT, each.json) if each.is_success else {}
-            record = {**next(listed, {}), **told}
-            new = record["id"] if is_id(record.get("id")) else None
-            name = record["name"] if isinstance(record.get("name"), str) else sent
-            # A service may return an old record for a name in use.
-            if new is None or new not in [one["id"] for one in found]:
-                found.append({"id": new, "name": name})
+            new = told.get("id", next(listed, None))
+            record = {"id": new if is_id(new) else None, "name": name}
+            if record not in found:  # a service may return an old record for a name in use
+                found.append(record)
         return found
 
 
@@ -89,7 +89,7 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
     probe, status = exchange.probe, exchange.status
     if exchange.failure:
         return COULD_NOT_CHECK, exchange.failure
-    if 0 < probe.status < 400 and status in (401, 403):
+    if probe.status < 400 and status in (401, 403):
         return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
     if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
         return COULD_NOT_CHECK, "no JSON where the list should be"
@@ -107,47 +107,42 @@ def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
     lost = record.contradicts(probe.path, f"{probe.path}/get")
     is_lost = is_elsewhere(exchange) and any(map(is_elsewhere, lost))  # the path alone is missing
     is_get = probe.expects.endswith("/get/responses/200")
-    if not probe.expects or silence_of(record, exchange) or (is_lost and not is_get):
+    if silence_of(record, exchange) or (is_lost and not is_get):
         return
     if probe.status >= 400:
         yield from judge_rejection(record, exchange)
     elif not exchange.is_success:
         yield judge_failure(record, exchange)
     else:
-        yield from (claim(rule, True, "success", "") for rule in probe.rules)
+        yield from (Claim(rule, True, "success") for rule in probe.rules)
         yield from judge_response(record.contract, exchange)
-    if exchange.is_success and probe.expects == probes.CREATE.expects:
-        yield from judge_created(record, exchange)
-    elif exchange.is_success and probe.method == "GET" and probe.authorization == TOKEN:
-        judge = judge_list if probe.path == PROJECTS else judge_deployment
-        yield from judge(record, exchange)
+    if exchange.is_success and probe.expects in RELATIONS:
+        yield from RELATIONS[probe.expects](record, exchange)
 
 
 def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
-    probe, status = exchange.probe, exchange.status
-    if exchange.is_success or status >= 400 or probes.BEARER in probe.rules:
-        observed = f"accepted with {status}"
-        yield from (
-            claim(each, not exchange.is_success, "rejected", observed) for each in probe.rules
-        )
+    probe, status, is_accepted = exchange.probe, exchange.status, exchange.is_success
+    if is_accepted or status >= 400 or probes.BEARER in probe.rules:
+        for each in probe.rules:
+            yield Claim(each, not is_accepted, "rejected", f"accepted with {status}")
     pointer, _ = record.contract.find(probe.expects)
     if status != probe.status:
-        if not (exchange.is_success and probe.rules):
-            yield claim(pointer, False, str(probe.status), str(status))
+        if not (is_accepted and probe.rules):
+            yield Claim(pointer, False, str(probe.status), str(status))
         return
     yield from judge_response(record.contract, exchange)
     problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
     if type_of(problem.get("status")) == "integer":
         part, is_same = f"{PROBLEM}/properties/status", problem["status"] == status
-        yield claim(part, is_same, "the status of the response", "another status")
+        yield Claim(part, is_same, "the status of the response", "another status")
     if status == 405 and allowed is not None:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
-        yield claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
+        yield Claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
     members = record.contract.schemas["Problem"]["required"]
     if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
-        yield claim(ERRORS, "errors" in problem, "present", MISSING)
+        yield Claim(ERRORS, "errors" in problem, "present", MISSING)
 
 
 def judge_failure(record: Record, exchange: Exchange) -> Claim:
@@ -159,8 +154,8 @@ def judge_failure(record: Record, exchange: Exchange) -> Claim:
     is_as_unknown = likeness(exchange) in map(likeness, record.of(probes.UNKNOWN_PATH))
     # When, the part, what it should be, and what it is. The first that applies.
     rows = (
-        (exchange.is_moved and not is_post, probe.path, "exists", f"{status}, a redirect"),
-        (status < 400, probe.expects, str(probe.status), str(status)),
+        (exchange.is_redirect and not is_post, probe.path, "exists", f"{status}, a redirect"),
+        (exchange.is_redirect, probe.expects, str(probe.status), str(status)),
         (status == 405 or is_list_away, operation, "success", str(status)),
         (status == 415 and is_post, f"{operation}/requestBody", "JSON is accepted", str(status)),
         (is_post, probes.INPUT, "a name and other members are accepted", str(status)),
@@ -169,48 +164,74 @@ def judge_failure(record: Record, exchange: Exchange) -> Claim:
         (True, f"{PROJECT}/properties/latest_deployment_id", "the id of a deployment", "404"),
     )
     part, expected, observed = next(row[1:] for row in rows if row[0])
-    place = f"Location: {exchange.header('Location')}" if exchange.is_moved else ""
-    return claim(part, False, expected, observed, place)
+    return Claim(part, False, expected, observed)
 
 
 def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a created project relates to what was sent."""
     sent, found = object_in(exchange.body), record.unwrap(PROJECT, exchange.json)
     if isinstance(found.get("name"), str):
-        yield claim(NAME, found["name"] == sent["name"], "as it was sent", "changed")
+        yield Claim(NAME, found["name"] == sent["name"], "as it was sent", "changed")
     if found and OWN_MEMBER in sent:
-        observed = "changed" if OWN_MEMBER in found else "left out"
-        yield claim(PROJECT, found.get(OWN_MEMBER) == sent[OWN_MEMBER], AS_SENT, observed)
+        is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
+        yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
+
+
+def judge_listed(
+    record: Record, exchange: Exchange, found: list[dict[str, Any]]
+) -> Iterator[Claim]:
+    """What a list says of the created project, which is `found` in it."""
+    projects = record.listed(exchange)
+    if projects or (exchange.is_success and array_in(exchange.json, "projects") == []):
+        yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
+    if found and OWN_MEMBER in record.projects[-1]:
+        yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
 
 
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other."""
     projects = record.listed(exchange)
-    keys = [each["id"] if is_id(each.get("id")) else each for each in projects]
-    is_once = len({json.dumps(each, sort_keys=True) for each in keys}) == len(keys)
-    yield claim(ITEMS, is_once, "each project once", "a project twice")
+    keys = {json.dumps(each.get("id", each), sort_keys=True) for each in projects}
+    is_once = len(keys) == len(projects)
+    yield Claim(ITEMS, is_once, "each project once", "a project twice")
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
     if is_once and len(times) == len(projects):
-        yield claim(ITEMS, times == sorted(times), "oldest first", "another order")
+        yield Claim(ITEMS, times == sorted(times), "oldest first", "another order")
 
 
 def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a deployment relates to its path and its project."""
-    found = (
-        record.unwrap(DEPLOYMENT, exchange.json) if exchange.probe != probes.UNKNOWN_PATH else {}
-    )
+    found = record.unwrap(DEPLOYMENT, exchange.json)
     asked, owner = unquote(exchange.target.rpartition("/")[2]), found.get("project_id")
     owners = [each.get("id") for each in record.projects if latest_of(each) == asked]
     if is_id(found.get("id")):
         is_it = str(found["id"]) == asked
-        yield claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
+        yield Claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
     if owner is not None and any(map(is_id, owners)):
         part, is_its = f"{DEPLOYMENT}/properties/project_id", str(owner) in map(str, owners)
-        yield claim(part, is_its, "the id of its project", "another id")
+        yield Claim(part, is_its, "the id of its project", "another id")
+
+
+# Of each response, how it relates to others.
+RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
+    probes.LIST.expects: judge_list,
+    probes.CREATE.expects: judge_created,
+    probes.GET_DEPLOYMENT.expects: judge_deployment,
+    probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
+}
+
+
+def judge_paths(record: Record) -> Iterator[tuple[Claim, Exchange]]:
+    """A path exists if it has any response but 404 and a redirect."""
+    for path in (probes.PROJECTS, probes.DEPLOYMENT):
+        seen = [each for each in record.at(path) if each.status not in (401, 403)]
+        found = [each for each in seen if not is_elsewhere(each)]
+        if found or record.contradicts(f"{path}/get"):
+            yield Claim(path, bool(found), "exists", "404"), (found or seen)[0]
 
 
 def is_elsewhere(exchange: Exchange) -> bool:
-    return exchange.status == 404 or exchange.location is not None
+    return exchange.status == 404 or exchange.is_redirect
 
 
 def object_in(content: bytes) -> dict[str, Any]:
@@ -223,6 +244,12 @@ def latest_of(project: dict[str, Any]) -> str:
     """The id of a project's latest deployment as it stands in a path, "" if it has none."""
     latest = project.get("latest_deployment_id")
     return str(latest) if is_id(latest) else ""
+
+
+def is_same(listed: dict[str, Any], created: dict[str, Any]) -> bool:
+    """Whether a listed project is the created one."""
+    key = "id" if "id" in listed and "id" in created else "name"
+    return bool(listed.get(key) == created[key])
 
 
 def is_id(value: Any) -> bool:

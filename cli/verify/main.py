@@ -4,7 +4,8 @@ import json
 import re
 import signal
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -24,7 +25,7 @@ from .judge import COULD_NOT_CHECK, Record
 from .probes import ABUSE, READ, WRITE
 from .profile import drift, profile_of
 from .result import ADVICE, document_of, findings_of, judge_parts, left_behind, text_of
-from .session import Session, Unusable
+from .session import Session
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -47,26 +48,27 @@ class Options(NamedTuple):
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
-    """Verify the service; return the exit status. Raises `Unusable`."""
+    """Verify the service; return the exit status. Raises `click.UsageError`."""
     token = environ.get("VERIFY_TOKEN", "")
     base, kinds = check(options, token)
     known = read_known(options.known) if options.known else []
     context = ssl.create_default_context()
     if options.ca:
-        use_file(options.ca, context.load_verify_locations)
+        with usable(options.ca):
+            context.load_verify_locations(options.ca)
     if options.report:
-        use_file(options.report, remove_old_report)
-    openapi = read_file("openapi.json").encode()
-    like = read_known_profile(options.like, openapi) if options.like else None
+        with usable(options.report):
+            remove_old_report(options.report)
+    like = read_known_profile(options.like) if options.like else None
     if options.save and options.save.exists() and not options.force:
-        read_known_profile(options.save, openapi, "--save would replace a file that is no profile")
+        read_known_profile(options.save, "--save would replace a file that is no profile")
     redactor = Redactor([token])
 
     def tell(line: str) -> None:
         click.echo(printable(redactor.text(line)))
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
-    record = Record(stub.Contract(json.loads(openapi)), level)
+    record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
     client = Client(base, token, context)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
@@ -74,28 +76,28 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         tell("warning: http sends the token without encryption")
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
-        Session(record, client, redactor, options.wait, options.pause, tell).ask_all()
+        Session(record, client, options.wait, options.pause, tell).ask_all()
         parts = judge_parts(record)
-        for line in text_of(parts, record, redactor):
+        for line in text_of(parts, record):
             tell(line)
     except KeyboardInterrupt as reason:
         tell("interrupted: no verdicts")
         return 128 + (reason.args[0] if reason.args else signal.SIGINT)
-    except Unusable as error:
-        raise Unusable(printable(redactor.text(error.message))) from None
+    except click.UsageError as error:
+        raise click.UsageError(printable(redactor.text(error.message))) from None
     finally:
         signal.signal(signal.SIGTERM, handler)
         for line in left_behind(record):
             tell(line)
-    if options.report:
-        heading = {"url": options.url, "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}"}
-        report = {**heading, **document_of(parts, record, redactor)}
-        text = json.dumps(report, indent=2) + "\n"
-        use_file(options.report, lambda path: write_whole(path, text))
-    profile = profile_of(record, f"{started:%Y-%m-%d}", redactor)
-    if options.save:
-        text = json.dumps(profile, indent=2, ensure_ascii=False) + "\n"
-        use_file(options.save, lambda path: write_whole(path, text))
+    heading = {"url": options.url, "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}"}
+    profile = profile_of(record, f"{started:%Y-%m-%d}")
+    for path, document in (
+        (options.report, {**heading, **document_of(parts, record)}),
+        (options.save, profile),
+    ):
+        if path:
+            with usable(path):
+                write_whole(path, redactor.text(json.dumps(document, indent=2)) + "\n")
     drifts = [*drift(profile, like)] if like else None
     if count := sum(each.verdict == COULD_NOT_CHECK for each in parts):
         tell(f"warning: {COULD_NOT_CHECK}: {count} of {len(parts)} parts")
@@ -106,8 +108,7 @@ def fail_on(
     found: list[str], kinds: list[str], known: list[str], tell: Callable[[str], None]
 ) -> int:
     """Tell the findings of these kinds that are not known; return the exit status."""
-    matched = {line: [each for each in found if stub.matches(line, each)] for line in known}
-    accepted = [each for findings in matched.values() for each in findings]
+    accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
     findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
     tell("")
     for each in findings:
@@ -115,39 +116,36 @@ def fail_on(
     if not findings:
         tell(f"no finding of the kinds {', '.join(kinds)}")
     for line in known:
-        if not matched[line]:
+        if not any(stub.matches(line, each) for each in found):
             tell(f"warning: --known {line!r} matches no finding")
     return 1 if findings else 0
 
 
 def check(options: Options, token: str) -> tuple[SplitResult, list[str]]:
-    """The URL in its parts, and the kinds of --fail-on. Raises `Unusable`."""
+    """The URL in its parts, and the kinds of --fail-on. Raises `click.UsageError`."""
     if not re.fullmatch("[!-~]+", token):
-        raise Unusable(
+        raise click.UsageError(
             "set the environment variable VERIFY_TOKEN to a token of the service: printable ASCII "
             "without spaces, and without the word Bearer."
         )
-    try:
-        base = parse_url(options.url)
-        kinds = stub.parse_kinds(options.fail_on, ADVICE)
-    except ValueError as error:
-        raise Unusable(f"{error}.") from None
     if options.abuse and not options.write:
-        raise Unusable("--abuse may create projects: give --write, too.")
-    inputs = [Path("-"), options.known, options.ca]
-    if options.save and options.save in inputs:
-        raise Unusable(f"--save: {options.save} is no file of its own.")
-    if options.report and options.report in (*inputs, options.like, options.save):
-        raise Unusable(f"--report: {options.report} is no file of its own.")
-    return base, kinds
-
-
-def read_known_profile(path: Path, openapi: bytes, problem: str = "--like") -> Profile:
-    """The profile of a file. Raises `Unusable` with the reasons why it is none."""
+        raise click.UsageError("--abuse may create projects: give --write, too.")
+    others = (Path("-"), options.known, options.ca, options.like, options.save)
+    if options.report and options.report in others:
+        raise click.UsageError(f"--report: {options.report} is no file of its own.")
     try:
-        return read_profile(path, openapi)
+        return parse_url(options.url), stub.parse_kinds(options.fail_on, ADVICE)
     except ValueError as error:
-        raise Unusable("\n".join(f"{problem}: {line}" for line in str(error).split("\n"))) from None
+        raise click.UsageError(f"{error}.") from None
+
+
+def read_known_profile(path: Path, problem: str = "--like") -> Profile:
+    """The profile of a file. Raises `click.UsageError` with the reasons why it is none."""
+    try:
+        return read_profile(path)
+    except ValueError as error:
+        lines = str(error).split("\n")
+        raise click.UsageError("\n".join(f"{problem}: {line}" for line in lines)) from None
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -162,9 +160,10 @@ def read_known(path: Path) -> list[str]:
     return [each for each in findings if each]
 
 
-def use_file(path: Path, use: Callable[[Path], object]) -> None:
-    """Call `use` with the path. Raises `Unusable` for an `OSError`."""
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Raises `click.UsageError` if the file cannot be used."""
     try:
-        use(path)
+        yield
     except OSError as error:  # ssl.SSLError is one
-        raise Unusable(f"{path}: {error.strerror or error}.") from None
+        raise click.UsageError(f"{path}: {error.strerror or error}.") from None

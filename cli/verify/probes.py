@@ -27,9 +27,8 @@ NEEDS = {
 class Probe(NamedTuple):
     """A request, and the response that the contract has for it.
 
-    `expects` names a response of the contract, which has the `status`; without one the request
-    belongs to no part, and it is a note if it is rejected where the plain GET is not. `rules` are
-    parts that hold if the service accepts what the contract accepts, or rejects what it rejects.
+    `expects` names a response of the contract, which has the `status`. `rules` are parts that hold
+    if the service accepts what the contract accepts, or rejects what it rejects.
     `{word}` stands for a random word, `{name}` for a new name, the others for what an earlier
     response says. `needs` names such a one of `NEEDS` without which the probe is not asked.
     """
@@ -91,16 +90,9 @@ def without(probe: Probe, authorization: str) -> Probe:
 
 def others(probe: Probe) -> tuple[Probe, ...]:
     """What else is asked at the path of a GET."""
-    query, not_allowed = f"{probe.target}?stub-verify={{word}}", f"{RESPONSES}MethodNotAllowed"
-    plain = probe._replace(status=0, expects="", rules=())
-    options = plain._replace(name=f"{probe.name}, OPTIONS", method="OPTIONS")
-    return (
-        plain._replace(name=f"{probe.name}, HEAD", method="HEAD"),
-        plain._replace(name=f"{probe.name}, unknown query", target=query),
-        without(probe, NONE),
-        without(probe, WRONG),
-        options._replace(status=405, expects=not_allowed),
-    )
+    options = probe._replace(name=f"{probe.name}, OPTIONS", method="OPTIONS", rules=())
+    not_allowed = options._replace(status=405, expects=f"{RESPONSES}MethodNotAllowed")
+    return without(probe, NONE), without(probe, WRONG), not_allowed
 
 
 def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:

@@ -2,37 +2,33 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 import stub
 from stub.profile import (
     DEFAULTS,
     NEWEST_FIRST,
     OLDEST_FIRST,
-    SCHEMA,
-    IdForm,
     Profile,
-    TimeForm,
     characters,
     errors_of,
     forms_of,
     id_form,
     is_imitated,
+    schema,
 )
-from web.redaction import Redactor
 
 from . import probes
-from .client import Exchange
-from .forms import Claim, type_of
+from .forms import type_of
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, Record
 
-TIME = re.compile(r"[^Tt]+([Tt])[^.]*?(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
+TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 CREATED_AT, STATUS = f"{PROJECT}/properties/created_at", f"{DEPLOYMENT}/properties/status"
 
 
-def profile_of(record: Record, date: str, redactor: Redactor) -> Profile:
+def profile_of(record: Record, date: str) -> Profile:
     """The forms of the responses, without any value of them."""
     responses = [each for each in record.at(probes.PROJECTS) if each.is_success]
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
@@ -41,67 +37,59 @@ def profile_of(record: Record, date: str, redactor: Redactor) -> Profile:
     projects = [*chain.from_iterable(lists), *made]
     found = [each for each in record.at(probes.DEPLOYMENT) if each.is_success]
     deployments = [record.unwrap(DEPLOYMENT, each.json) for each in found]
-    records = {"project": projects, "deployment": deployments}
+    followed = [each for each in found if each.probe.name == probes.FOLLOWED.name]
+    run = [str(record.unwrap(DEPLOYMENT, each.json).get("status")) for each in followed]
+    errors = [each for each in record.exchanges if each.status >= 400 and not each.failure]
+    errors = [each for each in errors if isinstance(each.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     times = [each for each in texts if stub.parse_time(each)]
-    followed = [each for each in found if each.probe.name == probes.FOLLOWED.name]
-    statuses = [str(record.unwrap(DEPLOYMENT, each.json).get("status")) for each in followed]
-    forms: dict[str, Any] = {
-        "ids": {
-            "projects": ids_of(projects, "id", deployments, "project_id"),
-            "deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
-        },
-        "times": only(map(time_form, times)),
-        "creation_status": only(each.status for each in created),
-        "list_order": order_of(lists[-1]) if lists else None,
-        "statuses": {
-            "run": [*dict.fromkeys(statuses)],
-            "ended": statuses[-1] if statuses and record.has_ended else None,
-        },
-        "members": {kind: members_of(record, kind, each) for kind, each in records.items()},
-        "headers": headers_of(record, redactor),
-        "media_types": {
-            "json": only(each.header("Content-Type") for each in (*responses, *found)),
-            "problem": only(each.header("Content-Type") for each in errors_in(record)),
-        },
-    }
-    for name in ("ids", "members", "media_types"):
-        each, schema = forms[name], SCHEMA["properties"][name]
-        forms[name] = {kind: one for kind, one in each.items() if is_valid({kind: one}, schema)}
     seen = {
-        name: each
-        for name, each in forms.items()
-        if (each or name == "headers") and is_valid(each, SCHEMA["properties"][name])
+        "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
+        "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
+        "/times": only(map(time_form, times)),
+        "/creation_status": only(each.status for each in created),
+        "/list_order": order_of(lists[-1]) if lists else None,
+        "/statuses": {"run": [*dict.fromkeys(run)], "ended": run[-1] if record.has_ended else None},
+        "/members/project": members_of(record, "Project", projects),
+        "/members/deployment": members_of(record, "Deployment", deployments),
+        "/headers": headers_of(record),
+        "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
+        "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
-    profile = cast(Profile, {"observed_at": date, **seen})
-    spelled = {"times": (CREATED_AT, times), "statuses": (STATUS, statuses)}
-    return {**profile, "not_imitated": [*differences(record, profile, spelled, redactor)]}
+    profile: Profile = {"observed_at": date}
+    for form, value in seen.items():
+        name, *inner = form.split("/")[1:]
+        outer = {**profile.get(name, {}), inner[0]: value} if inner else value
+        if not [*errors_of({**profile, name: outer}, schema())]:
+            profile[name] = outer
+    told = [*differences(record, profile)]
+    for part, name, values in ((CREATED_AT, "times", times), (STATUS, "statuses", run)):
+        if values and name not in profile:  # of which no claim is
+            told.append((part, f"{name} of one form here, of others there"))
+    profile["not_imitated"] = [{"part": part, "what": what} for part, what in dict.fromkeys(told)]
+    return profile
 
 
-def is_valid(form: Any, schema: dict[str, Any]) -> bool:
-    return not [*errors_of(form, schema)]
-
-
-def only(forms: Iterator[Any]) -> Any:
+def only(forms: Iterable[Any]) -> Any:
     """The form of all, None if there are several or none."""
     found = [*forms]
     return found[0] if found and all(each == found[0] for each in found) else None
 
 
-def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> IdForm | None:
-    """The form of the ids of a kind of record, if they are texts."""
+def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
+    """The form of the ids of a kind of record, None if not all are texts."""
     ids = [each.get(name) for each in own] + [each.get(reference) for each in others]
     ids = [each for each in ids if each is not None]
     return id_form(ids) if ids and all(isinstance(each, str) and each for each in ids) else None
 
 
-def time_form(text: str) -> TimeForm | None:
-    match = TIME.fullmatch(text)
-    letters = match[1] + match[3][:1] if match else ""
-    if match is None or (letters != letters.upper() and letters != letters.lower()):
+def time_form(text: str) -> Any:
+    """The form of an RFC 3339 time, None if its letters are of both cases."""
+    match = TIME.fullmatch(text.upper())
+    if match is None or text not in (text.upper(), text.lower()):
         return None
-    case = "upper" if letters == letters.upper() else "lower"
-    return TimeForm(offset=match[3].upper(), digits=len(match[2] or ""), case=case)
+    case = "upper" if "T" in text else "lower"
+    return {"offset": match[2], "digits": len(match[1] or ""), "case": case}
 
 
 def order_of(projects: list[dict[str, Any]]) -> str | None:
@@ -116,74 +104,38 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     """What all records have besides the members of the contract, and what none of them has."""
     if not found:
         return None
-    own = record.contract.schemas[kind.title()]["properties"]
-    names = set.intersection(*map(set, found)) - {*own, OWN_MEMBER}
-    types = {name: {type_of(each[name]): None for each in found} for name in sorted(names)}
-    added = {
-        name: next((each for each in kinds if each != "null"), "null")
-        for name, kinds in types.items()
-    }
-    chosen = [name for name, each in own.items() if "chosen" in each["x-origin"]]
-    absent = [name for name in chosen if not any(name in each for each in found)]
-    return {"added": added, "absent": absent}
+    own = record.contract.schemas[kind]["properties"]
+    added = {}
+    for name in sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER}):
+        types = [type_of(each[name]) for each in found if each[name] is not None]
+        added[name] = types[0] if types else "null"
+    absent = [name for name in own if not any(name in each for each in found)]
+    return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
 
-def headers_of(record: Record, redactor: Redactor) -> list[str]:
+def headers_of(record: Record) -> list[str]:
     """The names of the fields that all successful responses have and the contract lacks."""
     found = [each.headers for each in record.exchanges if each.is_success and each.probe.expects]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
-    names = [name for name in (found[0] if found else ()) if all(name in each for each in found)]
-    return sorted(
-        name
-        for name in dict.fromkeys(names)
-        if name not in declared and is_imitated(name) and redactor.text(name) == name
-    )
+    names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
+    return sorted(name for name in names if name not in declared and is_imitated(name))
 
 
-def errors_in(record: Record) -> list[Exchange]:
-    """The responses to rejected requests that have JSON objects."""
-    rejected = [each for each in record.exchanges if each.status >= 400 and not each.failure]
-    return [each for each in rejected if isinstance(each.json, dict)]
+def differences(record: Record, profile: Profile) -> Iterator[tuple[str, str]]:
+    """Where the service has chosen otherwise than the contract, and no form of the profile says so.
 
-
-def differences(
-    record: Record, profile: Profile, spelled: dict[str, tuple[str, Any]], redactor: Redactor
-) -> Iterator[dict[str, str]]:
-    """What of the service is another choice than the contract's, and no form of the profile.
-
-    `spelled` has forms that no claim is about, each with its part and with what was seen.
+    Of a header, the text is left out.
     """
-    told = [
-        {"part": claim.part, "what": f"{claim.expected} here, {observed_in(claim)} there"}
-        for claim, _ in record.claims
-        if not claim.holds and not is_shown(claim, profile)
-    ]
-    told = [each for each in told if "fixed" not in origin_of(record, each["part"])]
-    for form, (part, seen) in spelled.items():
-        if seen and form not in profile:
-            told.append({"part": part, "what": f"{form} of one form here, of others there"})
-    for index, each in enumerate(told):
-        if each not in told[:index] and redactor.text(each["what"]) == each["what"]:
-            yield each
-
-
-def observed_in(claim: Claim) -> str:
-    """What was observed in place of the contract's, but for the text of a header."""
-    return "another one" if "/" in claim.expected else claim.observed
-
-
-def origin_of(record: Record, part: str) -> dict[str, str]:
-    origin: dict[str, str] = record.contract.find(part)[1].get("x-origin", {})
-    return origin
-
-
-def is_shown(claim: Claim, profile: Profile) -> bool:
-    """Whether a form of the profile says what contradicts the contract."""
-    shown = {str(default): form for form, (default, _) in DEFAULTS.items()}
+    forms = forms_of(profile)
+    shown = [str(default) for form, (default, _) in DEFAULTS.items() if form in forms]
     members = profile.get("members", {}).values()
-    absent = [name for each in members for name in each.get("absent", ())]
-    is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
-    return is_absent or shown.get(claim.expected) in forms_of(profile)
+    absent = [name for each in members for name in each["absent"]]
+    for claim, _ in record.claims:
+        origin = record.contract.find(claim.part)[1]["x-origin"]
+        is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
+        if not (claim.holds or is_absent or claim.expected in shown or "fixed" in origin):
+            observed = "another one" if "/" in claim.expected else claim.observed
+            yield claim.part, f"{claim.expected} here, {observed} there"
 
 
 def drift(found: Profile, known: Profile) -> Iterator[str]:
@@ -201,9 +153,9 @@ def drift(found: Profile, known: Profile) -> Iterator[str]:
 def is_same(form: str, before: Any, now: Any) -> bool:
     """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
     if form.startswith("/ids/"):
-        alphabets = [{*"".join(map(characters, each["alphabet"]))} for each in (now, before)]
+        used, known = ({*"".join(map(characters, each["alphabet"]))} for each in (now, before))
         is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
-        return alphabets[0] <= alphabets[1] and now["prefix"] == before["prefix"] and not is_longer
+        return used <= known and now["prefix"] == before["prefix"] and not is_longer
     if form == "/statuses":
         return {*now["run"]} <= {*before["run"]} and now["ended"] in (None, before["ended"])
     return bool(now == before)

@@ -100,19 +100,14 @@ def why_not_seen(witnesses: list[Probe], record: Record) -> tuple[str, str, str]
     return NOT_SEEN, "no response had it" if is_asked else needs[first.level], first.name
 
 
-def document_of(parts: list[Part], record: Record, redactor: Redactor) -> dict[str, Any]:
+def document_of(parts: list[Part], record: Record) -> dict[str, Any]:
     """The report, but for where and when."""
-
-    def masked(members: dict[str, Any]) -> dict[str, Any]:
-        texts = {name: each for name, each in members.items() if isinstance(each, str)}
-        return {**members, **{name: redactor.text(each) for name, each in texts.items()}}
-
     return {
         "level": record.level,
-        "parts": [masked(dict(zip(IN_THE_REPORT, each, strict=False))) for each in parts],
-        "probes": [masked(each) for each in record.outcomes],
+        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
+        "probes": record.outcomes,
         "leaks": record.leaks,
-        "created": [masked(each) for each in record.created],
+        "created": record.created,
     }
 
 
@@ -130,21 +125,19 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
     ]
 
 
-def text_of(parts: list[Part], record: Record, redactor: Redactor) -> Iterator[str]:
+def text_of(parts: list[Part], record: Record) -> Iterator[str]:
     """The counts, each difference with what was sent and received, and what was not checked."""
     counts = Counter(each.verdict for each in parts)
     shown = [each for each in VERDICTS if each != COULD_NOT_CHECK or counts[each]]
-    told = ", ".join(f"{counts[each]} {each}" for each in shown)
-    slowest = max(each.seconds for each in record.exchanges)
-    yield f"{told}; slowest response: {slowest:.1f} s"
+    yield ", ".join(f"{counts[each]} {each}" for each in shown)
     for kind in DIFFERENCES:
         found = [each for each in parts if each.verdict == kind]
         yield from ("", f"{kind} ({ADVICE[kind]}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for each in found:
                 if each.exchange is exchange:
-                    yield from lines_of_part(each, redactor)
-            yield from (f"    {line}" for line in lines_of(exchange, redactor))
+                    yield from lines_of_part(each, record)
+            yield from (f"    {line}" for line in lines_of(exchange, record))
     for kind in (COULD_NOT_CHECK, NOT_SEEN):
         found = [each for each in parts if each.verdict == kind]
         for reason in dict.fromkeys(each.reason for each in found):
@@ -152,38 +145,32 @@ def text_of(parts: list[Part], record: Record, redactor: Redactor) -> Iterator[s
             yield from (f"  {each.part}" for each in found if each.reason == reason)
 
 
-def lines_of_part(part: Part, redactor: Redactor) -> list[str]:
+def lines_of_part(part: Part, record: Record) -> Iterator[str]:
     """A difference, both sides and where it is."""
-    place = f"    at:        {cut(redactor.text(part.place), MAX_SHOWN_PLACE)}"
-    return [
-        f"  {part.part}",
-        f"    {part.origin}:    {part.text}",
-        f"    contract:  {part.expected}",
-        f"    service:   {part.observed}",
-        f"    probe:     {part.probe}",
-        *([place] if part.place else []),
-    ]
+    yield f"  {part.part}"
+    yield f"    {part.origin}:    {part.text}"
+    yield f"    contract:  {part.expected}"
+    yield f"    service:   {part.observed}"
+    yield f"    probe:     {part.probe}"
+    if part.place:
+        yield f"    at:        {cut(record.redactor.text(part.place), MAX_SHOWN_PLACE)}"
 
 
-def lines_of(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
+def lines_of(exchange: Exchange, record: Record) -> Iterator[str]:
     """A request and its response, masked."""
-    probe = exchange.probe
-    sent = {"Authorization": exchange.authorization, "Content-Type": probe.content_type}
-    yield f"> {probe.method} {redactor.target(exchange.target)}"
-    yield from (f"> {name}: {redactor.secret(name, each)}" for name, each in sent.items() if each)
-    yield from (f"> {line}" for line in body_lines(exchange.body, redactor))
-    yield f"< {exchange.status}"
-    received = exchange.headers.items()
-    yield from (f"< {name}: {redactor.secret(name, str(each))}" for name, each in received)
-    yield from (f"< {line}" for line in body_lines(exchange.content, redactor))
-
-
-def body_lines(body: bytes, redactor: Redactor) -> Iterator[str]:
-    # Masked before it is cut: half a token would not be found.
-    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN_BYTES)
-    yield from text.splitlines()
-    if len(body) > MAX_SHOWN_BYTES:
-        yield f"… ({len(body):,} bytes)"
+    sides = (
+        (">", f"{exchange.probe.method} {exchange.target}", exchange.sent, exchange.body),
+        ("<", str(exchange.status), exchange.headers, exchange.content),
+    )
+    for mark, first, headers, body in sides:
+        yield f"{mark} {first}"
+        for name, value in headers.items():
+            yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
+        # Masked before it is cut: half a token would not be found.
+        text = cut(record.redactor.text(body.decode(errors="replace")), MAX_SHOWN_BYTES)
+        yield from (f"{mark} {line}" for line in text.splitlines())
+        if len(body) > MAX_SHOWN_BYTES:
+            yield f"{mark} … ({len(body):,} bytes)"
 
 
 def left_behind(record: Record) -> Iterator[str]:

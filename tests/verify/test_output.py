@@ -26,7 +26,6 @@ from tests.verify.conftest import (
 )
 from tests.verify.differences import (
     ALL_ERRORS,
-    CREATED,
     DCREATED,
     DEP_404,
     DID,
@@ -64,7 +63,7 @@ def test_both_sides_and_counts_are_told() -> None:
     assert "    fixed:    §3\n" in done.stdout
     verdicts = ("kept", "broken", "confirmed", "differs", "not seen")
     counts = ", ".join(f"{len(done.seen(each))} {each}" for each in verdicts)
-    assert re.search(rf"^{counts}; slowest response: \d+\.\d s$", done.stdout, re.MULTILINE)
+    assert f"\n{counts}\n" in done.stdout
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -123,11 +122,9 @@ def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_response_with_the_token_is_a_finding() -> None:
-    asked = ["list", "list, HEAD", "list, unknown query"]
-    body = on("list", body=put(sent=TOKEN))
-    for change, probes in ((LEAK, asked), (body, asked[::2])):
+    for change in (LEAK, on("list", body=put(sent=TOKEN))):
         done = verify(Service(change))
-        assert (done.status, done.report["leaks"]) == (1, probes)
+        assert (done.status, done.report["leaks"]) == (1, ["list"])
         assert "list                       the response contains the token\n" in done.stdout
     clean = verify(Service(on("list", body=put(sent=TOKEN[:-1]))))
     assert (clean.status, clean.report["leaks"]) == (0, [])
@@ -172,15 +169,6 @@ def test_an_exchange_is_printed_once_for_all_its_differences_and_its_cookies_are
     assert "s3cret" not in done.stdout
 
 
-def test_what_no_part_states_is_a_note() -> None:
-    head = on("list", status=405, has=lambda each: each.method == "HEAD")
-    done = verify(Service(head, on("list", status=400, has=lambda each: "?" in each.target)))
-    outcomes = {each["name"]: each["outcome"] for each in done.report["probes"]}
-    assert outcomes["list, HEAD"] == "note: 405"
-    assert outcomes["list, unknown query"] == "note: 400"
-    assert outcomes["deployment, HEAD"] == "as GET"
-
-
 def test_http_is_warned_of_beyond_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     resolve = socket.getaddrinfo
     monkeypatch.setattr(
@@ -219,27 +207,15 @@ def test_a_report_replaces_another_and_leaves_no_other_file(tmp_path: Path) -> N
 
 
 URL = "http://127.0.0.1:1"
-WRONG_URLS = (
-    *(
-        "",
-        "service.example",
-        "ftp://service.example",
-        "http://",
-        "http://127.0.0.1:99999",
-        "http://127.0.0.1:0",
-    ),
-    *("http://user:pw@127.0.0.1:1", f"{URL}/?a=b", f"{URL}/#a", f"{URL}/v1", f"{URL}/v1/"),
-    *(f"{URL}/a b", f"{URL}/\r\nX: y", "http://[::1"),
-)
-WRONG_OPTIONS = (
-    *("--abuse", "--wait -1", "--pause inf", "--fail-on kept", "--fail-on=", "--known -"),
-    *(f"--ca {__file__}", "--ca /no/such/file", "--token x", "--report -", URL),
-)
+WRONG = [
+    *(("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",)),
+    *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
+    *((URL, "--abuse"), (URL, "--wait", "-1"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
+    *((URL, "--ca", __file__), (URL, "--token", "x"), (URL, "--report", "-"), (URL, URL)),
+]
 
 
-@pytest.mark.parametrize(
-    "words", [*((each,) for each in WRONG_URLS), *((URL, *each.split()) for each in WRONG_OPTIONS)]
-)
+@pytest.mark.parametrize("words", WRONG)
 def test_a_wrong_option_is_status_2(words: tuple[str, ...]) -> None:
     done = verify(*words)
     assert (done.status, done.stdout) == (2, ""), done
@@ -247,7 +223,7 @@ def test_a_wrong_option_is_status_2(words: tuple[str, ...]) -> None:
     assert "pw@" not in done.stderr
 
 
-@pytest.mark.parametrize("token", [None, "", "a\r\nX: y", " ", "a b", "\u00e9"])
+@pytest.mark.parametrize("token", [None, "a\r\nX: y", "a b", "\u00e9"])
 def test_the_token_is_in_the_environment_alone(token: str | None) -> None:
     service = Service()
     done = verify(service, env={} if token is None else {"VERIFY_TOKEN": token})
@@ -288,48 +264,37 @@ def test_after_a_signal_it_says_what_is_left_behind(number: int, case: str, tmp_
     assert not [each for each in (*seen, stdout, stderr) if TOKEN in each]
 
 
-@pytest.mark.parametrize(
-    ("change", "fail_on", "status"),
-    [
-        (NO_STATUS, None, 1),
-        (GONE, None, 0),
-        (LEAK, None, 1),
-        (GONE, "broken, differs", 1),
-        (NO_STATUS, "differs", 0),
-        (LEAK, "differs", 0),
-    ],
-)
-def test_fail_on_says_what_is_a_finding(change: Change, fail_on: str | None, status: int) -> None:
-    done = verify(Service(change), *(("--fail-on", fail_on) if fail_on else ()))
-    assert done.status == status
-    assert ("\nfinding: " in done.stdout) == bool(status)
+def test_fail_on_says_what_is_a_finding() -> None:
+    for change, fail_on, status in (
+        (NO_STATUS, (), 1),
+        (GONE, (), 0),
+        (LEAK, (), 1),
+        (GONE, ("--fail-on", "broken, differs"), 1),
+        (LEAK, ("--fail-on", "differs"), 0),
+    ):
+        done = verify(Service(change), *fail_on)
+        assert done.status == status
+        assert ("\nfinding: " in done.stdout) == bool(status)
 
 
-@pytest.mark.parametrize(
-    ("text", "status", "unused"),
-    [
-        (f"# ours\n\n{GONE_LINE} # we know\n{STATUS_LINE}\t# it is # late\n", 0, 0),
-        ("broken: *\ndiffers: *DeploymentNotFound*", 0, 0),
-        (f"#{GONE_LINE}", 1, 1),  # a comment has a space after its mark
-        (GONE_LINE, 1, 0),
-        (GONE_LINE.replace("410", "403") + f"\n{STATUS_LINE}", 1, 1),
-        (f"differs: {CREATED}: *\ndiffers: *\nbroken: *", 0, 1),
-    ],
-)
+# The lines of a file, the status, and how many lines match nothing.
+KNOWN = [
+    (f"# ours\n\n{GONE_LINE} # we know\n{STATUS_LINE}\t# it is # late\n", 0, 0),
+    ("broken: *\ndiffers: *DeploymentNotFound*", 0, 0),
+    (f"#{GONE_LINE}", 1, 1),  # a comment has a space after its mark
+    (GONE_LINE.replace("410", "403") + f"\n{STATUS_LINE}", 1, 1),
+]
+
+
+@pytest.mark.parametrize(("text", "status", "unused"), KNOWN)
 def test_a_known_finding_is_none(text: str, status: int, unused: int, tmp_path: Path) -> None:
     file = tmp_path / "known.txt"
     file.write_text(text)
     done = verify(Service(NO_STATUS, GONE), *ALL, "--known", str(file))
     assert done.status == status, done.stdout
     assert done.stdout.count("matches no finding") == unused
-
-
-def test_a_line_is_used_if_its_kind_is_no_reason_to_fail(tmp_path: Path) -> None:
-    file = tmp_path / "known.txt"
-    file.write_text(GONE_LINE)
-    done = verify(Service(GONE), "--known", str(file))
-    assert "finding: " not in done.stdout
-    assert "matches no finding" not in done.stdout
+    only = verify(Service(GONE), "--known", str(file))  # of a kind that is no reason to fail
+    assert "finding: " not in only.stdout
 
 
 def test_a_finding_is_the_same_with_other_ids_and_times(tmp_path: Path) -> None:
