@@ -22,7 +22,8 @@ MAX_BODY_TEXT = 4096  # bytes
 MAX_SENTENCE = 160  # bytes
 MAX_SENTENCES = 100  # of an entry
 ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and without bodies
-MAX_KEPT = 5 * MAX_BODY_TEXT  # bytes of a body, in which a token that begins in its text ends
+MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
+MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
 STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
@@ -120,11 +121,15 @@ def request_name(world: str, number: int) -> str:
 
 
 def mask_body(kept: bytes, redactor: Redactor) -> str:
-    """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too."""
-    masked = redactor.text(kept.decode(errors="replace").replace("\0", ""))
-    if len(kept) == MAX_KEPT:  # it may end in half a token
-        masked = masked[: len(masked) // 5]
-    return cut(masked, MAX_BODY_TEXT)
+    """The text of a body with tokens masked; without zeros, so that one in UTF-16 is found, too.
+
+    The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
+    """
+    masked, margin = (
+        redactor.text(each.decode(errors="replace").replace("\0", ""))
+        for each in (kept, kept[MAX_BODY_TEXT:] if len(kept) == MAX_KEPT else b"")
+    )
+    return cut(masked[: len(masked) - len(margin)], MAX_BODY_TEXT)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
