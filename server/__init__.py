@@ -7,6 +7,7 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 | overridden | what a user sees of it |
 |---|---|
 | `HTTPRequestParser.received` | exact heads, rejected as soon as they are wrong; Host checked |
+| `ChunkedReceiver.received` | exact chunks; bounded lines |
 | `Task.service` | a 500 in JSON for an exception that escapes the app; no token in the log |
 | `Task.write` | head and body in one packet |
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |

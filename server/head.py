@@ -20,15 +20,15 @@ WRONG_LINE = (
 )
 WRONG_FRAMING = "Send one Content-Length of decimal digits, or one Transfer-Encoding: chunked."
 
+# Bytes that no line can hold.
+STRAY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n|\Z)|(?<!\r)\n"
+
 # What makes a head malformed, whatever follows, and what to send instead. The pattern of a line
 # includes its end.
 RULES = [
     # The type of a handshake (RFC 8446 §5.1).
     (rb"\A\x16", LOOKS_LIKE_TLS),
-    (
-        rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n|\Z)|(?<!\r)\n",
-        "End every line with CRLF and send no control characters.",
-    ),
+    (STRAY, "End every line with CRLF and send no control characters."),
     # waitress serves any version, and waits for the fields of HTTP/0.9, which has none.
     (rf"\A(?!{TOKEN} [!\"$-~]+ HTTP/1\.[01]\r)[^\r]*\r\n".encode(), WRONG_LINE),
     # The forms of a target (§3.2), for a server that is no proxy.

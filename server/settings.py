@@ -12,6 +12,7 @@ MAX_HEAD = 16 * 1024  # bytes of a request line and its fields
 MAX_FIELDS = 100
 MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the disk
 MAX_CONTROL_BODY = 65 * 1024 * 1024
+MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 IDLE = 120  # seconds without a byte on a connection that waits for no response

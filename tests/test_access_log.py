@@ -58,8 +58,7 @@ def test_a_rejected_request_has_its_reasons() -> None:
     assert lines[2].startswith("#3 POST /v1/projects 415 unsupported_media_type (Send `Content-")
     assert lines[3].startswith("#4 POST /v1/projects 400 malformed_json (Send JSON that")
     assert lines[4] == (
-        "POST /_stub/pact 422 invalid_body "
-        "(/state must be a string; /params must be a JSON object)"
+        "POST /_stub/pact 422 invalid_body (/state must be a string; /params must be a JSON object)"
     )
     assert lines[5].startswith("GET /_stub/nothing 404 not_found (There is nothing at this path. ")
 

@@ -106,7 +106,16 @@ MALFORMED = {
     "gzip before chunked": post("Transfer-Encoding: gzip, chunked", body=b"0\r\n\r\n"),
     "an unknown coding": post(f"transfer-encoding: {SECRET}", body=b"hello"),
     "a chunk size that is none": post(CHUNKED, body=b"Z\r\n"),
+    "an empty chunk size": post(CHUNKED, body=b"\r\n5\r\nhello\r\n0\r\n\r\n"),
+    "a signed chunk size": post(CHUNKED, body=b"+5\r\nhello"),
+    "a chunk size with 0x": post(CHUNKED, body=b"0x5\r\nhello"),
+    "a chunk size of 17 digits": post(CHUNKED, body=b"00000000000000005\r\nhello"),
+    "a chunk size that ends in LF": post(CHUNKED, body=b"5\nh"),
+    "a chunk extension without a name": post(CHUNKED, body=b"5;=1\r\nhello"),
+    "an endless chunk extension": post(CHUNKED, body=b"5;" + b"a" * 4095),
     "a chunk longer than its size": post(CHUNKED, body=b"4\r\nhello\r\n"),
+    "a malformed trailer": post(CHUNKED, body=f"0\r\n{SECRET}\r\n".encode()),
+    "a trailer that ends in LF": post(CHUNKED, body=b"0\r\nA: b\n\r\n"),
 }
 
 
