@@ -52,17 +52,16 @@ def test_unpromised_things_and_violations_are_named(
     assert tuple(entry[name] for name in names) == expected
 
 
-def test_members_of_a_rejected_body_are_named_up_to_the_size_of_a_valid_one(
-    stub: FlaskClient,
-) -> None:
-    for text, content_type, status, members in (
-        (f'"{60_000 * "x"}"', "text/plain", 415, ["team", "x"]),
-        (f'"{70_000 * "x"}"', "application/json", 413, []),
-        (400 * "9", "application/json", 400, ["team", "x"]),
-        (5000 * "9", "application/json", 400, ["team", "x"]),
+def test_members_of_a_rejected_body_are_named(stub: FlaskClient) -> None:
+    for text, content_type, status in (
+        ('"x"', "text/plain", 415),
+        (f'"{70_000 * "x"}"', "application/json", 413),
+        (5000 * "9", "application/json", 400),
     ):
         body = f'{{"name": "a", "team": 1, "x": {text}}}'
         stub.post("/v1/projects", data=body, content_type=content_type)
         entry = entries(stub)[-1]
         assert entry["status"] == status
-        assert entry["unpromised"] == [f"createProject: body member {each}" for each in members]
+        assert entry["unpromised"] == [
+            f"createProject: body member {each}" for each in ("team", "x")
+        ]
