@@ -64,9 +64,8 @@ class Contract:
         return found
 
     def _read(self, operation: dict[str, Any]) -> Operation:
-        members: set[str] = set()
-        for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self.resolve(content["schema"])["properties"].keys()
+        body = operation.get("requestBody", {"content": {}})["content"].values()
+        members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
         project = self.schemas["Project"]["properties"]
         return Operation(
             operation["operationId"],
