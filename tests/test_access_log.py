@@ -78,14 +78,14 @@ def test_a_response_that_was_varied_or_requested_says_so() -> None:
 
 def test_a_control_request_that_fails_has_its_detail_and_all_reasons() -> None:
     def send(client: FlaskClient) -> None:
-        client.post("/_stub/pact", json={"state": 1, "action": "x"})
+        client.post("/_stub/pact", json={"state": 1, "params": "x"})
         client.get("/_stub/nothing")
         client.put("/_stub/deployments/x", json={"status": "UP", "dev-token": 1})
 
     first, second, third = logged(send)
     assert first == (
         "POST /_stub/pact 422 invalid_body (The body is JSON, but its content is invalid: see "
-        "`errors`. /state must be a string; /action must be setup or teardown)"
+        "`errors`. /state must be a string; /params must be a JSON object)"
     )
     assert second == (
         "GET /_stub/nothing 404 not_found (There is nothing at this path. /_stub/openapi.json "
