@@ -7,8 +7,6 @@ from typing import Any
 
 from flask import Request
 
-from web.strict_json import MAX_BYTES
-
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -66,9 +64,8 @@ class Contract:
         return found
 
     def _read(self, operation: dict[str, Any]) -> Operation:
-        members: set[str] = set()
-        for content in operation.get("requestBody", {"content": {}})["content"].values():
-            members |= self.resolve(content["schema"])["properties"].keys()
+        body = operation.get("requestBody", {"content": {}})["content"].values()
+        members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
         project = self.schemas["Project"]["properties"]
         return Operation(
             operation["operationId"],
@@ -129,9 +126,7 @@ def find_violations(operation: Operation | None, rejected: str | None, target: s
 
 
 def object_in(body: str | bytes) -> dict[str, Any]:
-    """The JSON object that is a body, if it is not too large; else an empty one."""
-    if len(body) > MAX_BYTES:
-        return {}
+    """The JSON object that is a body, or an empty one."""
     try:
         document = json.loads(body, parse_int=float)  # int() has a limit on digits
     except (ValueError, RecursionError):

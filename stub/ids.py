@@ -27,10 +27,10 @@ class Ids:
 
     new_id: NewId
     seed: int | None
+    forms: Mapping[str, IdForm]
     world: str
     grease: Switch
-    forms: Mapping[str, IdForm]
-    initial: InitVar["Ids | None"]
+    initial: InitVar["Ids | None"] = None
 
     def __post_init__(self, initial: "Ids | None") -> None:
         self._lock = Lock()

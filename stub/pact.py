@@ -71,11 +71,9 @@ def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
     existing = {each.name: each.id for each in store.list_projects()}
     taken = {*existing.values()}
     new = [each for each in seed.projects if each.name not in existing and each.id not in taken]
-    moved = {each.id: existing.get(each.name, each.id) for each in seed.projects}
-    deployments = [
-        each._replace(project_id=each.project_id and moved[each.project_id])
-        for each in seed.deployments
-    ]
+    # A deployment is of the project that has the name.
+    moved = {each.id: existing.get(each.name, each.id) for each in seed.projects} | {None: None}
+    deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
     made_at = truncate_to_milliseconds(store.now())
     store.add(world.records_of(Seed(tuple(new), tuple(deployments)), made_at), made_at)
     values: Values = {}

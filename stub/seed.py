@@ -150,11 +150,9 @@ def check_seed(document: Any) -> Iterator[FieldError]:
     )
     deployment = {**GIVEN, "project_id": rules.or_null(is_known)}
     check_one = partial(rules.check_deployment, checks=deployment, required=("id",))
-    arrays = {
-        "projects": partial(check_array, check=check_seed_project),
-        "deployments": partial(check_array, check=check_one),
-    }
-    yield from check_object(document, arrays)
+    arrays: dict[str, rules.Check] = {"projects": check_seed_project, "deployments": check_one}
+    checks = {name: partial(check_array, check=check) for name, check in arrays.items()}
+    yield from check_object(document, checks)
     for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
         seen = set()
         for index, value in given(document, array, member):
@@ -200,14 +198,11 @@ def write_project(project: Project) -> bytes:
 
 
 def write_deployment(deployment: Deployment, now: datetime) -> bytes:
-    stages = deployment.rest_of_timeline(now)
+    *running, last = deployment.rest_of_timeline(now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
-    if len(stages) == 1:
-        document["created_at"] = timestamp(deployment.created_at)
-        document["status"] = stages[0].status
+    if running:
+        document["timeline"] = [*(each._asdict() for each in running), {"status": last.status}]
     else:
-        document["timeline"] = [
-            {"status": stage.status} | ({} if stage.seconds is None else {"seconds": stage.seconds})
-            for stage in stages
-        ]
+        document["created_at"] = timestamp(deployment.created_at)
+        document["status"] = last.status
     return json.dumps(document).encode()

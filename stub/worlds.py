@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from threading import Lock
 from types import MappingProxyType
@@ -48,16 +49,15 @@ class WorldStore(Store, Protocol):
         """All records; each deployment has a time of its own."""
 
     def reset(self, records: Records | None = None) -> None:
-        """Replace all records by these, or by those of the start.
-
-        A store that processes share resets the setting of the clock in the same step.
+        """Replace all records by these, or by those of the start; in the same step, a store that
+        processes share resets the setting of the clock.
         """
 
     def add(self, records: Records, made_at: datetime | None = None) -> None:
-        """Add the records whose id and name are not in use, all or none.
+        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`.
 
         Projects that were created at `made_at`, when the caller made the records, get the time of
-        the change, so that they follow what was created meanwhile. Raises `StoreFull`.
+        the change, so that they follow what was created meanwhile.
         """
 
     def remove_projects(self) -> None:
@@ -66,16 +66,13 @@ class WorldStore(Store, Protocol):
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        """Make or replace a deployment, whose age starts now; a replaced one keeps its project.
+        """Make or replace a deployment, whose age starts now; without an id it is a new one.
 
-        Without an id it is a new one.
-
-        With a `project_id` it becomes the latest of that project; if it was the latest of another,
-        that one gets a new deployment.
-
-        Returns the deployment, and whether it is new. Raises `UnknownProject`, or `StoreFull`:
-        besides one deployment for each project there may be as many as there may be projects. What
-        `reset` brings, and the deployments that `add` brings, are bounded by their document.
+        Returns it, and whether it is new. A replaced one keeps its project. With a `project_id` it
+        becomes the latest of that project; if it was the latest of another, that one gets a new
+        deployment. Raises `UnknownProject`, or `StoreFull`: besides one deployment for each project
+        there may be as many as there may be projects. What `reset` brings has no bound, nor have
+        the deployments that `add` brings.
         """
 
 
@@ -130,13 +127,10 @@ class WorldFactory:
         run = like.get("statuses", {"run": STATUSES})["run"]
         self.timeline = timeline_of(self.pace, run)  # of a created deployment
         # The seed gets the ids that it lacks from the same source as a world.
+        self.new_ids = partial(Ids, self.new_id, self.options.ids_seed, like.get("ids", {}))
         self.ids = self.new_ids("", Switch(self.grease))
         now = self.options.freeze or self.clock()
         self.records = (self.seed or EMPTY_SEED).records(now, self.ids, self.timeline)
-
-    def new_ids(self, world: str, grease: Switch, initial: Ids | None = None) -> Ids:
-        forms = self.options.like.get("ids", {})
-        return Ids(self.new_id, self.options.ids_seed, world, grease, forms, initial)
 
 
 class World:
@@ -151,11 +145,10 @@ class World:
         self.faults = Faults()
         self.grease = Switch(start.grease)
         self.ids = start.new_ids(name, self.grease, start.ids)
-        self.clock = WorldClock(start.clock, start.options.freeze)
+        clock = start.clock, start.options.freeze
+        self.clock = WorldClock(*clock)
         if hasattr(start.new_store, "share_clock"):  # where processes share the records
-            self.clock = start.new_store.share_clock(
-                start.clock, start.options.freeze, MAX_ADVANCE, world=name
-            )
+            self.clock = start.new_store.share_clock(*clock, MAX_ADVANCE, world=name)
         self.timeline = start.timeline
         self.store: WorldStore = start.new_store(
             self.clock,

@@ -9,7 +9,7 @@ from flask import Blueprint, request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
-from records import Project, timestamp
+from records import Deployment, Project, timestamp
 from web.redaction import cut
 from web.strict_json import JSON
 
@@ -18,12 +18,12 @@ from ..entry import Entry, target_of
 from ..grease.axes import TIER_1, Grease
 from ..journal import read_filters
 from ..routes import current_stub, open_world
-from ..worlds import World, WorldStore
+from ..worlds import World
 
 POLL_PATH = "/_stub/console"
 FOLDER = Path(__file__).parent
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-FILES = [each.name for each in FOLDER.iterdir() if each.suffix in (".js", ".css")]
+FILES = [each.name for each in FOLDER.iterdir() if each.suffix in MEDIA_TYPES]
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
@@ -50,22 +50,14 @@ console = Blueprint("console", __name__)
 
 
 @console.get("/")
-def page() -> ResponseReturnValue:
-    return static_file("index.html")
-
-
 @console.get(f"{POLL_PATH}/<file>")
-def part_of_page(file: str) -> ResponseReturnValue:
+def static_file(file: str = "index.html") -> ResponseReturnValue:
+    """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
         raise NotFound
-    return static_file(file)
-
-
-def static_file(name: str) -> ResponseReturnValue:
-    """A file of the page. It has no data; the page asks for these with the token."""
-    file = FOLDER / name
-    content_type = f"{MEDIA_TYPES[file.suffix]}; charset=utf-8"
-    return file.read_bytes(), 200, {**SAFE, "Content-Type": content_type}
+    path = FOLDER / file
+    content_type = f"{MEDIA_TYPES[path.suffix]}; charset=utf-8"
+    return path.read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
 @console.get(POLL_PATH)
@@ -83,7 +75,11 @@ def view(world: World, after: int) -> dict[str, Any]:
     """
     entries, last, coverage = world.recorded()
     projects, faults = world.store.list_projects(), world.faults.documents()
-    newest = projects[: -SHOWN_PROJECTS - 1 : -1]
+    newest = [
+        (project, deployment)
+        for project in projects[: -SHOWN_PROJECTS - 1 : -1]
+        if (deployment := world.store.get_deployment(project.latest_deployment_id))
+    ]
     now, is_frozen = world.clock.reading()
     grease, initial = world.grease.current, world.grease.initial
     default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
@@ -93,7 +89,7 @@ def view(world: World, after: int) -> dict[str, Any]:
         "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
         "projects": {
             "count": len(projects),
-            "newest": [status_of(project, world.store, now) for project in newest],
+            "newest": [status_of(*each, now) for each in newest],
         },
         "requests": {
             "first": last - len(entries) + 1,
@@ -112,19 +108,17 @@ def view(world: World, after: int) -> dict[str, Any]:
     }
 
 
-def status_of(project: Project, store: WorldStore, now: datetime) -> dict[str, Any]:
+def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
     """A project, with its latest deployment: its status, its stages, and since when they run."""
-    deployment = store.get_deployment(project.latest_deployment_id)
-    stages = deployment.timeline[:SHOWN_STAGES] if deployment else ()
-    since = deployment and deployment.created_at
+    assert deployment.created_at  # a store gives each deployment a time
     return {
         "id": project.id,
         "name": project.name,
         "created_at": timestamp(project.created_at),
-        "deployment": project.latest_deployment_id,
-        "status": deployment and deployment.status(now),
-        "since": since and timestamp(since),
-        "timeline": [stage._asdict() for stage in stages],
+        "deployment": deployment.id,
+        "status": deployment.status(now),
+        "since": timestamp(deployment.created_at),
+        "timeline": [stage._asdict() for stage in deployment.timeline[:SHOWN_STAGES]],
     }
 
 

@@ -1,18 +1,14 @@
 """What happens to a request before and after the view."""
 
 import re
-from wsgiref.util import setup_testing_defaults
 
 from flask import Flask
 from flask.testing import FlaskClient
-from werkzeug.test import run_wsgi_app
 
 from app import create_app
-from stub import StubOptions
 from tests.conftest import BEARER, SAMPLE_NAMES, SAMPLE_SEED, client_of, control_client_of, names
 from tests.contract import V1, assert_problem
 from tests.stub.conftest import coverage, entries
-from tests.stub.greased import AXES
 
 
 def test_without_the_stub_there_are_v1_and_the_contract_alone() -> None:
@@ -100,15 +96,3 @@ def test_control_routes_and_open_paths_are_not_recorded(app: Flask, stub: FlaskC
         app.test_client().get(path)
     assert entries(stub) == []
     assert coverage(stub)["met"] == 0
-
-
-def test_the_keys_of_pep_3333_are_enough() -> None:
-    """It lets a server leave out QUERY_STRING, and names neither REQUEST_URI nor RAW_URI."""
-    options = StubOptions(grease=AXES, cors_origins=["http://a.example"])
-    app = create_app(seed=SAMPLE_SEED, stub_options=options)
-    for path, status in (("/v1/deployments/dpl_failed", "200 OK"), ("//", "404 NOT FOUND")):
-        environ = {"PATH_INFO": path, "HTTP_AUTHORIZATION": BEARER["Authorization"]}
-        setup_testing_defaults(environ)
-        assert run_wsgi_app(app, environ)[1] == status
-    shown = [(each["path"], each["query"]) for each in entries(control_client_of(app))]
-    assert shown == [("/v1/deployments/dpl_failed", ""), ("//", "")]

@@ -29,14 +29,11 @@ def test_a_deployment_is_made_and_replaced(stub: FlaskClient, clock: Clock) -> N
         assert status_of(stub, "dpl_x") == status
     again = stub.put(path, json=timeline)
     assert (again.status_code, again.json["status"]) == (200, "queued")
-    pinned = stub.put(path, json={"status": "canceled", "project_id": "prj_search"})
-    assert (pinned.status_code, pinned.json["project_id"]) == (200, "prj_search")
-    kept = stub.put(path, json={"status": "failed", "project_id": None})
-    assert (kept.status_code, kept.json["project_id"]) == (200, "prj_search")
-    projects = stub.get("/v1/projects").json["projects"]
-    assert [each["latest_deployment_id"] for each in projects if each["id"] == "prj_search"] == [
-        "dpl_x"
-    ]
+    for document in ({"project_id": "prj_search"}, {"project_id": None}):  # which it keeps
+        pinned = stub.put(path, json={"status": "canceled", **document})
+        assert (pinned.status_code, pinned.json["project_id"]) == (200, "prj_search")
+    latest = {p["id"]: p["latest_deployment_id"] for p in stub.get("/v1/projects").json["projects"]}
+    assert latest["prj_search"] == "dpl_x"
 
 
 def test_a_deployment_may_have_any_id_of_unreserved_characters(stub: FlaskClient) -> None:
