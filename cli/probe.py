@@ -176,13 +176,13 @@ class Probe:
         return [*depends, *chain.from_iterable(map(findings, clear))]
 
     def _advice(self, axis: str, part: str) -> str:
-        why, advice = stub.ADVICE[axis]
+        advice = stub.ADVICE[axis]
         parts = self.plain_app.extensions["stub"].parts
         rules = [rule.rule for rule in self.plain_app.url_map.iter_rules()]
         if axis == "ids-encoded" and part and not any(f"/v1/{part}/<" in rule for rule in rules):
-            advice = stub.ADVICE["ids"][1]  # no path has the id of this kind of record
+            advice = stub.ADVICE["ids"]  # no path has the id of this kind of record
         origin = f"; {parts.origin(part)}" if part else ""
-        return f"{advice} ({why}{origin})"
+        return f"{advice}{origin}"
 
     def summary(self) -> Iterator[str]:
         """Whether all was probed, and what makes the results doubtful."""

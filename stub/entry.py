@@ -154,9 +154,7 @@ def describe(
     environ, problem = request.environ, context.get("problem")
     line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
     fields = {
-        key: value
-        for key, value in environ.items()
-        if key.startswith("HTTP_") or key in OTHER_FIELDS
+        key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in OTHER_FIELDS
     }
     body = body_of(request) if "CONTENT_LENGTH" in environ else b""
     received = body[:MAX_KEPT]

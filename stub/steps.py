@@ -12,7 +12,7 @@ from web.routing import CONTROLS, OPERATIONS
 
 from .contract import Contract
 from .cors import is_preflight
-from .entry import Entry, describe, request_name
+from .entry import describe, request_name
 from .failures import Failures
 from .grease.parts import Parts
 from .grease.responses import vary
@@ -92,7 +92,7 @@ class Steps:
             fault.change(response, received.environ.get("server.close"))
         entry = describe(received, response, context, outcome, world.clock, self.redactor)
         context["log_name"] = request_name(world.name, world.record(entry))
-        context["log_notes"] = notes_of(entry)
+        context["log_notes"] = notes_of(outcome)
         self.worlds.make_room(entry.size)
         if outcome.delay:
             self.sleep(outcome.delay)
@@ -106,8 +106,7 @@ def is_recorded(path: str) -> bool:
     return not (path in UNRECORDED_PATHS or path.startswith(UNRECORDED_PREFIXES))
 
 
-def notes_of(entry: Entry) -> list[str]:
+def notes_of(outcome: Outcome) -> list[str]:
     """What the log says that was done to a request on purpose."""
-    axes = entry.found("grease")
-    grease = [f"grease {','.join(axes)}"] if axes else []
-    return [f"fault {entry.fault}", *grease] if entry.fault else grease
+    fault = [f"fault {outcome.fault.id}"] if outcome.fault else []
+    return fault + ([f"grease {','.join(outcome.axes)}"] if outcome.axes else [])

@@ -8,50 +8,23 @@ from web.problems import FieldError
 
 from ..rules import Check, check_object, integer, rule
 
-# The axes of each tier: why nobody promised what an axis varies, and what a client does about it.
+# The axes of each tier: what a client does about it, and why nobody promised what an axis varies.
 ADVICE_1 = {
-    "members": (
-        "any server may add members (RFC 8259)",
-        "let the client ignore what it does not know",
-    ),
-    "member-order": ("the members of an object have no order (RFC 8259 §4)", "read them by name"),
-    "json-text": (
-        "whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
-        "parse the body; do not search or compare its text",
-    ),
-    "headers": (
-        "any server or proxy may add headers (RFC 9110 §5.1)",
-        "let the client ignore what it does not know",
-    ),
-    "ids": ("the form of an id is the server's own", "take ids as opaque strings of any length"),
-    "times": (
-        "a moment has several spellings (RFC 3339 §5.6)",
-        "parse times; do not compare their text",
-    ),
+    "members": "let the client ignore what it does not know; any server may add members (RFC 8259)",
+    "member-order": "read members by name; those of an object have no order (RFC 8259 §4)",
+    "json-text": "parse the body; whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
+    "headers": "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1)",
+    "ids": "take ids as opaque strings of any length; their form is the server's own",
+    "times": "parse times; a moment has several spellings (RFC 3339 §5.6)",
 }
 ADVICE_2 = {
-    "list-order": ("no order was promised", "find a record by its name or id, or sort"),
-    "status-values": (
-        "the set of statuses may grow",
-        "take an unknown status as one that may still change",
-    ),
-    "success-code": ("no status was promised for a success", "take any 2xx as a success"),
-    "error-text": (
-        "titles and details are for people (RFC 9457 §3.1)",
-        "decide by the status and `code`",
-    ),
-    "media-type": (
-        "case and parameters do not change a media type (RFC 9110 §8.3.1)",
-        "compare it without them",
-    ),
-    "times-odd": (
-        "the grammar has more spellings than many parsers read (RFC 3339 §5.6)",
-        "use a parser that reads them all, or decide to depend on it",
-    ),
-    "ids-encoded": (
-        "an id may have any character",
-        "percent-encode each id that becomes part of a path",
-    ),
+    "list-order": "find a record by its name or id, or sort; no order was promised",
+    "status-values": "take an unknown status as one that may still change; the set may grow",
+    "success-code": "take any 2xx as a success; no status was promised",
+    "error-text": "decide by the status and `code`; the texts are for people (RFC 9457 §3.1)",
+    "media-type": "compare a media type without its case and parameters (RFC 9110 §8.3.1)",
+    "times-odd": "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
+    "ids-encoded": "percent-encode each id that becomes part of a path; it may have any character",
 }
 ADVICE = ADVICE_1 | ADVICE_2
 TIER_1 = tuple(ADVICE_1)

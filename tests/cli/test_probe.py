@@ -78,8 +78,8 @@ def test_the_terminal_says_what_breaks_and_why_nobody_promised_it_once(tmp_path:
     assert lines[1].endswith(" s; 2 axes, seed 7")
     assert "  | this client depends on ids" in lines
     assert [line for line in lines if "ids of projects" in line] == [
-        "finding: depends: ids of projects: take ids as opaque strings of any length "
-        "(the form of an id is the server's own; chosen: a record needs an id)"
+        "finding: depends: ids of projects: take ids as opaque strings of any length; "
+        "their form is the server's own; chosen: a record needs an id"
     ]
 
 
@@ -303,4 +303,4 @@ def test_one_cause_of_two_axes_is_one_finding_and_no_advice_is_of_a_path_that_is
     assert "probe: times-odd: as times\n" in done.stderr
     found = {each["what"]: each["advice"] for each in report["findings"]}
     assert {*found} == {"times of Deployment.created_at", "ids-encoded of projects"}
-    assert found["ids-encoded of projects"].startswith("take ids as opaque strings of any length (")
+    assert found["ids-encoded of projects"].startswith("take ids as opaque strings of any length; ")

@@ -16,8 +16,8 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
     stub.head("/v1/deployments/dpl_failed")
     stub.post("/v1/projects", json={"name": "a", "team": 1})
     stub.post("/v1/projects", json={"name": "b", "team": 2}, headers={"Prefer": "code=502"})
-    control_client_of(stub.application, "wrong").get("/v1/projects")
-    control_client_of(stub.application, "wrong.w").get("/v1/projects")
+    for token in ("wrong", "wrong.w"):
+        control_client_of(stub.application, token).get("/v1/projects")
     shown = coverage(stub)
     declared = {
         operation["operationId"]: {*operation["responses"], "other"}
@@ -37,13 +37,16 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
         ("createProject", "other"): 1,
         ("listProjects", "401"): 2,
     }
-    assert shown["met"] == 4
-    assert shown["of"] == sum(map(len, declared.values())) - len(declared)
+    assert (shown["met"], shown["of"]) == (4, sum(map(len, declared.values())) - len(declared))
     assert shown["deployment_statuses"] == dict.fromkeys(STATUSES, 0) | {"queued": 1, "failed": 2}
     assert shown["unpromised"] == [
         {"what": "createProject: body member team", "count": 2, "example": 7},
     ]
     assert shown["violations"] == []
+
+
+def table(app: Flask) -> str:
+    return stub_of(app).judge().table()
 
 
 def test_kinds_and_statuses_are_bounded_and_the_rest_counts_as_others(
@@ -53,24 +56,18 @@ def test_kinds_and_statuses_are_bounded_and_the_rest_counts_as_others(
     own = [{"id": str(number), "status": f"own-{number}"} for number in range(30)]
     app = create_app(seed=seed_of({"deployments": own}))
     stub = control_client_of(app)
-    for number in range(30):
+    for number in (*range(30), 7):
         stub.get(f"/v1/deployments/{number}?p{number}=1")
-    stub.get("/v1/deployments/7?p7=1")
     shown = coverage(stub)
     rows = shown["unpromised"]
-    assert len(rows) == 26
+    assert len(rows) == len(shown["deployment_statuses"]) == 26
     assert rows[7] == {"what": "getDeployment: query parameter p7", "count": 2, "example": 8}
     assert rows[-1] == {"what": "others", "count": 5, "example": 26}
-    assert len(shown["deployment_statuses"]) == 26  # with those of the contract
     assert shown["deployment_statuses"]["others"] == 5 + len(STATUSES)
     assert shown["operations"]["getDeployment"]["200"] == 31
-    lines = table(app).splitlines()
-    assert len(lines) == 1 + len([*V1.operations()]) + 20 + 1
-    assert lines[-1] == "unpromised: 6 more"
-
-
-def table(app: Flask) -> str:
-    return stub_of(app).judge().table()
+    *_, last_row, rest = table(app).splitlines()
+    assert last_row.startswith("unpromised: getDeployment: query parameter p19 ")
+    assert rest == "unpromised: 6 more"
 
 
 def test_the_table_is_of_all_worlds() -> None:
@@ -93,6 +90,5 @@ def test_the_table_is_of_all_worlds() -> None:
 def test_an_accepted_header_is_no_violation() -> None:
     client = control_client_of(create_app(tokens=["padded=="]), "padded==.job")
     client.get("/v1/nowhere")
-    assert [row["what"] for row in coverage(client)["violations"]] == [
-        "no operation: GET /v1/nowhere"
-    ]
+    violations = [row["what"] for row in coverage(client)["violations"]]
+    assert violations == ["no operation: GET /v1/nowhere"]

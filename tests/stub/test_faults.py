@@ -119,7 +119,7 @@ def test_a_fault_may_name_an_operation(stub: FlaskClient) -> None:
     assert stub.get("/v1/deployments/x").status_code == 404
 
 
-# The body of a fault, such as the HTML of a gateway.
+# The body of a fault, such as the HTML of a gateway
 
 
 def test_a_fault_sends_its_body_as_it_is_and_the_operation_is_not_performed(
@@ -147,66 +147,55 @@ def test_a_fault_sends_its_body_as_it_is_and_the_operation_is_not_performed(
 
 
 def test_a_body_without_a_type_is_plain_text_and_can_be_cut(stub: FlaskClient) -> None:
-    for body in ("", "a\r\nb\0", "{}", 10_000 * "€"):
-        for cut in (0, 1, 10**6):
-            add(stub, status=405, body=body, cut=cut)
-            response = stub.get("/v1/projects")
-            assert (response.status_code, response.data) == (405, body.encode()[:cut])
-            assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
-            assert response.headers["Content-Length"] == str(len(body.encode()))
-            assert response.headers["Allow"] == "GET, HEAD, POST"  # which each 405 has
+    for body, cut in (("", 1), ("a\r\nb\0", 10**6), (10_000 * "€", 7)):
+        add(stub, status=405, body=body, cut=cut)
+        response = stub.get("/v1/projects")
+        assert (response.status_code, response.data) == (405, body.encode()[:cut])
+        assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert response.headers["Content-Length"] == str(len(body.encode()))
+        assert response.headers["Allow"] == "GET, HEAD, POST"  # which each 405 has
 
 
-def test_grease_leaves_the_body_of_a_fault_alone() -> None:
+def test_grease_leaves_the_body_of_a_fault_and_its_type_alone() -> None:
     options = StubOptions(grease=("members", "json-text", "headers", "error-text", "media-type"))
     stub = control_client_of(create_app(seed=SAMPLE_SEED, stub_options=options))
-    for body in (HTML, "[1, 2]", '{"detail": "x", "code": "y"}', ""):
-        add(stub, status=503, body=body, content_type="application/json")
+    for body, content_type in (
+        (HTML, 'multipart/mixed; boundary="a b:c"'),
+        ('{"detail": "x", "code": "y"}', "application/json;charset=utf-8 ; q=1"),
+        ("", f"a/{126 * 'b'}"),
+    ):
+        add(stub, status=503, body=body, content_type=content_type)
         response = stub.get("/v1/projects")
         assert (response.status_code, response.text) == (503, body)
-        assert response.headers["Content-Type"] == "application/json"
+        assert response.headers.getlist("Content-Type") == [content_type]
         assert {*response.headers.keys()} == {"Content-Type", "Content-Length", "Cache-Control"}
-    assert [each["grease"] for each in entries(stub)] == [[], [], [], []]
+        assert entries(stub)[-1]["grease"] == []
 
 
-def test_a_content_type_is_sent_to_the_letter(stub: FlaskClient) -> None:
-    for content_type in (
-        "text/html;charset=iso-8859-1 ; q=1",
-        'multipart/mixed; boundary="a b:c"',
-        "application/vnd.x+json",
-        f"a/{126 * 'b'}",
-    ):
-        add(stub, status=500, body="x", content_type=content_type)
-        assert stub.get("/v1/projects").headers.getlist("Content-Type") == [content_type]
-
-
-# What is invalid of a fault, and at which places.
+# What is invalid of a fault, and at which places
 INVALID: list[tuple[Any, list[str]]] = [
     (1, [""]),
     ({}, [""]),
     ({"times": 2, "path": "/v1/*"}, [""]),
     ({"status": 503, "dealy": 1}, ["/dealy"]),
     ({"status": 503, "operation": "deleteProject"}, ["/operation"]),
-    ({"status": 503, "operation": None}, ["/operation"]),
     ({"status": 503, "operation": ["createProject"]}, ["/operation"]),
     ({"status": 503, "operation": "createProject", "method": "POST"}, [""]),
     ({"status": 503, "operation": "createProject", "path": "/v1/*"}, [""]),
     ({"body": "x", "delay": 1}, ["/body"]),
     ({"body": "x"}, ["", "/body"]),
     ({"status": 500, "body": 10_001 * "x"}, ["/body"]),
-    ({"status": 500, "body": None}, ["/body"]),
-    ({"status": 500, "body": ["x"]}, ["/body"]),
     ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
 ]
 INVALID_VALUES: dict[str, list[Any]] = {
     "status": [399, 600, "503", None, True, 503.5],
-    "retry_after": [-1, "1", True, None, 1.5],
-    "delay": [-0.1, 30.1, "1", True, None],
-    "cut": [-1, "1", True, None, 0.5],
-    "times": [0, -1, "1", True, 1.5],
-    "method": ["get", "", 1, None, "GET "],
-    "path": ["", 1, None, 257 * "a"],
+    "retry_after": [-1, 86_401, None],
+    "delay": [-0.1, 30.1, "1", True],
+    "cut": [-1, 0.5],
+    "times": [0, 1.5],
+    "method": ["get", "", 1],
+    "path": ["", 1, 257 * "a"],
     "content_type": [
         *("", "text", "text/", "/html", "text/ html", " text/html", "text/html\r\nX-A: 1"),
         *("text/html\n", "text/häml", f"a/{127 * 'b'}", None, 7),
@@ -219,68 +208,46 @@ INVALID += [
 ]
 
 
-@pytest.mark.parametrize(("fault", "pointers"), INVALID)
-def test_an_invalid_fault_is_not_added(stub: FlaskClient, fault: Any, pointers: list[str]) -> None:
-    assert_invalid(stub.post("/_stub/faults", json=fault), *pointers)
+def test_an_invalid_fault_is_not_added(stub: FlaskClient) -> None:
+    for fault, pointers in INVALID:
+        assert_invalid(stub.post("/_stub/faults", json=fault), *pointers)
     assert waiting(stub) == []
 
 
-# The path of a fault, which may be spelt as it is sent, or as the journal shows it.
-BASE = "/v1/deployments/"
-# As it may be sent, and as the journal shows it.
-SENT = [
-    ("100%25", "100%25"),
-    ("100%", "100%25"),
-    ("50%zz", "50%25zz"),
-    ("a%20b", "a b"),
-    ("%61%62", "ab"),
-    ("a%2Fb", "a%2Fb"),
-    ("%2525", "%2525"),
-    ("%C3%BC", "ü"),
-    ("%ff", "\ufffd"),
-    ("a%5B%21b%5D%3F", "a[!b]?"),
-    ("a+b", "a+b"),
-]
-# A pattern, what is sent, and whether they match. What is encoded is no wildcard, and separates
-# nothing.
-PATTERNS = [
+# The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it
+
+# A path, what is sent, and whether they match. What is encoded is no wildcard.
+PATHS = [
+    ("100%25", "100%25", True),
+    ("100%", "100%25", True),
+    ("100%", "100%", True),
+    ("a b", "a%20b", True),
+    ("a?b", "a%20b", True),
+    ("ab", "%61%62", True),
+    ("a%2Fb", "a%2Fb", True),
     ("a/b", "a%2Fb", True),
+    ("a*b", "a/b", True),
+    ("ü", "%C3%BC", True),
+    ("%ff", "%ff", True),
+    ("a[!b]?", "a%5B%21b%5D%3F", True),
+    ("[ab]", "%5Bab%5D", True),
+    ("[a-c]", "%62", True),
+    ("a%2Ab", "a%2Ab", True),
+    ("a%2Ab", "axb", False),
     ("a%2Fb", "a/b", False),
     ("a%252Fb", "a%2Fb", False),
-    ("a*b", "a/b", True),
-    ("a?b", "a%20b", True),
-    ("[a-c]", "%62", True),
-    ("a%2Ab", "axb", False),
-    ("%5Bab%5D", "a", False),
-    ("[ab]", "%5Bab%5D", True),
     ("100", "100%25", False),
     ("A", "a", False),
 ]
 
 
-def is_met(client: FlaskClient, path: str, target: str) -> bool:
-    """Whether a fault with this path is for a request to this target, as it is sent."""
-    add(client, status=503, path=path)
-    try:
-        return client.get(target, environ_overrides={"REQUEST_URI": target}).status_code == 503
-    finally:
-        client.delete("/_stub/faults")
-
-
-@pytest.mark.parametrize(("sent", "shown"), SENT)
-def test_a_path_matches_as_it_is_sent_and_as_the_journal_shows_it(
-    stub: FlaskClient, sent: str, shown: str
-) -> None:
-    target = BASE + sent
-    assert is_met(stub, target, target)
-    (entry,) = entries(stub)
-    assert entry["path"] == BASE + shown
-    assert is_met(stub, entry["path"], target)
-    assert is_met(stub, f"/*/{sent}", target)
-
-
-@pytest.mark.parametrize(("path", "sent", "expected"), PATTERNS)
-def test_a_pattern_matches_the_whole_path(
-    stub: FlaskClient, path: str, sent: str, expected: bool
-) -> None:
-    assert is_met(stub, BASE + path, BASE + sent) is expected
+def test_a_path_matches_the_whole_path_as_it_is_sent_decoded_or_shown(stub: FlaskClient) -> None:
+    for path, sent, expected in PATHS:
+        target = f"/v1/deployments/{sent}"
+        add(stub, status=503, path=f"/v1/deployments/{path}")
+        response = stub.get(target, environ_overrides={"REQUEST_URI": f"{target}?a=b"})
+        assert (response.status_code == 503) is expected, path
+        stub.delete("/_stub/faults")
+        add(stub, status=503, path=entries(stub)[-1]["path"])
+        again = stub.get(target, environ_overrides={"REQUEST_URI": target})
+        assert again.status_code == 503, path

@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -46,44 +46,7 @@ def get(client: FlaskClient, name: str) -> Any:
     return json.loads(client.get(path_of(name) if name else "/v1/projects").data)
 
 
-# Brittle and tolerant clients
-
-KNOWN = ["id", "project_id", "status", "created_at"]
-FIELDS = {"Content-Type", "Cache-Control", "Content-Length", "Stub-Grease"}
-# What the parsers of Go, Java, Python 3.11 and zod read.
-COMMON = re.compile(r"[\d-]+T[\d:]{8}(\.\d{1,9})?(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)")
-
-
-def latest_as_it_is(client: FlaskClient) -> str:
-    return f"/v1/deployments/{json.loads(create(client).data)['latest_deployment_id']}"
-
-
-Check = Callable[[FlaskClient], object]
-BRITTLE: list[tuple[str, Check]] = [
-    ("members", lambda it: {*get(it, "dpl_failed")} == {*KNOWN}),
-    ("member-order", lambda it: [each for each in get(it, "dpl_failed") if each in KNOWN] == KNOWN),
-    ("json-text", lambda it: it.get("/v1/projects").text.startswith("{")),
-    ("json-text", lambda it: '"failed"' in it.get(path_of("dpl_failed")).text),
-    ("headers", lambda it: {*it.get("/v1/projects").headers.keys()} <= FIELDS),
-    ("ids", lambda it: json.loads(create(it).data)["id"].count("_") == 1),
-    ("times", lambda it: re.search(r":\d\d\.\d{3}(?!\d)", get(it, "dpl_failed")["created_at"])),
-    ("list-order", lambda it: get(it, "")["projects"][-1]["name"] == "search"),
-    ("status-values", lambda it: get(it, "dpl_building")["status"] == "building"),
-    ("success-code", lambda it: create(it).status_code == 201),
-    ("error-text", lambda it: get(it, "x")["title"] == "Not Found"),
-    ("media-type", lambda it: it.get("/v1/projects").content_type.lower() == "application/json"),
-    ("media-type", lambda it: it.get("/v1/projects").content_type[:16] == "application/json"),
-    ("times-odd", lambda it: COMMON.fullmatch(get(it, "dpl_failed")["created_at"])),
-    ("ids-encoded", lambda it: it.get(latest_as_it_is(it)).status_code == 200),
-]
-
-
-@pytest.mark.parametrize(("axis", "works"), BRITTLE)
-def test_a_brittle_client_fails_under_its_own_axis_and_no_other(axis: str, works: Check) -> None:
-    # The text of a body varies with its values, too.
-    others = tuple(each for each in AXES if each != axis != "json-text")
-    assert all(works(greased(others, seed)) for seed in range(6))
-    assert not all(works(greased((axis,), seed)) for seed in range(6))
+# A tolerant client
 
 
 def moment_of(text: str) -> datetime:
@@ -95,7 +58,7 @@ def moment_of(text: str) -> datetime:
     return datetime.fromisoformat(f"{date}T{time}.{fraction[:6]:0<6}{offset}")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     """It depends on the interface and on the promises of the contract alone."""
     clock = Clock()
@@ -123,19 +86,13 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
 # Where it varies, and what is told of it
 
 
-def test_head_has_the_headers_of_get() -> None:
-    client = greased(AXES, 3)
-    for path in ("/v1/projects", "/v1/deployments/x"):
-        shown = client.get(path)
-        assert client.head(path).headers == shown.headers
-        assert int(shown.headers["Content-Length"]) == len(shown.data)
-
-
-def test_only_v1_varies() -> None:
+def test_only_v1_varies_and_head_as_get() -> None:
     client, off = greased(AXES, 7), greased((), 7)
     for path in ("/openapi.json", "/_stub/health", "/_stub/faults", "/nowhere", "/_stub/nowhere"):
         here, there = client.get(path), off.get(path)
         assert (here.data, here.headers) == (there.data, there.headers)
+    for path in ("/v1/projects", "/v1/deployments/x"):
+        assert client.head(path).headers == client.get(path).headers != off.get(path).headers
 
 
 def test_the_journal_and_the_coverage_show_the_applied_axes() -> None:
@@ -151,16 +108,19 @@ def test_the_journal_and_the_coverage_show_the_applied_axes() -> None:
     assert counted["operations"]["createProject"].items() >= {"201": 1, "other": 0}.items()
 
 
-EVERYWHERE = re.compile(r"[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00")  # not the `Z` that it had
+# The forms
+
+# What the parsers of Go, Java, Python 3.11 and zod read, without the `Z` that it had.
+COMMON = re.compile(r"[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00")
 RFC3339 = re.compile(r"\d{4}-\d\d-\d\d([Tt])\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)")
 
 
 def times(*axes: str, at: str = "2026-11-21T10:00:00.120Z") -> list[set[Any]]:
     """The separators, fractions and offsets of a moment from many seeds."""
     seed = seed_of({"deployments": [{"id": "d", "status": "a", "created_at": at}]})
-    control = control_client_of(greased((), 0, seed=seed).application)
+    control = control_client_of(greased_app((), 0, seed=seed))
     found = []
-    for number in range(60):
+    for number in range(40):
         control.put("/_stub/grease", json={"axes": axes, "seed": number})
         match = RFC3339.fullmatch(control.get("/v1/deployments/d").json["created_at"])
         assert match
@@ -174,32 +134,43 @@ def test_times_of_tier_1_are_those_that_every_parser_reads() -> None:
     assert separators == {"T"}
     assert fractions == {"", *("0" * digits for digits in range(4, 10))}
     assert {"+00:00", "+05:30", "+14:00", "-14:00"} < offsets
-    assert all(map(EVERYWHERE.fullmatch, offsets))
-    _, fractions, _ = times("times")
-    assert fractions == {f"{'12':0<{digits}}" for digits in range(4, 10)}
+    assert all(map(COMMON.fullmatch, offsets))
+    assert times("times")[1] == {f"{'12':0<{digits}}" for digits in range(4, 10)}
 
 
-@pytest.mark.parametrize("axes", [("times-odd",), ("times", "times-odd")])
-def test_odd_times_are_those_that_many_parsers_reject(axes: tuple[str, ...]) -> None:
-    separators, fractions, offsets = times(*axes)
-    assert separators == {"t"}
-    assert {"z", "+23:59", "-23:59"} < offsets
-    assert not any(map(EVERYWHERE.fullmatch, offsets))
-    assert "times" in axes or fractions == {"120"}
+def test_odd_times_are_those_that_many_parsers_reject() -> None:
+    for axes in (("times-odd",), ("times", "times-odd")):
+        separators, fractions, offsets = times(*axes)
+        assert separators == {"t"}
+        assert {"z", "+23:59", "-23:59"} < offsets
+        assert not any(map(COMMON.fullmatch, offsets))
+        assert "times" in axes or fractions == {"120"}
     for moment in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"):
-        assert "+00:00" in times(*axes, at=moment)[2]
+        assert "+00:00" in times("times-odd", at=moment)[2]
 
 
-def test_no_escape_is_in_a_time() -> None:
+def test_a_body_has_white_space_and_escapes_but_no_time_has_one() -> None:
     for seed in range(9):
         text = greased(("json-text",), seed).get("/v1/deployments/dpl_failed").text
+        assert text[0].isspace()
+        assert '"failed"' not in text
         assert any(map(RFC3339.fullmatch, text.split('"')))
+
+
+def test_a_media_type_has_another_case_and_a_parameter() -> None:
+    found = [
+        str(greased(("media-type",), seed).get("/v1/projects").content_type).partition(";")
+        for seed in range(9)
+    ]
+    assert len({media_type for media_type, _, _ in found}) > 2
+    assert {media_type.lower() for media_type, _, _ in found} == {"application/json"}
+    assert {more for _, _, more in found} == {"charset=utf-8", ' charset="UTF-8"', " v=1"}
 
 
 @pytest.mark.parametrize("axes", [("ids",), ("ids-encoded",), ("ids", "ids-encoded")])
 def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, ...]) -> None:
     lengths, others = set(), set()
-    for seed in range(30):
+    for seed in range(20):
         client = greased(axes, seed)
         project = create(client).json
         for given in (project["id"], project["latest_deployment_id"]):
@@ -219,8 +190,7 @@ def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, .
     assert len(others) > 2 or "ids-encoded" not in axes
 
 
-ODD_IDS = ["a/b", "/", "//", "a/../b", " ", "100%", "%2F", "%41", "é", "漢字 😀", "a?b#c"]
-ODD_IDS += ['q"\\', "\ufeff"]
+ODD_IDS = ["a/b", "//", "a/../b", " ", "100%", "%2F", "漢字 😀", "a?b#c", 'q"\\']
 
 
 def test_ids_that_must_be_encoded_may_be_seeded_put_and_restored(clock: Clock) -> None:
@@ -263,7 +233,7 @@ OURS = ["id", "created_at", "latest_deployment_id"]
 
 @pytest.mark.parametrize("axes", [*[(axis,) for axis in AXES], AXES])
 def test_no_axis_changes_a_value_that_a_client_sent(axes: tuple[str, ...]) -> None:
-    for seed in range(4):
+    for seed in range(2):
         client = greased(axes, seed, seed=seed_of({}))
         for body in BODIES:
             sent = EXACT.decode(body)
@@ -372,10 +342,11 @@ def test_a_part_varies_alike_alone_and_among_others_and_nothing_else_does(axis: 
     plain = seen(plainly())
     others = [each for each in AXES if ASPECTS[each] != ASPECTS[axis]]
     among = seen(session(app_of(axis, *others)))
-    of_seeds = [seen(session(app_of(axis, seed=seed))) for seed in range(5)]
+    of_seeds = [seen(session(app_of(axis, seed=seed))) for seed in range(4)]
     assert axis == "success-code" or of_seeds[0] not in of_seeds[1:]
     # The order of an object of one member varies only beside `members`.
-    for part in (each for each in PARTS[axis] if (axis, each) != ("member-order", "ProjectList")):
+    parts = [each for each in PARTS[axis] if (axis, each) != ("member-order", "ProjectList")]
+    for part in parts if len(parts) < 8 else parts[::5]:  # a sample of the responses
         app = app_of(f"{axis}@{part}")
         responses = session(app)
         alone, here = seen(responses), (ASPECTS[axis], part)

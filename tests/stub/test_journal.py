@@ -1,6 +1,7 @@
 """The journal of requests and responses."""
 
 import tracemalloc
+from typing import Any
 
 import pytest
 from flask import Flask, Response
@@ -18,9 +19,8 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
     stub.post("/v1/projects?a=b%20c", json={"name": "x", "team": 1}, headers={"X-Mine": "é"})
     (entry,) = entries(stub)
     assert entry.pop("ms") > 0
-    response = entry.pop("response")
+    response, headers = entry.pop("response"), entry.pop("headers")
     assert response["body"].startswith('{"id": "prj_1"')
-    headers = entry.pop("headers")
     assert headers["X-Mine"]
     assert headers["Authorization"] == "Bearer ***"
     assert entry == {
@@ -49,9 +49,10 @@ def test_the_newest_entries_are_kept_and_the_numbers_continue(
     for number in range(15):
         stub.get(f"/v1/deployments/d{number}")
     found = stub.get("/_stub/requests").json
-    assert found["dropped"] == 5
-    assert [entry["number"] for entry in found["requests"]] == list(range(6, 16))
-    assert found["requests"][0]["path"] == "/v1/deployments/d5"
+    assert [entry["path"] for entry in found["requests"]] == [
+        f"/v1/deployments/d{number}" for number in range(5, 15)
+    ]
+    assert (found["dropped"], found["requests"][0]["number"]) == (5, 6)
     assert stub.delete("/_stub/requests").status_code == 204
     assert stub.get("/_stub/requests").json == {"requests": [], "last": 15, "dropped": 0}
     stub.get("/v1/projects")
@@ -63,36 +64,25 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
     """The oldest entries of the largest world go first, and as few as needed."""
     app = create_app(stub_options=StubOptions(journal_bytes=400_000))
     small, large, ended = (control_client_of(app, f"dev-token.{name}") for name in "abc")
-    headers = {"X-Long": 7000 * "é"}
-    for client, count in ((small, 10), (ended, 10)):
+
+    def use(client: FlaskClient, count: int) -> Any:
         for _ in range(count):
-            client.get("/v1/projects", headers=headers)
+            client.get("/v1/projects", headers={"X-Long": 7000 * "é"})
+        return client.get("/_stub/requests").json
+
+    use(ended, 10)
     ended.post("/_stub/reset")
-    for _ in range(100):
-        large.get("/v1/projects", headers=headers)
-    kept = [client.get("/_stub/requests").json for client in (small, large)]
+    kept = [use(small, 10), use(large, 100)]
     counts = [len(each["requests"]) for each in kept]
+    dropped = kept[1]["dropped"]
     assert (counts[0], kept[0]["dropped"]) == (10, 0)
-    assert counts[1] + kept[1]["dropped"] == 100
-    assert [entry["number"] for entry in kept[1]["requests"]][-1] == 100
+    assert counts[1] + dropped == 100
+    assert kept[1]["requests"][-1]["number"] == 100
     assert 250_000 < sum(counts) * 7_000 < 400_000  # bytes of the long header
-    assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
-    large.post("/_stub/reset")
-    assert stub_of(app).judge().document(0)["dropped"] == kept[1]["dropped"]
-    for _ in range(15):  # for which there is room now
-        small.get("/v1/projects", headers=headers)
-    assert small.get("/_stub/requests").json["dropped"] == 0
-
-
-def test_a_hundred_first_requests_of_findings_are_kept_whole() -> None:
-    app = create_app()
-    stub = control_client_of(app)
-    for number in range(120):
-        stub.post(f"/v1/projects?p{number}")
-    found = stub_of(app).judge(["unpromised"]).findings
-    whole = [finding.first["headers"] != {} for finding in found if finding.first]
-    assert whole.count(True) == 99  # and that of the rejection
-    assert whole == sorted(whole, reverse=True)
+    for _ in range(2):  # also when the world has ended
+        assert stub_of(app).judge().document(0)["dropped"] == dropped
+        large.post("/_stub/reset")
+    assert use(small, 15)["dropped"] == 0  # as there is room now
 
 
 def test_header_fields_of_one_name_are_joined(app: Flask, stub: FlaskClient) -> None:
@@ -115,33 +105,30 @@ def test_an_incomplete_body_is_recorded_as_empty(stub: FlaskClient) -> None:
     assert [(entry["body"], entry["status"]) for entry in entries(stub)] == [("", 400)]
 
 
-def test_a_word_finds_nothing_that_is_masked(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?access_token=hidden&a=dev-token")
-    stub.post("/v1/projects", json={"name": "the dev-token"})
-    for word in ("hidden", "dev-token", "dev"):
-        assert entries(stub, f"?q={word}") == []
-    assert len(entries(stub, "?q=***")) == 2
-
-
 def response_of(stub: FlaskClient) -> dict[str, object]:
     """The response in the newest entry."""
     found: dict[str, object] = entries(stub)[-1]["response"]
     return found
 
 
-def test_a_response_is_shown_with_what_a_fault_did_to_it(stub: FlaskClient) -> None:
-    gateway = {"status": 502, "body": "<p>Ö</p>", "content_type": "text/html", "retry_after": 3}
-    stub.post("/_stub/faults", json=gateway)
-    sent = stub.get("/v1/projects")
-    assert response_of(stub) == {
-        "status": 502, "headers": dict(sent.headers), "body": "<p>Ö</p>"
-    }  # fmt: skip
-    assert (sent.headers["Retry-After"], sent.headers["Content-Type"]) == ("3", "text/html")
-    for cut in (0, 9, 10_000):
-        stub.post("/_stub/faults", json={"cut": cut})
-        sent = stub.get("/v1/projects")
-        assert response_of(stub)["body"] == sent.text
-        assert len(sent.data) == min(cut, int(sent.headers["Content-Length"]))
+def test_an_entry_has_the_response_as_it_was_sent(stub: FlaskClient) -> None:
+    stub.put("/_stub/grease", json={"axes": ["members", "headers", "success-code"], "seed": 7})
+    for method, path, content_type, fault in (
+        ("GET", "/v1/projects", None, None),
+        ("POST", "/v1/projects", "application/json", None),
+        ("POST", "/v1/projects", "text/plain", None),
+        ("DELETE", "/v1/projects", None, None),
+        ("GET", "/nope", None, None),
+        ("HEAD", "/v1/projects", None, None),
+        ("GET", "/v1/projects", None, {"status": 502, "body": "<p>Ö</p>", "retry_after": 3}),
+        ("GET", "/v1/projects", None, {"cut": 9}),
+        ("GET", "/v1/projects", None, {"cut": 0}),
+    ):
+        if fault:
+            stub.post("/_stub/faults", json=fault)
+        sent = stub.open(path, method=method, data='{"name": "été"}', content_type=content_type)
+        shown = {"status": sent.status_code, "headers": dict(sent.headers), "body": sent.text}
+        assert response_of(stub) == shown
 
 
 def test_the_texts_of_an_entry_are_bounded(stub: FlaskClient) -> None:
@@ -155,42 +142,28 @@ def test_the_texts_of_an_entry_are_bounded(stub: FlaskClient) -> None:
 
 
 def test_the_beginning_of_a_long_body_is_shown_whatever_is_masked(stub: FlaskClient) -> None:
-    for body, shown in (
-        (b"dev-token " * 3000, "*** *** "),
-        (b"x" * 400 + b" dev-token" * 3000, "xx *** ***"),
-    ):
-        stub.post("/v1/projects", data=body)
-        kept = entries(stub)[-1]["body"]
-        assert shown in kept
-        assert "dev" not in kept
+    stub.post("/v1/projects", data=b"x" * 400 + b" dev-token" * 3000)
+    kept = entries(stub)[-1]["body"]
+    assert "xx *** ***" in kept
+    assert "dev" not in kept
 
 
 NEWEST = 15
 # What of 15 entries is shown; each third is of a project, the others of unknown deployments.
 SELECTED = [
-    ("after=0&limit=3", [1, 2, 3]),
     ("after=3&limit=3", [4, 5, 6]),
     ("after=14", [15]),
-    ("limit=2", [1, 2]),
-    ("after=15", []),
     ("after=999999999999999", []),
     ("limit=0", []),
     ("after=2&operation=getDeployment&status=404&limit=2", [4, 5]),
     ("operation=listProjects", [3, 6, 9, 12, 15]),
-    ("operation=createProject", []),
-    ("status=2xx", [3, 6, 9, 12, 15]),
     ("status=201", []),
-    ("status=599", []),
-    ("status=4xx&limit=3", [1, 2, 4]),
+    ("status=2xx", [3, 6, 9, 12, 15]),
     ("before=8&limit=3", [5, 6, 7]),
     ("before=2&limit=3", [1]),
-    ("before=999999999999999&limit=1", [15]),
-    ("before=6&limit=2&status=4xx", [4, 5]),
     ("before=7&limit=2&q=deployments", [4, 5]),
     ("before=6&after=2&limit=9", [3, 4, 5]),
-    ("before=1", []),
     ("before=0", []),
-    ("before=6&limit=0", []),
 ]
 
 
@@ -205,31 +178,29 @@ def test_entries_are_selected_by_number_operation_and_status(stub: FlaskClient) 
 
 FOUND = [
     ("get", [1, 4, 5, 6]),
-    ("GET projects", [1]),
     ("projects?page=4", [1]),
-    ("V1/PROJECTS", [1, 2, 3]),
     ("ÉTÉ", [2]),
     ("prj_1", [2, 4]),
     ("dpl_2", [2, 4, 5]),
     ("name_taken", [3]),
     ("website post", [3]),
-    ("404", [6]),
-    ("4xx", [3, 5, 6]),
     ("4XX get", [5, 6]),
     ("2xx 200", [1, 4]),
     ("40", [3, 5, 6]),
     ("04", []),
     ("4444", [6]),
-    ("9xx", []),
     ("get post", []),
     ("team", []),
     ("Content-Type", []),
     (" ", [1, 2, 3, 4, 5, 6]),
+    ("***", [1]),  # what is masked is not found
+    ("hidden", []),
+    ("dev-token", []),
 ]
 
 
 def test_entries_are_found_by_words(stub: FlaskClient) -> None:
-    stub.get("/v1/projects?page=4")
+    stub.get("/v1/projects?page=4&access_token=hidden&a=dev-token")
     stub.post("/v1/projects", json={"name": "Été 4", "team": 1})
     stub.post("/v1/projects", json={"name": "website"})
     stub.get("/v1/deployments/dpl_2")
@@ -242,31 +213,15 @@ def test_entries_are_found_by_words(stub: FlaskClient) -> None:
 
 def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClient) -> None:
     for query in (
-        "after=-1", "after=x", "limit=", "limit=1.5", "after=%D9%A1", "after=1234567890123456",
-        "before=x", "before=1&before=2", "status=1000", "status=100", "status=204", "status=600",
-        "status=", "status=409&status=201", "status=3xx", "status=4040", "status=4XX", "page=1",
-        "operation=createProjekt", "operation=", "operation=getDeployment%20",
-        "operation=listProjects|createProject", "q=", f"q={257 * 'q'}", "q=a&q=b",
+        "after=-1", "limit=", "limit=1.5", "after=%D9%A1", "after=1234567890123456", "before=x",
+        "before=1&before=2", "status=100", "status=204", "status=600", "status=",
+        "status=409&status=201", "status=3xx", "status=4XX", "page=1", "operation=createProjekt",
+        "operation=listProjects|createProject", "q=", f"q={257 * 'q'}",
     ):  # fmt: skip
         response = stub.get(f"/_stub/requests?{query}")
         detail = assert_problem(response, 400, "unknown_query")["detail"]
         assert "operation, status, after, before, limit, q" in detail
         assert "listProjects, createProject, getDeployment" in detail
-
-
-def test_an_entry_has_the_response_as_it_was_sent(stub: FlaskClient) -> None:
-    stub.put("/_stub/grease", json={"axes": ["members", "headers", "success-code"], "seed": 7})
-    for method, path, content_type in (
-        ("GET", "/v1/projects", None),
-        ("POST", "/v1/projects", "application/json"),
-        ("POST", "/v1/projects", "text/plain"),
-        ("DELETE", "/v1/projects", None),
-        ("GET", "/nope", None),
-        ("HEAD", "/v1/projects", None),
-    ):
-        sent = stub.open(path, method=method, data='{"name": "été"}', content_type=content_type)
-        shown = {"status": sent.status_code, "headers": dict(sent.headers), "body": sent.text}
-        assert response_of(stub) == shown
 
 
 def test_of_a_long_response_only_the_beginning_is_kept() -> None:
