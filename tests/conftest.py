@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -196,21 +197,16 @@ def unchanged(client: FlaskClient) -> Iterator[None]:
 def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run all at once, each in a thread of its own; return what they return or raise."""
     barrier = threading.Barrier(len(jobs))
-    results: list[Any] = [None] * len(jobs)
 
-    def work(index: int) -> None:
+    def work(job: Callable[[], Any]) -> Any:
         barrier.wait()
         try:
-            results[index] = jobs[index]()
+            return job()
         except Exception as error:
-            results[index] = error
+            return error
 
-    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return [*pool.map(work, jobs)]
 
 
 def eventually(check: Callable[[], bool]) -> None:
