@@ -13,12 +13,6 @@ from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
 from tests.stores import BrokenStore
 
 
-def test_projects_are_listed_oldest_first(client: FlaskClient) -> None:
-    for name in ("b", "a"):
-        client.post("/v1/projects", json={"name": name})
-    assert names(client) == ["website", "billing", "search", "b", "a"]
-
-
 def test_a_created_project_is_returned_and_listed_alike(client: FlaskClient) -> None:
     response = client.post("/v1/projects", json={"name": "shop", "team": {"lead": None}})
     assert response.status_code == 201
