@@ -72,22 +72,21 @@ def junit(folder: Path) -> Team:
     return Team(words, shown, 4)
 
 
-def run(team: Team, folder: Path, **variables: str) -> tuple[int, str]:
-    """The exit status of a team's tests, and their output."""
-    done = execute(team.command, folder, **variables)
-    return done.returncode, done.stdout + done.stderr
-
-
 @pytest.mark.parametrize("make", [node, vitest, go, junit])
 def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fails(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
     team = make(tmp_path)
+
+    def run(**variables: str) -> tuple[int, str]:
+        done = execute(team.command, tmp_path, **variables)
+        return done.returncode, done.stdout + done.stderr
+
     with program("--token", "s3cret") as (started, url):
-        variables = {"STUB_URL": url, "STUB_TOKEN": "s3cret"}
-        status, output = run(team, tmp_path, **variables)
+        named = {"STUB_URL": url, "STUB_TOKEN": "s3cret"}
+        status, output = run(**named)
         assert status == 0, output
-        status, output = run(team, tmp_path, **variables, FAILING="1")
+        status, output = run(**named, FAILING="1")
         assert freed_worlds(started) == team.worlds
     assert status != 0
     assert team.shown in output, output
@@ -96,6 +95,6 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     # A test without a request may have sent another token.
     assert re.search(r"(none|no request) had the token of |of this test: 0\n", output)
     away = "http://127.0.0.1:1"
-    assert away in run(team, tmp_path, STUB_URL=away, STUB_TOKEN="s3cret")[1]
+    assert away in run(STUB_URL=away, STUB_TOKEN="s3cret")[1]
     # Without a stub the reason is the first that one reads.
-    assert "`deployment-stub --" in run(team, tmp_path)[1]
+    assert "`deployment-stub --" in run()[1]
