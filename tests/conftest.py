@@ -81,7 +81,7 @@ class Clock:
 
 
 class CheckedClient(FlaskClient):
-    """Checks the responses whose paths begin so against their contract."""
+    """Checks the responses at paths that begin with `checked` against their contract."""
 
     checked = ""
 
@@ -95,25 +95,18 @@ class CheckedClient(FlaskClient):
         return response
 
 
-class ControlClient(CheckedClient):
-    """May force outcomes of /v1 that no contract declares."""
-
-    checked = "/_stub/"
-
-
-def client_of(
-    app: Flask,
-    authorization: str | None = BEARER["Authorization"],
-    kind: type[FlaskClient] = CheckedClient,
-) -> FlaskClient:
-    client = kind(app, app.response_class)
+def client_of(app: Flask, authorization: str | None = f"Bearer {TOKEN}") -> CheckedClient:
+    client = CheckedClient(app, app.response_class)
     if authorization is not None:
         client.environ_base["HTTP_AUTHORIZATION"] = authorization
     return client
 
 
 def control_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
-    return client_of(app, f"Bearer {token}", ControlClient)
+    """A client that may force outcomes of /v1 that the contract lacks."""
+    client = client_of(app, f"Bearer {token}")
+    client.checked = "/_stub/"
+    return client
 
 
 def counting_ids() -> Callable[[str], str]:
@@ -177,7 +170,6 @@ def anonymous(app: Flask) -> FlaskClient:
 
 @pytest.fixture
 def stub(app: Flask) -> FlaskClient:
-    """A client that may force outcomes."""
     return control_client_of(app)
 
 
