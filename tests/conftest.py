@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -80,7 +81,7 @@ class Clock:
 
 
 class CheckedClient(FlaskClient):
-    """Checks the responses whose paths begin so against their contract."""
+    """Checks the responses at paths that begin with `checked` against their contract."""
 
     checked = ""
 
@@ -94,25 +95,18 @@ class CheckedClient(FlaskClient):
         return response
 
 
-class ControlClient(CheckedClient):
-    """May force outcomes of /v1 that no contract declares."""
-
-    checked = "/_stub/"
-
-
-def client_of(
-    app: Flask,
-    authorization: str | None = BEARER["Authorization"],
-    kind: type[FlaskClient] = CheckedClient,
-) -> FlaskClient:
-    client = kind(app, app.response_class)
+def client_of(app: Flask, authorization: str | None = f"Bearer {TOKEN}") -> CheckedClient:
+    client = CheckedClient(app, app.response_class)
     if authorization is not None:
         client.environ_base["HTTP_AUTHORIZATION"] = authorization
     return client
 
 
 def control_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
-    return client_of(app, f"Bearer {token}", ControlClient)
+    """A client that may force outcomes of /v1 that the contract lacks."""
+    client = client_of(app, f"Bearer {token}")
+    client.checked = "/_stub/"
+    return client
 
 
 def counting_ids() -> Callable[[str], str]:
@@ -176,7 +170,6 @@ def anonymous(app: Flask) -> FlaskClient:
 
 @pytest.fixture
 def stub(app: Flask) -> FlaskClient:
-    """A client that may force outcomes."""
     return control_client_of(app)
 
 
@@ -196,21 +189,16 @@ def unchanged(client: FlaskClient) -> Iterator[None]:
 def in_parallel(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run all at once, each in a thread of its own; return what they return or raise."""
     barrier = threading.Barrier(len(jobs))
-    results: list[Any] = [None] * len(jobs)
 
-    def work(index: int) -> None:
+    def work(job: Callable[[], Any]) -> Any:
         barrier.wait()
         try:
-            results[index] = jobs[index]()
+            return job()
         except Exception as error:
-            results[index] = error
+            return error
 
-    threads = [threading.Thread(target=work, args=(index,)) for index in range(len(jobs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return [*pool.map(work, jobs)]
 
 
 def eventually(check: Callable[[], bool]) -> None:

@@ -113,7 +113,7 @@ def make_app(**options: Any) -> Flask:
     return create_app(**{**defaults, "stub_options": FROZEN, **options})
 
 
-def replay(app: Flask, requests: Iterable[Sent] = REQUESTS) -> list[Got]:
+def replay(app: Flask, requests: Iterable[Sent]) -> list[Got]:
     return [respond(app, request) for request in requests]
 
 

@@ -3,6 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,97 +19,93 @@ MakeStore = Callable[..., WorldStore]
 FAILED = (Stage("failed"),)
 
 
+@dataclass
 class PlainStore:
     """The model: two lists that are searched from end to end, for one thread."""
 
-    def __init__(
-        self, *, clock: Callable[[], datetime], new_id: Callable[[str], str], max_projects: int
-    ) -> None:
-        self.now = clock
-        self._new_id = new_id
-        self._max_projects = max_projects
-        self._projects: list[Project] = []
-        self._deployments: list[Deployment] = []
+    now: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    max_projects: int
+    projects: list[Project] = field(default_factory=list)
+    deployments: list[Deployment] = field(default_factory=list)
 
     def list_projects(self) -> ProjectList:
-        return ProjectList(sorted(self._projects, key=lambda each: each.created_at))
+        return ProjectList(sorted(self.projects, key=lambda each: each.created_at))
 
     def create_project(self, name: str, sent: str) -> Project:
-        if any(project.name == name for project in self._projects):
+        if any(project.name == name for project in self.projects):
             raise NameTaken
-        if len(self._projects) >= self._max_projects:
+        if len(self.projects) >= self.max_projects:
             raise StoreFull
-        project_id = unused_id(self._new_id, "prj", [each.id for each in self._projects])
+        project_id = unused_id(self.new_id, "prj", [each.id for each in self.projects])
         project = Project(project_id, name, self.now(), self._queue(project_id), sent)
-        self._projects.append(project)
+        self.projects.append(project)
         return project
 
     def _queue(self, project_id: str) -> str:
-        deployment_id = unused_id(self._new_id, "dpl", [each.id for each in self._deployments])
-        self._deployments.append(
-            Deployment(deployment_id, project_id, self.now(), timeline_of(2.0))
-        )
+        deployment_id = unused_id(self.new_id, "dpl", [each.id for each in self.deployments])
+        self.deployments.append(Deployment(deployment_id, project_id, self.now(), timeline_of(2.0)))
         return deployment_id
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
-        return next((each for each in self._deployments if each.id == deployment_id), None)
+        return next((each for each in self.deployments if each.id == deployment_id), None)
 
     def records(self) -> Records:
-        return Records(self.list_projects(), tuple(self._deployments))
+        return Records(self.list_projects(), tuple(self.deployments))
 
     def reset(self, records: Records | None = None) -> None:
         assert records
-        self._projects = [*records.projects]
-        self._deployments = [*records.deployments]
+        self.projects = [*records.projects]
+        self.deployments = [*records.deployments]
 
     def add(self, records: Records, made_at: datetime | None = None) -> None:
-        used = {part for each in self._projects for part in (each.id, each.name)}
+        used = {part for each in self.projects for part in (each.id, each.name)}
         new = [each for each in records.projects if not {each.id, each.name} & used]
-        if new and len(self._projects) + len(new) > self._max_projects:
+        if new and len(self.projects) + len(new) > self.max_projects:
             raise StoreFull
-        known = [each.id for each in self._deployments]
+        known = [each.id for each in self.deployments]
         for project in new:
             if project.latest_deployment_id in known:
                 project = project._replace(latest_deployment_id=self._queue(project.id))
-            self._projects.append(project)
-        owners = [None, *(each.id for each in self._projects)]
-        self._deployments += [
+            self.projects.append(project)
+        owners = [None, *(each.id for each in self.projects)]
+        self.deployments += [
             each
             for each in records.deployments
             if each.id not in known and each.project_id in owners
         ]
 
     def remove_projects(self) -> None:
-        self._projects = []
-        self._deployments = [each for each in self._deployments if not each.project_id]
+        self.projects = []
+        self.deployments = [each for each in self.deployments if not each.project_id]
 
     def put_deployment(
         self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
     ) -> tuple[Deployment, bool]:
-        if project_id not in (None, *(each.id for each in self._projects)):
+        if project_id not in (None, *(each.id for each in self.projects)):
             raise UnknownProject
         old = self.get_deployment(deployment_id) if deployment_id else None
         owner = project_id or (old.project_id if old else None)
         loses = any(
             each.latest_deployment_id == deployment_id and each.id != owner
-            for each in self._projects
+            for each in self.projects
         )
-        others = len(self._deployments) - len(self._projects)
-        if (old is None or loses) and others >= self._max_projects:
+        others = len(self.deployments) - len(self.projects)
+        if (old is None or loses) and others >= self.max_projects:
             raise StoreFull
         if deployment_id is None:
-            ids = [each.id for each in self._deployments]
-            deployment_id = unused_id(self._new_id, "dpl", ids)
+            ids = [each.id for each in self.deployments]
+            deployment_id = unused_id(self.new_id, "dpl", ids)
         deployment = Deployment(deployment_id, owner, self.now(), timeline)
-        self._deployments = [each for each in self._deployments if each.id != deployment_id]
-        self._deployments.append(deployment)
-        for index, project in enumerate(self._projects):
+        self.deployments = [each for each in self.deployments if each.id != deployment_id]
+        self.deployments.append(deployment)
+        for index, project in enumerate(self.projects):
             latest = project.latest_deployment_id
             if project.id == project_id:
                 latest = deployment_id
             elif latest == deployment_id and project.id != owner:
                 latest = self._queue(project.id)
-            self._projects[index] = project._replace(latest_deployment_id=latest)
+            self.projects[index] = project._replace(latest_deployment_id=latest)
         return deployment, old is None
 
 

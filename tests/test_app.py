@@ -1,22 +1,15 @@
 """The three operations over HTTP."""
 
-from typing import Any
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from stub import StubOptions
 from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
 from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
 from tests.stores import BrokenStore
-
-
-def test_projects_are_listed_oldest_first(client: FlaskClient) -> None:
-    for name in ("b", "a"):
-        client.post("/v1/projects", json={"name": name})
-    assert names(client) == ["website", "billing", "search", "b", "a"]
 
 
 def test_a_created_project_is_returned_and_listed_alike(client: FlaskClient) -> None:
@@ -129,22 +122,11 @@ def test_an_unexpected_exception_is_500_and_logged_without_the_token(
     assert "dev-token" not in caplog.text
 
 
-APPS: dict[str, dict[str, Any]] = {
-    "with defaults": {},
-    "strict": {"strict": True},
-    "without the stub": {"stub_options": None},
-    "for browsers": {"stub_options": FROZEN._replace(cors_origins=(ORIGIN,))},
-    "full": {"max_projects": 4},
-    "failing": {"new_store": BrokenStore},
-}
-
-TWICE = [*REQUESTS, *REQUESTS]  # what is cached is the same
-
-
-@pytest.mark.parametrize("options", APPS.values(), ids=APPS)
+@pytest.mark.parametrize("stub_options", [FROZEN, FROZEN._replace(cors_origins=(ORIGIN,)), None])
 def test_responses_are_the_same_without_speedups(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    stub_options: StubOptions | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fast = replay(make_app(**options), TWICE)
+    requests = [*REQUESTS, *REQUESTS]  # what is cached is the same
+    fast = replay(make_app(stub_options=stub_options), requests)
     monkeypatch.setattr("app.QuickFlask", Flask)
-    assert_same(replay(make_app(**options), TWICE), fast, TWICE)
+    assert_same(replay(make_app(stub_options=stub_options), requests), fast, requests)

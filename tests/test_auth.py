@@ -28,36 +28,27 @@ def test_a_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     assert compared[:2] == [(b"first", b"first"), (b"second", b"first")]
 
 
-NONE = "has no bearer token"
-SCHEME = "another scheme"
-CASE = "in another case"
-EMPTY = "no token after the word"
-SPACE = "other than one space"
-AFTER = "something after the token"
-OTHER = "another character: a token is made of A-Z"
-UNKNOWN = "has an unknown token."
-WORLD = "1 to 64 of A-Z a-z 0-9 _ -"
 FORMS = [
-    (None, MISSING, NONE),
-    (" ", MISSING, NONE),
-    (TOKEN, MISSING, SCHEME),
-    (f"Bearer,{TOKEN}", MISSING, SCHEME),
-    (f"Basic x, Bearer {TOKEN}", MISSING, SCHEME),
-    ("Bearer", INVALID, EMPTY),
-    ("Bearer ", INVALID, EMPTY),
-    (f"BEARER {TOKEN}.job", INVALID, CASE),
-    (f" Bearer {TOKEN}", INVALID, CASE),
-    (f"Bearer  {TOKEN}", INVALID, SPACE),
-    (f"Bearer\xa0{TOKEN}", INVALID, SPACE),
-    (f"Bearer {TOKEN} ", INVALID, AFTER),
-    (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID, AFTER),
-    (f"Bearer {TOKEN},", INVALID, OTHER),
-    (f"Bearer {TOKEN}\xe9", INVALID, OTHER),
-    (f"Bearer {TOKEN.upper()}", INVALID, UNKNOWN),
-    (f"Bearer {TOKEN[:-1]}", INVALID, UNKNOWN),
-    (f"Bearer {TOKEN}.build:12", INVALID, WORLD),
-    (f"Bearer {TOKEN}.{65 * 'w'}", INVALID, WORLD),
-    ("Bearer unknown.feature/foo", INVALID, WORLD),
+    (None, MISSING, "has no bearer token"),
+    (" ", MISSING, "has no bearer token"),
+    (TOKEN, MISSING, "another scheme"),
+    (f"Bearer,{TOKEN}", MISSING, "another scheme"),
+    (f"Basic x, Bearer {TOKEN}", MISSING, "another scheme"),
+    ("Bearer", INVALID, "no token after the word"),
+    ("Bearer ", INVALID, "no token after the word"),
+    (f"BEARER {TOKEN}.job", INVALID, "in another case"),
+    (f" Bearer {TOKEN}", INVALID, "in another case"),
+    (f"Bearer  {TOKEN}", INVALID, "other than one space"),
+    (f"Bearer\xa0{TOKEN}", INVALID, "other than one space"),
+    (f"Bearer {TOKEN} ", INVALID, "something after the token"),
+    (f"Bearer {TOKEN}, Bearer {TOKEN}", INVALID, "something after the token"),
+    (f"Bearer {TOKEN},", INVALID, "another character: a token is made of A-Z"),
+    (f"Bearer {TOKEN}\xe9", INVALID, "another character: a token is made of A-Z"),
+    (f"Bearer {TOKEN.upper()}", INVALID, "has an unknown token."),
+    (f"Bearer {TOKEN[:-1]}", INVALID, "has an unknown token."),
+    (f"Bearer {TOKEN}.build:12", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
+    (f"Bearer {TOKEN}.{65 * 'w'}", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
+    ("Bearer unknown.feature/foo", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
 ]
 
 
@@ -98,10 +89,10 @@ def test_open_paths_ignore_the_token_for_get_and_head_alone(anonymous: FlaskClie
         assert_problem(anonymous.post(path, headers=BEARER), 405, "method_not_allowed")
 
 
-def test_given_tokens_replace_the_published_one() -> None:
+def test_given_tokens_and_their_worlds_replace_the_published_one() -> None:
     tokens = ["one", "two.with-a_dot~+/=="]
     app = create_app(tokens=tokens)
-    for token in tokens:
+    for token in (*tokens, f"one.{64 * 'w'}"):
         assert client_of(app, f"Bearer {token}").get("/v1/projects").status_code == 200
     assert_problem(client_of(app).get("/v1/projects"), 401, INVALID)
 
@@ -139,8 +130,3 @@ def test_without_the_stub_the_contract_alone_is_open() -> None:
     assert anonymous.get("/openapi.json").status_code == 200
     for path in ("/_stub/health", "/llms.txt"):
         assert_problem(anonymous.get(path), 401, MISSING)
-
-
-def test_the_name_of_a_world_has_up_to_64_characters(app: Flask) -> None:
-    longest = client_of(app, f"Bearer {TOKEN}.{64 * 'w'}")
-    assert longest.get("/v1/projects").status_code == 200

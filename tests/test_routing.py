@@ -6,6 +6,7 @@ from wsgiref.validate import validator
 import pytest
 from flask import url_for
 from flask.testing import FlaskClient
+from werkzeug.routing import BuildError
 from werkzeug.test import create_environ, run_wsgi_app
 
 from app import create_app
@@ -113,5 +114,5 @@ def test_the_app_keeps_the_rules_of_wsgi() -> None:
 
 
 def test_a_url_cannot_be_built() -> None:
-    with create_app().test_request_context(), pytest.raises(NotImplementedError, match="url_for"):
+    with create_app().test_request_context(), pytest.raises(BuildError):
         url_for("v1.list_projects")

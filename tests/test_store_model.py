@@ -40,9 +40,9 @@ class AgainstTheModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        options: dict[str, Any] = {"clock": self.clock, "max_projects": 4}
-        self.store = self.make(**options, new_id=ids_counted_by_prefix())
-        self.model = PlainStore(**options, new_id=ids_counted_by_prefix())
+        ids = ids_counted_by_prefix()
+        self.store = self.make(clock=self.clock, new_id=ids, max_projects=4)
+        self.model = PlainStore(self.clock, ids_counted_by_prefix(), max_projects=4)
 
     def both(self, act: Callable[[WorldStore], Any]) -> None:
         assert outcome(act, self.store) == outcome(act, self.model)

@@ -40,21 +40,15 @@ REJECTED = (
 )
 
 
-def test_any_media_type_but_json_in_utf_8_is_415(client: FlaskClient) -> None:
+def test_anything_but_json_in_utf_8_is_415(client: FlaskClient) -> None:
     for content_type in ACCEPTED:
         assert_problem(post_body(client, b"{", content_type), 400, "malformed_json")
     for other in REJECTED:
         problem = assert_problem(post_body(client, b"{", other), 415, "unsupported_media_type")
         assert "`Content-Type: application/json`" in problem["detail"]
-
-
-def test_a_content_encoding_is_415(client: FlaskClient) -> None:
-    for encoding in ("gzip", "identity, gzip"):
-        response = client.post(PATH, json={"name": "a"}, headers={"Content-Encoding": encoding})
-        problem = assert_problem(response, 415, "unsupported_media_type")
-        assert "Content-Encoding" in problem["detail"]
-    response = client.post(PATH, json={"name": "a"}, headers={"Content-Encoding": "Identity"})
-    assert response.status_code == 201
+    for encoding, status in (("gzip", 415), ("identity, gzip", 415), ("Identity", 201)):
+        headers = {"Content-Encoding": encoding}
+        assert client.post(PATH, json={"name": "a"}, headers=headers).status_code == status
 
 
 def sized(size: int) -> bytes:
@@ -65,8 +59,8 @@ def test_a_body_has_at_most_64_kib(client: FlaskClient) -> None:
     assert len(sized(65536)) == 65536
     with unchanged(client):
         assert_problem(post_body(client, sized(65537)), 413, "body_too_large")
-        assert_problem(post_body(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
         assert_problem(post_body(client, 70_000 * b"{"), 413, "body_too_large")
+        assert_problem(post_body(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
     assert post_body(client, sized(65536)).status_code == 201
 
 
@@ -115,10 +109,9 @@ def test_anything_but_strict_json_is_rejected_with_the_place(body: bytes, reason
 
 
 def test_malformed_json_is_400(client: FlaskClient) -> None:
+    problem = assert_problem(post_body(client, b"{"), 400, "malformed_json")
     rule = "that every parser reads the same way (RFC 8259, RFC 7493). At line 1, column 2: "
-    with unchanged(client):
-        problem = assert_problem(post_body(client, b"{"), 400, "malformed_json")
-        assert rule in problem["detail"]
+    assert rule in problem["detail"]
 
 
 MEMBERS = (
@@ -142,20 +135,14 @@ def test_members_are_returned_to_the_letter(client: FlaskClient) -> None:
 
 
 def test_a_body_cut_short_is_400(client: FlaskClient) -> None:
-    environ = {"CONTENT_LENGTH": "999"}
     with unchanged(client):
-        response = client.post(
-            PATH, data=b'{"name": "a"}', content_type="application/json", environ_overrides=environ
-        )
+        response = client.post(PATH, json={}, environ_overrides={"CONTENT_LENGTH": "999"})
         assert_problem(response, 400, "malformed_request")
 
 
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
+    st.none() | st.booleans() | numbers | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
@@ -180,15 +167,3 @@ def test_any_members_are_returned_as_sent(
     assert client.get(PATH).json == {"projects": [created.json]}
     returned = {name: created.json[name] for name in sent}
     assert repr(sorted(returned.items())) == repr(sorted(sent.items()))
-
-
-@pytest.mark.generated
-@given(st.binary(max_size=200) | st.text().map(str.encode) | json_values.map(
-    lambda value: json.dumps(value).encode()
-))  # fmt: skip
-def test_no_body_makes_the_service_fail(body: bytes) -> None:
-    client = client_of(create_app())
-    response = post_body(client, body)
-    assert response.status_code in (201, 400, 422)
-    if response.status_code != 201:
-        assert client.get(PATH).json == {"projects": []}

@@ -12,9 +12,6 @@ from .routing import is_control_path, raw_target
 REJECTED = (400, 415, 422)
 """The statuses for a request that the contract does not allow."""
 
-NAMES = ("log_name", "world_name", "intended_world_name")
-"""What `g` may have as the name of a request, the first that is not empty."""
-
 MAX_TARGET = 2048  # bytes that are shown
 MAX_REASON = 300  # bytes that are shown
 MAX_REASONS = 20
@@ -70,6 +67,7 @@ def note_time() -> None:
 def line_of(response: Response) -> Line:
     """The line of the current request's response."""
     environ, context = request.environ, vars(g._get_current_object())
+    names = (context.get(each) for each in ("log_name", "world_name", "intended_world_name"))
     return Line(
         environ["REQUEST_METHOD"],
         environ["PATH_INFO"],
@@ -77,7 +75,7 @@ def line_of(response: Response) -> Line:
         response.status_code,
         (time.perf_counter() - context["started"]) * 1000,
         context.get("problem"),
-        next((context[each] for each in NAMES if context.get(each)), ""),
+        next(filter(None, names), ""),
         context.get("log_notes", ()),
         context.get("hint", ""),
     )

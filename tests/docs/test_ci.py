@@ -59,16 +59,18 @@ def as_printed(text: str) -> str:
 
 
 @pytest.mark.parametrize("command", RECIPES)
-def test_every_recipe_passes_and_fails_for_what_nobody_promised(command: str, folder: Path) -> None:
+def test_every_recipe_passes(command: str, folder: Path) -> None:
     done = run(command, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    for name in files_of(NAME):
-        text = (folder / name).read_text("utf-8")
-        (folder / name).write_text(text.replace("/v1/projects", "/v1/projects?page=1"), "utf-8")
+
+
+def test_a_recipe_fails_for_what_nobody_promised(folder: Path) -> None:
+    script = folder / "test.sh"
+    script.write_text(script.read_text("utf-8").replace("/v1/projects", "/v1/projects?page=1"))
+    (command,) = (each for each in RECIPES if each.endswith("sh test.sh"))
     done = run(command, folder)
     assert done.returncode == 1
-    finding = "finding: unpromised: createProject: query parameter page"
-    assert finding in done.stdout + done.stderr
+    assert "finding: unpromised: createProject: query parameter page" in done.stderr
 
 
 def test_the_gate_prints_what_is_printed(folder: Path) -> None:

@@ -1,14 +1,13 @@
 """docs/development.md is true: its changes apply and pass, and its store on SQLite serves /v1."""
 
 import json
-import re
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, needs
 from tests.docs.documents import blocks_of, execute, files_of
 from tests.program import process, ready_url
 from tests.wire import call
@@ -27,19 +26,10 @@ def copy(tmp_path: Path) -> Path:
 
 
 def apply(diff: str, copy: Path) -> None:
-    """Apply a unified diff. The lines that it expects are in their file once, at any number."""
-    for part in diff.split("--- a/")[1:]:
-        name, _, hunks = part.partition("\n")
-        assert hunks.startswith(f"+++ b/{name}\n@@ ")
-        text = (copy / name).read_text("utf-8")
-        for header, hunk in re.findall(r"^@@ (.*) @@\n((?:[ +-].*(?:\n|$))+)", hunks, re.MULTILINE):
-            lines = hunk.splitlines()
-            old, new = ([each[1:] for each in lines if each[0] in signs] for signs in (" -", " +"))
-            assert re.fullmatch(rf"-\d+,{len(old)} \+\d+,{len(new)}", header), f"{name}: {header}"
-            before = "\n".join(["", *old, ""])
-            assert text.count(before) == 1, f"{name} does not have once:{before}"
-            text = text.replace(before, "\n".join(["", *new, ""]))
-        (copy / name).write_text(text, "utf-8")
+    needs("git")
+    (copy / "change.diff").write_text(f"{diff}\n", "utf-8")
+    done = execute(["git", "apply", "change.diff"], copy)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_operation_applies_and_its_test_passes(copy: Path) -> None:

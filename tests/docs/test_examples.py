@@ -6,13 +6,11 @@ import shlex
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
+from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import ROOT, SAMPLE_SEED, TOKEN
@@ -36,49 +34,33 @@ URL = "http://127.0.0.1:8080"
 SAMPLE = (ROOT / "stub" / "sample.json").read_text("utf-8")
 STARTS = [text.removeprefix(PYTHON) for text in COMMANDS if text.startswith(PYTHON + "app.py")]
 STARTS = [start for start in STARTS if " -- " not in start]
-RETRIED = [
-    b'{"operation": "createProject", "status": 503, "retry_after": 0}',
-    b'{"operation": "getDeployment", "status": 503}',
-]
 # What the example of Pact verifies.
 PACT = {
     "consumer": {"name": "client"},
     "provider": {"name": "stub"},
     "interactions": [
         {
-            "type": "Synchronous/HTTP",
             "description": "list",
-            "providerStates": [{"name": "no projects exist"}],
+            "providerState": "no projects exist",
             "request": {"method": "GET", "path": "/v1/projects"},
-            "response": {"status": 200, "body": {"content": {"projects": []}}},
+            "response": {"status": 200, "body": {"projects": []}},
         }
     ],
-    "metadata": {"pactSpecification": {"version": "4.0"}},
+    "metadata": {"pactSpecification": {"version": "2.0.0"}},
 }
 
 
-@contextmanager
-def served(pace: float = 300) -> Iterator[str]:
-    """The URL of the service with the sample."""
-    with serving(create_app(seed=SAMPLE_SEED, pace=pace), control_prefix="/_stub/") as port:
-        yield f"http://127.0.0.1:{port}"
-
-
-def curl(command: str, url: str) -> str:
+def curl(command: str, client: FlaskClient) -> str:
     """What curl prints; the tests need no curl."""
     parser = ArgumentParser()
     parser.add_argument("-H", dest="headers", action="append")
-    parser.add_argument("-d", dest="data", type=str.encode)
+    parser.add_argument("-d", dest="data")
     parser.add_argument("-X", dest="method")
     parser.add_argument("url")
-    words = parser.parse_args(shlex.split(command.replace("\\\n", "").replace(URL, url))[1:])
+    words = parser.parse_args(shlex.split(command.replace("\\\n", ""))[1:])
     headers = dict(line.split(": ") for line in words.headers)
-    try:
-        opened = urlopen(Request(words.url, words.data, headers, method=words.method))
-    except HTTPError as error:
-        opened = error
-    with opened as response:
-        return str(response.read().decode())
+    method = words.method or ("POST" if words.data else "GET")
+    return client.open(words.url, method=method, data=words.data, headers=headers).text
 
 
 def comparable(body: str) -> str:
@@ -91,22 +73,29 @@ def comparable(body: str) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if "\n```sh\ncurl " in TEXTS[name]])
 def test_every_curl_gets_the_response_that_is_printed(name: str) -> None:
-    with served() as url:
-        for (language, command), (following, printed) in pairwise([*blocks_of(name), ("", "")]):
-            if language == "sh" and command.startswith("curl "):
-                expected = f"{printed}\n" if following == "json" else ""
-                assert comparable(curl(command, url)) == comparable(expected), command
+    client = create_app(seed=SAMPLE_SEED, pace=300).test_client()
+    for (language, command), (following, printed) in pairwise([*blocks_of(name), ("", "")]):
+        if language == "sh" and command.startswith("curl "):
+            expected = f"{printed}\n" if following == "json" else ""
+            assert comparable(curl(command, client)) == comparable(expected), command
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """The URL of the service with the sample; its deployments succeed at once."""
+    app = create_app(seed=SAMPLE_SEED, pace=0)
+    with serving(app, control_prefix="/_stub/") as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("code", texts_in("python"))
 def test_every_python_example_runs(
-    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
     (tmp_path / "client.json").write_text(json.dumps(PACT), "utf-8")
-    with served(pace=0) as url:
-        code = code.replace("pacts", str(tmp_path)).replace(URL, url)
-        exec(compile(code, "the documentation", "exec"), {})
+    code = code.replace("pacts", str(tmp_path)).replace(URL, url)
+    exec(compile(code, "the documentation", "exec"), {})
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -134,15 +123,14 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     assert not {"503", "507"} & {*document["paths"]["/v1/projects"]["get"]["responses"]}
 
 
-def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong() -> None:
-    # Seven processes, two of which wait as a client does: 3 seconds.
+def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: str) -> None:
+    # Five processes.
     blocks = blocks_of("README.md")
     (command,) = [text for text in COMMANDS if text.startswith(PYTHON + "docs/")]
     (_, printed) = blocks[blocks.index(("sh", command)) + 1]
 
-    def assert_demo(url: str, token: str, *, stderr: str, succeeds: bool = False) -> None:
-        words = [sys.executable, command.removeprefix(PYTHON), url]
-        done = execute(words, STUB_TOKEN=token)
+    def assert_demo(token: str, stderr: str, *, to: str = url, succeeds: bool = False) -> None:
+        done = execute([sys.executable, command.removeprefix(PYTHON), to], STUB_TOKEN=token)
         # With the pace 0 the last status alone.
         expected = (0, printed.split()[-1:]) if succeeds else (1, [])
         assert (done.returncode, done.stdout.split()) == expected
@@ -150,17 +138,14 @@ def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong() -> N
 
     no_response = r"No response from \S+ \(.*\): start the program, or give its URL\.\n"
     responded = "/v1/projects responded with"
-    with served(pace=0) as url:
-        for number, fault in enumerate(RETRIED):
-            assert call(url, "/_stub/faults", body=fault, token=f"{TOKEN}.{number}").data
-            assert_demo(url, f"{TOKEN}.{number}", stderr="503: trying again\n", succeeds=True)
-        call(url, "/_stub/faults", body=b'{"status": 507}')
-        assert_demo(url, TOKEN, stderr=f"{responded} 507: This response was .*\n")
-        call(url, "/_stub/faults", body=b'{"cut": 20}')
-        assert_demo(url, TOKEN, stderr=no_response)
-        assert_demo(url, "wrong", stderr=f"{responded} 401: set STUB_TOKEN to the token of .*\n")
-    for nowhere in (url, "nothing"):
-        assert_demo(nowhere, TOKEN, stderr=no_response)
+    call(url, "/_stub/faults", body=b'{"status": 503, "retry_after": 0}')
+    assert_demo(TOKEN, "503: trying again\n", succeeds=True)
+    call(url, "/_stub/faults", body=b'{"status": 507}')
+    assert_demo(TOKEN, f"{responded} 507: This response was .*\n")
+    call(url, "/_stub/faults", body=b'{"cut": 20}')
+    assert_demo(TOKEN, no_response)
+    assert_demo("wrong", f"{responded} 401: set STUB_TOKEN to the token of .*\n")
+    assert_demo(TOKEN, no_response, to="http://127.0.0.1:1")
 
 
 def test_every_option_in_the_documentation_exists() -> None:

@@ -1,6 +1,6 @@
-"""The fixture of pytest, docs/fixtures/stub_fixture.py, with the tests of a team in teams/shop.py.
+"""The fixtures for pytest, Node, Vitest, Go and JUnit 5, with the tests of a team in teams/.
 
-`test_ci.py` runs the recipes with it, and `test_fixtures_elsewhere.py` has the other languages.
+`test_ci.py` runs the recipes with them.
 """
 
 import hashlib
@@ -11,20 +11,124 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.docs.documents import blocks_of, execute, freed_worlds
+from tests.clients.commands import link_node_modules
+from tests.conftest import ROOT, needs
+from tests.docs.documents import blocks_of, execute, files_of, freed_worlds
 from tests.program import process, program
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
 
-SHOP = (Path(__file__).parent / "teams" / "shop.py").read_text("utf-8")
+FIXTURES = ROOT / "docs" / "fixtures"
+TEAMS = Path(__file__).parent / "teams"
+JARS = Path("/usr/share/java")  # of Debian's package junit5
+SHOP = (TEAMS / "shop.py").read_text("utf-8")
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider", "-q"]
 ALONE = {"PYTHONUTF8": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
+class Team(NamedTuple):
+    """How a team runs its tests, and what is then seen of them."""
+
+    command: list[str]
+    shown: str  # of the requests of a test that fails
+    worlds: int
+    left: str = "any"  # a world that an ended run has left
+
+
+def in_pytest(folder: Path) -> Team:
+    shutil.copy(FIXTURES / "stub_fixture.py", folder)
+    (of_the_readme,) = (text for kind, text in blocks_of("README.md") if kind == "python")
+    (folder / "test_shop.py").write_text(f"{SHOP}\n{of_the_readme}\n", "utf-8")
+    words = [sys.executable, *PYTEST, "-p", "stub_fixture"]
+    shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
+    left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
+    return Team(words, shown, 10, f"test_records-{left}")
+
+
+def node(folder: Path) -> Team:
+    needs("node")
+    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
+    shutil.copy(TEAMS / "shop.test.mjs", folder)
+    shown = '#1 POST /v1/projects?page=1 422 invalid_body (/name must not be blank) > {"name": ""}'
+    shown += ' < {"type": "about:blank"'
+    return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
+
+
+def vitest(folder: Path) -> Team:
+    team = node(folder)
+    link_node_modules(folder)
+    test = folder / "shop.test.mjs"
+    text = test.read_text("utf-8").replace('test from "node:test"', '{ test } from "vitest"')
+    test.write_text(text, "utf-8")
+    return Team(["node", "node_modules/vitest/vitest.mjs", "run"], team.shown, 6)
+
+
+def go(folder: Path) -> Team:
+    needs("go")
+    (folder / "stub").mkdir()
+    shutil.copy(FIXTURES / "stub.go", folder / "stub")
+    (folder / "go.mod").write_text(files_of("docs/ci.md")["go.mod"], "utf-8")
+    shutil.copy(TEAMS / "shop_test.go", folder)
+    shown = "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
+    shown += '        > {"name": ""}\n        < {"type": "about:blank"'
+    return Team(["go", "test", "-count=1", "./..."], shown, 6)
+
+
+def junit(folder: Path) -> Team:
+    needs("javac", "java")
+    if not (JARS / "junit-jupiter-api.jar").exists():
+        pytest.skip("junit5 is not installed: `.ci/run --tools` installs it")
+    shutil.copy(FIXTURES / "Stub.java", folder)
+    shutil.copy(TEAMS / "TeamTest.java", folder)
+    (folder / "ShopTest.java").write_text(files_of("docs/ci.md")["ShopTest.java"], "utf-8")
+    words = ["javac", "-cp", f"{JARS}/*", "Stub.java", "ShopTest.java", "TeamTest.java"]
+    assert execute(words, folder).returncode == 0
+    launcher = "org.junit.platform.console.ConsoleLauncher"
+    words = ["java", "-cp", f".:{JARS}/*", launcher, "-c", "ShopTest", "-c", "TeamTest"]
+    shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
+    return Team(words, shown, 4)
+
+
+TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
+
+
+@pytest.mark.parametrize("make", [in_pytest, *TEAMS_ELSEWHERE])
+def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fails(
+    make: Callable[[Path], Team], tmp_path: Path
+) -> None:
+    team = make(tmp_path)
+
+    def run(**variables: str) -> tuple[int, str]:
+        done = execute(team.command, tmp_path, **ALONE, **variables)
+        return done.returncode, done.stdout + done.stderr
+
+    nowhere = "http://127.0.0.1:1"
+    named = {"STUB_TOKEN": "s3cret", "HTTP_PROXY": nowhere}
+    with program("--token", "s3cret") as (started, url):
+        call(url, "/v1/projects", token=f"s3cret.{team.left}")
+        status, output = run(STUB_URL=url, **named)
+        assert status == 0, output
+        status, output = run(STUB_URL=url, **named, FAILING="1")
+        call(url, "/_stub/reset", method="POST", token=f"s3cret.{team.left}")
+        assert freed_worlds(started) == team.worlds
+    assert status != 0
+    assert team.shown in output, output
+    assert "must be an integer from 400 to 599" in output
+    assert "s3cret" not in output
+    # A test without a request may have sent another token.
+    assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
+    assert nowhere in run(STUB_URL=nowhere, **named)[1]
+    # Without a stub the reason is the first that one reads.
+    assert re.search("`deployment-stub --|there is no stub at ", run()[1])
+
+
 SHOWN = {
     "test_rejected": "#1 GET /v1/projects?page=1 200"
     " (unpromised listProjects: query parameter page)\n"
@@ -66,22 +170,6 @@ def sections_of(output: str) -> dict[str, str]:
     return {name: re.sub(r"^   < .*\n", "", text, flags=re.M) for name, text in sections.items()}
 
 
-def test_every_operation_and_the_test_of_the_readme_work_in_a_world_of_their_own(
-    team: Path,
-) -> None:
-    (of_the_readme,) = (text for kind, text in blocks_of("README.md") if kind == "python")
-    add(team, of_the_readme)
-    with program("--token", "s3cret") as (started, url):
-        named = {"STUB_URL": f"{url}/", "STUB_TOKEN": "s3cret", "STUB_PROGRAM": "nowhere"}
-        # An ended run has left a world.
-        world = "test_records-" + hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
-        call(url, "/v1/projects", token=f"s3cret.{world}")
-        done = run(team, "-p", "xdist", "-n", "2", **named, HTTP_PROXY="http://127.0.0.1:1")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert re.search(r"^6 passed", done.stdout, re.MULTILINE)
-        assert freed_worlds(started) == 6
-
-
 def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> None:
     """It starts the program beside it, whatever the variables say."""
     variables = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
@@ -89,7 +177,7 @@ def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> N
     assert done.returncode == 1
     assert sections_of(done.stdout) == SHOWN
     assert "s3cret" not in done.stdout
-    reason = "422 invalid_body: /staus is not a known member; must have a status, a delay or a cut"
+    reason = "422 invalid_body: /staus is not a known member; /status must be an integer from 400"
     assert f"StubError: POST /_stub/faults: {reason}" in done.stdout
     assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
 
@@ -111,7 +199,6 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
 REASONS = {
     "STUB_PROGRAM=no.pyz": r"there is no stub at /.+/no\.pyz: set STUB_PROGRAM to the path of .*",
     "STUB_PROGRAM=store.py": r"`.*store\.py` did not start: its status is 1\n[\s\S]*of the team",
-    "STUB_URL=127.0.0.1:1": r".*: the stub at 127\.0\.0\.1:1 does not respond: .*",
     "STUB_TOKEN=wrong": r"STUB_URL and STUB_TOKEN are not .*: 401 token_invalid: .*",
 }
 

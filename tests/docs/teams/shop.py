@@ -84,7 +84,7 @@ if os.environ.get("FAILING"):
         stub.fault(status=503, operation="listProjects")
         assert [call(stub, "GET", f"/v1/deployments/{number}") for number in range(20)]
         assert call(stub, "GET", PROJECTS)[0] == 503
-        stub.fault(staus=503)
+        stub.fault(status=9, staus=503)
 
     def test_torn_down(judged):
         call(judged, "GET", "/v2/projects")
