@@ -47,16 +47,16 @@ class RedisStore:
         self._max_projects = max_projects
         self._in_memory = partial(MemoryStore, timeline=timeline, max_projects=max_projects)
         self._initial = records
-        self._listed = b"", b"", ProjectList(), ProjectList()  # epoch, last row, by row, by age
+        self._listed = b"", b"", ProjectList()  # the epoch, the last row, the list
 
     def list_projects(self) -> ProjectList:
-        epoch, last, known, listed = self._listed
+        epoch, last, listed = self._listed
         with self._server.available(self._keys):
-            _, epoch, start, new = self._call(scripts.LIST, epoch, len(known), last)
-            if start < len(known) or new:
-                known = ProjectList((*known[:start], *map(rows.read_project, new)))
-                listed = ProjectList(sorted(known, key=OLDEST_FIRST))
-                self._listed = epoch, new[-1] if new else b"", known, listed
+            _, epoch, start, new = self._call(scripts.LIST, epoch, len(listed), last)
+            if start < len(listed) or new:
+                projects = (*listed[:start], *map(rows.read_project, new))
+                listed = ProjectList(sorted(projects, key=OLDEST_FIRST))
+                self._listed = epoch, new[-1] if new else b"", listed
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
