@@ -10,7 +10,7 @@ from redis import RedisError
 
 from .clock import RedisClock
 from .scripts import keys_of
-from .server import RedisConnection, check_url, unusable
+from .server import INVALID_URL, URL, RedisConnection, unusable
 from .store import RedisStore
 
 
@@ -27,10 +27,10 @@ class RedisStores(RedisConnection):
 def connect(url: str, threads: int) -> RedisStores:
     """The stores on the server of this URL, for so many requests at once.
 
-    Raises `ValueError` for an invalid URL, for the file of a certificate that cannot be read, and
-    if the server is away or rejects scripts.
+    Raises `ValueError` for an invalid URL, and if the server is away or rejects scripts.
     """
-    check_url(url)
+    if not URL.fullmatch(url):
+        raise ValueError(INVALID_URL)
     try:
         stores = RedisStores(url, threads)
         stores.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])

@@ -2,7 +2,6 @@
 
 import json
 from datetime import datetime, timedelta
-from threading import Lock
 from typing import NamedTuple
 
 from store import Clock
@@ -27,9 +26,9 @@ class Setting(NamedTuple):
 class RedisClock:
     """Has the methods of `stub.clock.WorldClock`, with the setting in Redis as a text.
 
-    The text is empty until the clock is changed. To tell the time, Redis is not asked: `text` is
-    the last known one. The store compares it with that in Redis, and calls `learn` if they differ.
-    Raises `StoreUnavailable`.
+    The text is empty until the clock is changed. To tell the time, Redis is not asked: `known` has
+    the last known text, and its setting. The store compares the text with that in Redis, and calls
+    `learn` if they differ. Raises `StoreUnavailable`.
     """
 
     def __init__(
@@ -40,58 +39,49 @@ class RedisClock:
         frozen_at: datetime | None = None,
         max_advance: timedelta = timedelta.max,
     ) -> None:
-        self.text = ""
         self._server = server
         self._keys = scripts.keys_of(world)
         self._real = real
-        self._start = self._setting = Setting(frozen_at.isoformat() if frozen_at else None)
+        self._start = Setting(frozen_at.isoformat() if frozen_at else None)
         self._max_advance = max_advance
-        self._lock = Lock()
+        self.known = "", self._start
 
     def __call__(self) -> datetime:
         return self.reading()[0]
 
     def reading(self) -> tuple[datetime, bool]:
-        setting = self._setting
+        _, setting = self.known
         return setting.time(self._real()), setting.frozen_at is not None
 
     @property
     def advanced(self) -> float:
-        return self._setting.advanced
+        return self.known[1].advanced
 
-    def learn(self, known: str, text: str) -> Setting:
-        """Take a text in place of the `known` one, unless another thread has done so meanwhile.
-
-        Returns its setting. Raises `ValueError`, `TypeError` or `OverflowError` if it has none.
-        """
+    def learn(self, text: bytes | None = None) -> None:
+        """Take the text that is in Redis. Raises `ValueError` or `TypeError` for an invalid one."""
         setting = Setting(*json.loads(text)) if text else self._start
-        setting.time(self._real()) - self._real()  # which fails out of range, or without a zone
-        with self._lock:
-            if self.text == known:
-                self.text, self._setting = text, setting
-        return setting
+        self.known = (text or b"").decode(), setting
 
-    def refresh(self) -> tuple[str, Setting]:
-        """Learn how another process changed it; return the text and the setting."""
-        known = self.text
+    def refresh(self) -> None:
+        """Learn how another process changed it."""
         with self._server.available(self._keys) as client:
-            text = (client.hget(self._keys[0], "clock") or b"").decode()  # type: ignore[union-attr]
-            return text, self.learn(known, text)
+            self.learn(client.hget(self._keys[0], "clock"))  # type: ignore[arg-type]
 
     def change(self, seconds: float, *, freeze: bool | None) -> bool:
         while True:
-            text, setting = self.refresh()
+            self.refresh()
+            text, setting = self.known
             real = self._real()
             now = setting.time(real) + timedelta(seconds=seconds)
             advanced = round(setting.advanced + seconds, 6)
             if timedelta(seconds=advanced) > self._max_advance:
                 return False
-            is_frozen = setting.frozen_at is not None if freeze is None else freeze
-            frozen_at = now.isoformat() if is_frozen else None
-            new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
-            if not seconds and freeze is None:
-                new = text  # so that --freeze of the next program still counts
+            new = text  # where nothing changes, so that --freeze of the next program still counts
+            if seconds or freeze is not None:
+                is_frozen = setting.frozen_at is not None if freeze is None else freeze
+                frozen_at = now.isoformat() if is_frozen else None
+                new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
             with self._server.available(self._keys):
                 if self._server.run(scripts.SET_CLOCK, self._keys, text, new):
-                    self.learn(text, new)
+                    self.learn(new.encode())
                     return True

@@ -5,11 +5,10 @@ Redis does not roll back, so the first write of a script is one that a full serv
 A world has four keys with one hash tag, so that they are in one slot of a cluster:
 
 state        hash: `clock`, the setting of the clock, empty at first; `epoch`, which is there with
-             the records, and changes with them except where a project is created; `changed`, the
-             time of the last change
-projects     list: each project as text
+             the records, and changes with them except where a project is created
+projects     list: each project as in `rows.py`
 index        set: `id ID` and `name NAME` of each project
-deployments  hash by id: each deployment as text
+deployments  hash by id: each deployment as in `rows.py`
 """
 
 
@@ -18,32 +17,28 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in names]
 
 
-# Precedes CREATE, LIST, GET and ALL. ARGV: the setting of the caller's clock, its time, and the
-# time a second later; times are texts of one length. A reply starts with a word: `ok`, what
-# prevents the call (`taken`, `full`), or why it must be repeated: `absent` (the world has no
-# records), `clock` (the setting is another one), `ids` (some are in use).
+# Precedes CREATE, LIST, GET and ALL. ARGV: the setting of the caller's clock, and its time. A reply
+# starts with a word: `ok`, what prevents the call (`taken`, `full`), or why it must be repeated:
+# `absent` (the world has no records), `clock` (the setting is another one), `ids` (one is in use).
 PRELUDE = r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call, now = redis.call, ARGV[2]
-local clock, epoch, changed = unpack(call('HMGET', state, 'clock', 'epoch', 'changed'))
-if (clock or '') ~= ARGV[1] then return {'clock', clock or ''} end
+local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
+if (clock or '') ~= ARGV[1] then return {'clock', clock} end
 if not epoch then return {'absent'} end
-if changed and now < changed and changed < ARGV[3] then now = changed end
 """
 
-# ARGV: maximum, name, JSON, timeline, the new ids of the project and of its deployment. Replies
-# which ids are in use, or the project.
+# ARGV: maximum, name, JSON, timeline, the new ids of the project and of its deployment, which are
+# empty at first: they are drawn where nothing else prevents the project
 CREATE = r"""
-local max, name, sent, timeline, id, latest = tonumber(ARGV[4]), unpack(ARGV, 5, 9)
+local max, name, sent, timeline, id, latest = tonumber(ARGV[3]), unpack(ARGV, 4, 8)
 if call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
 if call('LLEN', projects) >= max then return {'full'} end
-local used = {'ids'}
-if id == '' or call('SISMEMBER', index, 'id ' .. id) == 1 then table.insert(used, 'prj') end
-if latest == '' or call('HEXISTS', deployments, latest) == 1 then table.insert(used, 'dpl') end
-if #used > 1 then return used end
-local project = table.concat({latest, id, now, name, sent}, '\n')
-call('HSET', state, 'changed', now)
-call('HSET', deployments, latest, table.concat({id, latest, now, timeline}, '\n'))
+local is_used = call('SISMEMBER', index, 'id ' .. id) + call('HEXISTS', deployments, latest)
+if id == '' or is_used > 0 then return {'ids'} end
+local project = cjson.encode({id, name, now, latest, sent})
+local deployment = cjson.encode({latest, id, now}):sub(1, -2) .. ', ' .. timeline .. ']'
+call('HSET', deployments, latest, deployment)
 call('SADD', index, 'id ' .. id, 'name ' .. name)
 call('RPUSH', projects, project)
 return {'ok', project}
@@ -53,19 +48,19 @@ return {'ok', project}
 # no longer there if Redis was started anew with older records
 LIST = r"""
 local start = 0
-if epoch == ARGV[4] and call('LINDEX', projects, ARGV[5] - 1) == ARGV[6] then
-  start = tonumber(ARGV[5])
+if epoch == ARGV[3] and call('LINDEX', projects, ARGV[4] - 1) == ARGV[5] then
+  start = tonumber(ARGV[4])
 end
 return {'ok', epoch, start, call('LRANGE', projects, start, -1)}
 """
 
-GET = "return {'ok', call('HGET', deployments, ARGV[4])}"
+GET = "return {'ok', call('HGET', deployments, ARGV[3])}"
 
 ALL = "return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', deployments)}"
 
 # ARGV: the epoch and number of projects that the world must have (`*` for any, which resets the
-# clock; an empty epoch where it is absent), the new epoch, the time, the values for the
-# projects, the index and the deployments as JSON lists
+# clock; an empty epoch where it is absent), the new epoch, the values for the projects, the index
+# and the deployments as JSON lists
 WRITE = r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
@@ -75,10 +70,10 @@ if ARGV[1] == '*' then
 elseif (epoch or '') ~= ARGV[1] or call('LLEN', projects) ~= tonumber(ARGV[2]) then
   return 0
 end
-call('HSET', state, 'clock', clock or '', 'epoch', ARGV[3], 'changed', ARGV[4])
+call('HSET', state, 'clock', clock or '', 'epoch', ARGV[3])
 call('UNLINK', projects, index, deployments)
 for at, command in ipairs({'RPUSH', 'SADD', 'HSET'}) do
-  local values = cjson.decode(ARGV[4 + at])
+  local values = cjson.decode(ARGV[3 + at])
   for first = 1, #values, 1000 do
     call(command, KEYS[1 + at], unpack(values, first, math.min(first + 999, #values)))
   end

@@ -2,34 +2,21 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial, partialmethod
 from itertools import repeat
 from operator import attrgetter
 from secrets import token_hex
-from threading import Lock
 from typing import Any
 
-from records import NO_RECORDS, OLDEST_FIRST, Deployment, Project, ProjectList, Records, Timeline
-from store import (
-    MAX_PROJECTS,
-    TIMELINE,
-    Clock,
-    MemoryStore,
-    NameTaken,
-    NewId,
-    StoreFull,
-    StoreUnavailable,
-    random_id,
-    utc_now,
-)
+from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Timeline
+from store import Clock, MemoryStore, NameTaken, NewId, StoreFull, StoreUnavailable
 
 from . import rows, scripts
 from .clock import RedisClock
 from .server import RedisConnection, log
 
 MAX_REPEATS = 40  # of a call that wrote nothing
-SKEW = timedelta(seconds=1)  # between the clocks of machines that share a server
 BY_AGE = attrgetter("created_at", "id")
 CONFLICTS = {b"taken": NameTaken, b"full": StoreFull}
 
@@ -44,13 +31,13 @@ class RedisStore:
     def __init__(
         self,
         server: RedisConnection,
-        clock: Clock = utc_now,
-        new_id: NewId = random_id,
+        clock: Clock,
+        new_id: NewId,
         *,
-        timeline: Timeline = TIMELINE,
-        max_projects: int = MAX_PROJECTS,
-        records: Records = NO_RECORDS,
-        world: str = "",
+        timeline: Timeline,
+        max_projects: int,
+        records: Records,
+        world: str,
     ) -> None:
         self.now = clock if isinstance(clock, RedisClock) else RedisClock(server, world, clock)
         self._server = server
@@ -60,32 +47,29 @@ class RedisStore:
         self._max_projects = max_projects
         self._in_memory = partial(MemoryStore, timeline=timeline, max_projects=max_projects)
         self._initial = records
-        self._listed: tuple[bytes, tuple[Project, ...], ProjectList] = b"", (), ProjectList()
-        self._change_lock = Lock()
+        self._listed = b"", b"", ProjectList()  # the epoch, the last row, the list
 
     def list_projects(self) -> ProjectList:
-        epoch, known, listed = self._listed
-        last = rows.write_project(known[-1]) if known else ""
+        epoch, last, listed = self._listed
         with self._server.available(self._keys):
-            _, epoch, start, new = self._call(scripts.LIST, epoch, len(known), last)
-            if start < len(known) or new:
-                known = *known[:start], *map(rows.read_project, new)
-                listed = ProjectList(sorted(known, key=OLDEST_FIRST))
-                self._listed = epoch, known, listed
+            _, epoch, start, new = self._call(scripts.LIST, epoch, len(listed), last)
+            if start < len(listed) or new:
+                projects = (*listed[:start], *map(rows.read_project, new))
+                listed = ProjectList(sorted(projects, key=OLDEST_FIRST))
+                self._listed = epoch, new[-1] if new else b"", listed
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
-        ids = {b"prj": "", b"dpl": ""}  # drawn where nothing else prevents the project
+        ids = "", ""
         while True:
             with self._server.available(self._keys):
-                arguments = self._max_projects, name, sent, self._timeline, *ids.values()
-                status, *reply = self._call(scripts.CREATE, *arguments)
+                arguments = self._max_projects, name, sent, self._timeline, *ids
+                status, *row = self._call(scripts.CREATE, *arguments)
                 if status == b"ok":
-                    return rows.read_project(*reply)
+                    return rows.read_project(*row)
             if status in CONFLICTS:
                 raise CONFLICTS[status]
-            for prefix in reply:
-                ids[prefix] = self._new_id(prefix.decode())
+            ids = self._new_id("prj"), self._new_id("dpl")
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._server.available(self._keys):
@@ -104,14 +88,13 @@ class RedisStore:
 
     def _change(self, change: Callable[..., Any], *arguments: Any) -> Any:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
-        with self._change_lock:
-            for _ in range(MAX_REPEATS):
-                now, epoch, records = self._read_all()
-                stopped = repeat(now).__next__  # a clock that stands still
-                store = self._in_memory(stopped, self._new_id, records=records)
-                made = change(store, *arguments)
-                if self._write(store.records(), now, epoch, len(records.projects)):
-                    return made
+        for _ in range(MAX_REPEATS):
+            now, epoch, records = self._read_all()
+            stopped = repeat(now).__next__  # a clock that stands still
+            store = self._in_memory(stopped, self._new_id, records=records)
+            made = change(store, *arguments)
+            if self._write(store.records(), now, epoch, len(records.projects)):
+                return made
         log.error("the records were not changed: other requests changed the world meanwhile")
         raise StoreUnavailable
 
@@ -122,31 +105,26 @@ class RedisStore:
     def _read_all(self) -> tuple[datetime, bytes, Records]:
         """The time, the epoch and all records."""
         with self._server.available(self._keys):
-            _, now, epoch, *texts = self._call(scripts.ALL)
-            projects = sorted(map(rows.read_project, texts[0]), key=OLDEST_FIRST)
-            deployments = sorted(map(rows.read_deployment, texts[1]), key=BY_AGE)
-            owners = {None, *(each.id for each in projects)}
-            if any(each.project_id not in owners for each in deployments):
-                raise ValueError
-            return rows.read_time(now.decode()), epoch, Records(tuple(projects), tuple(deployments))
+            _, now, epoch, projects, deployments = self._call(scripts.ALL)
+            records = Records(
+                tuple(sorted(map(rows.read_project, projects), key=OLDEST_FIRST)),
+                tuple(sorted(map(rows.read_deployment, deployments), key=BY_AGE)),
+            )
+            return datetime.fromisoformat(now.decode()), epoch, records
 
     def _call(self, script: str, *arguments: Any) -> list[Any]:
-        """The reply of a script, once the world has records, and the clock the setting in Redis.
-
-        Where this clock is a little behind that of the last change, the script takes the time of
-        that change, so that no project enters the middle of a list.
-        """
+        """The reply of a script, once the world has records, and the clock the setting in Redis."""
         while True:
-            setting = self.now.text  # read before the time: an older one is corrected
+            setting, _ = self.now.known  # read before the time: an older one is corrected
             now = self.now()
-            common = setting, rows.write_time(now), rows.write_time(now + SKEW)
+            common = setting, rows.write_time(now)
             reply: list[Any] = self._server.run(
                 scripts.PRELUDE + script, self._keys, *common, *arguments
             )
             if reply[0] == b"absent":
                 self._write(self._initial, now, b"", 0)
             elif reply[0] == b"clock":
-                self.now.learn(setting, reply[1].decode())
+                self.now.learn(*reply[1:])
             else:
                 return reply
 
@@ -154,11 +132,10 @@ class RedisStore:
         """Replace all records, in one step, if the world is as it was; whether it was."""
         started = [each.with_start(now) for each in records.deployments]
         values: list[list[str]] = [
-            [rows.write_project(each) for each in records.projects],
+            [rows.write(each) for each in records.projects],
             [text for each in records.projects for text in (f"id {each.id}", f"name {each.name}")],
-            [text for each in started for text in (each.id, rows.write_deployment(each))],
+            [text for each in started for text in (each.id, rows.write(each))],
         ]
-        texts = [json.dumps(each) for each in values]
-        arguments = epoch, count, token_hex(8), rows.write_time(now), *texts
+        arguments = epoch, count, token_hex(8), *map(json.dumps, values)
         with self._server.available(self._keys):
             return bool(self._server.run(scripts.WRITE, self._keys, *arguments))

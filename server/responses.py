@@ -15,6 +15,7 @@ class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
     request: Parser  # type: ignore[assignment]
+    is_dropped = False
 
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
@@ -34,6 +35,8 @@ class ResponseTask(Task):
 
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once; waitress sends the head alone."""
+        if self.is_dropped:
+            return
         is_whole = self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED
         if is_whole and self.complete and not self.wrote_header:
             head = self.build_response_header()
@@ -45,8 +48,6 @@ class ResponseTask(Task):
 
 
 class AppTask(ResponseTask, WSGITask):
-    is_dropped = False
-
     def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
@@ -70,10 +71,6 @@ class AppTask(ResponseTask, WSGITask):
             return True
         except OSError:  # also one that this side has closed
             return False
-
-    def write(self, data: bytes) -> None:
-        if not self.is_dropped:
-            super().write(data)
 
 
 class RejectionTask(ResponseTask, ErrorTask):

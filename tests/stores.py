@@ -9,14 +9,42 @@ from typing import Any
 
 import pytest
 
-from records import Deployment, Project, ProjectList, Records, Stage, Timeline, timeline_of
-from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
+from records import (
+    NO_RECORDS,
+    Deployment,
+    Project,
+    ProjectList,
+    Records,
+    Stage,
+    Timeline,
+    timeline_of,
+)
+from store import (
+    MAX_PROJECTS,
+    TIMELINE,
+    MemoryStore,
+    NameTaken,
+    StoreFull,
+    UnknownProject,
+    random_id,
+    unused_id,
+    utc_now,
+)
 from stub.worlds import WorldStore
 from tests.conftest import START, counting_ids
 
 MakeStore = Callable[..., WorldStore]
 
 FAILED = (Stage("failed"),)
+DEFAULTS: dict[str, Any] = {
+    "clock": utc_now,
+    "new_id": random_id,
+    "timeline": TIMELINE,
+    "max_projects": MAX_PROJECTS,
+    "records": NO_RECORDS,
+    "world": "",
+}
+"""The options of a store, as `MemoryStore` has them by default."""
 
 
 @dataclass
@@ -160,6 +188,6 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
     """Makes stores of the implementation that is the parameter; each store is new."""
     if request.param == "RedisStore":
         redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
-        return lambda **options: redis(**options, world=f"w{next(numbers)}")
+        return lambda **options: redis(**DEFAULTS | {"world": f"w{next(numbers)}"} | options)
     make: MakeStore = request.param
     return make

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -10,17 +11,10 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 
-from tests.conftest import (
-    Clock,
-    client_of,
-    control_client_of,
-    eventually,
-    in_parallel,
-    names,
-)
+from tests.conftest import Clock, client_of, control_client_of, eventually, in_parallel, names
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer, app_on, running_redis
-from tests.redis_store.conftest import assert_unavailable, no_waiting
+from tests.redis_store.conftest import assert_unavailable
 
 pytestmark = pytest.mark.process
 
@@ -45,57 +39,23 @@ def client(server: RedisServer, clock: Clock) -> FlaskClient:
     return control_client_of(app_on(server.url, clock))
 
 
-# A server that ends
-
-
-def test_what_was_confirmed_is_there_after_the_server_was_killed(
-    server: RedisServer, client: FlaskClient
+def test_what_was_confirmed_is_there_after_each_outage_which_is_logged_once(
+    server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     confirmed = []
-    with no_waiting():
-        for number in range(30):
-            if number == 10:
-                server.kill()
-            if number == 20:
-                server.start()
-            response = client.post("/v1/projects", json={"name": f"n{number}"})
-            if 10 <= number < 20:
-                assert_unavailable(response)
-                assert_unavailable(client.get("/v1/projects"))
-                assert_unavailable(client.get("/v1/deployments/dpl_failed"))
-            else:
-                assert response.status_code == 201
-                confirmed.append(response.json)
-    assert client.get("/v1/projects").json["projects"][3:] == confirmed
-
-
-def test_a_killed_server_does_not_hang_requests_that_are_under_way(
-    server: RedisServer, client: FlaskClient
-) -> None:
-    created: set[str] = set()
-    progress = threading.Semaphore(0)
-
-    def create(worker: int) -> None:
-        for number in range(60):
-            name = f"{worker}-{number}"
-            response = client_of(client.application).post("/v1/projects", json={"name": name})
-            if response.status_code == 201:
-                created.add(name)
-                progress.release()
-            else:
-                assert_problem(response, 503, "store_unavailable")
-
-    def interrupt() -> None:
-        for _ in range(20):
-            assert progress.acquire(timeout=20)
+    for outage in (1, 2):
+        response = client.post("/v1/projects", json={"name": f"n{outage}"})
+        assert response.status_code == 201
+        confirmed.append(response.json)
         server.kill()
+        for path in ("/v1/projects", "/v1/deployments/dpl_failed"):
+            assert_unavailable(client.get(path))
+        assert_unavailable(client.post("/v1/projects", json={"name": "lost"}))
+        messages = [each.message for each in caplog.records]
+        assert len(messages) == outage
+        assert f"the store at {server.url} cannot be used: " in messages[-1]
         server.start()
-
-    with no_waiting():
-        assert in_parallel([interrupt, *(partial(create, each) for each in range(4))]) == 5 * [None]
-    listed = names(client)
-    assert created <= set(listed)
-    assert len(listed) == len(set(listed))
+        assert client.get("/v1/projects").json["projects"][3:] == confirmed
 
 
 def test_a_server_that_lost_the_newest_records_lists_what_it_has(
@@ -116,23 +76,6 @@ def test_a_server_that_lost_the_newest_records_lists_what_it_has(
             assert [names(client) for client in clients] == 2 * [[*kept, *new]]
 
 
-def test_each_outage_is_logged_once(
-    server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    for outage in (1, 2):
-        server.kill()
-        for _ in range(3):
-            assert_unavailable(client.get("/v1/projects"))
-        messages = [each.message for each in caplog.records]
-        assert len(messages) == outage
-        assert f"the store at {server.url} cannot be used: " in messages[-1]
-        server.start()
-        assert client.get("/v1/projects").status_code == 200
-
-
-# A server that stops
-
-
 @pytest.mark.slow
 @pytest.mark.xdist_group("time")
 def test_a_server_that_stops_responding_does_not_hang_requests(
@@ -141,23 +84,22 @@ def test_a_server_that_stops_responding_does_not_hang_requests(
     def get(path: str) -> None:
         assert_unavailable(client_of(client.application).get(path))
 
-    paths = [*20 * ["/v1/projects", "/v1/deployments/dpl_failed"], "/_stub/ready"]
+    paths = [*8 * ["/v1/projects", "/v1/deployments/dpl_failed"], "/_stub/ready"]
     assert client.get("/_stub/ready").status_code == 200
     server.pause()
     last_resort = threading.Timer(30, server.resume)
     last_resort.start()
-    with no_waiting():
-        assert [each for each in in_parallel([partial(get, path) for path in paths]) if each] == []
-        for path in paths:  # one after the other they do not wait, either
-            get(path)
-        assert client.get("/_stub/health").json == {"status": "ok"}
+    started = time.monotonic()
+    assert in_parallel([partial(get, path) for path in paths]) == [None] * len(paths)
+    assert client.get("/_stub/health").json == {"status": "ok"}
+    assert time.monotonic() - started < 10
     last_resort.cancel()
     server.resume()
     eventually(lambda: client.get("/_stub/ready").status_code == 200)
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
 
 
-def test_a_full_server_reads_and_does_not_write(
+def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
     server: RedisServer, client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = client.get("/v1/projects").data, client.get("/_stub/state").data
@@ -173,44 +115,24 @@ def test_a_full_server_reads_and_does_not_write(
     ]:
         assert_unavailable(client.open(path, method=method, json=document))
     assert (client.get("/v1/projects").data, client.get("/_stub/state").data) == before
-    assert "out of memory error" in caplog.text
+    message = f"the store at {server.url} cannot be used: out of memory error"
+    assert {each.message for each in caplog.records} == {message}
     server.client.config_set("maxmemory", 0)
     assert server.client.keys("*:*:*:*") == []
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
 
 
-def test_no_command_reaches_the_log(
-    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    project = {"name": "secret", "token": "dev-token"}
-    with running_redis(tmp_path, "--rename-command", "EVALSHA", "") as server:
-        client = control_client_of(app_on(server.url, clock))
-        assert_unavailable(client.post("/v1/projects", json=project))
-        assert_unavailable(client.get("/_stub/ready"))
-        assert_unavailable(client.post("/_stub/reset", json={"projects": [project]}))
-    assert "cannot be used: response error" in caplog.text
-    for word in ("secret", "dev-token", "EVALSHA", "project-stub"):
-        assert word not in caplog.text
-
-
 def test_failed_resets_take_no_places(
     server: RedisServer, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 3)
+    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
+    world = control_client_of(client.application, "dev-token.failed")
     server.kill()
-    for number in range(5):
-        world = control_client_of(client.application, f"dev-token.{number}")
-        assert_unavailable(world.post("/_stub/reset", json={"projects": [{"name": "a"}]}))
+    assert_unavailable(world.post("/_stub/reset", json={}))
     server.start()
-    for number in range(3):
-        world = control_client_of(client.application, f"dev-token.{number}")
-        assert world.post("/_stub/reset", json={"projects": [{"name": "a"}]}).status_code == 204
-        assert names(world) == ["a"]
-    one_more = control_client_of(client.application, "dev-token.more")
-    assert_problem(one_more.post("/_stub/reset", json={}), 507, "too_many_worlds")
-
-
-# A server whose replies are lost
+    world = control_client_of(client.application, "dev-token.other")
+    assert world.post("/_stub/reset", json={}).status_code == 204
+    assert names(world) == []
 
 
 class Proxy:
@@ -231,10 +153,10 @@ class Proxy:
                 connection, _ = self._listener.accept()
                 with connection, socket.create_connection(("127.0.0.1", self._target)) as target:
                     while request := connection.recv(100_000):
-                        self.scripts_run += request.count(b"EVALSHA")
+                        self.scripts_run += request.count(b"EVAL")
                         target.sendall(request)
                         reply = target.recv(100_000)
-                        if self.scripts_run >= self.loses_from and b"EVALSHA" in request:
+                        if self.scripts_run >= self.loses_from and b"EVAL" in request:
                             break
                         connection.sendall(reply)
 

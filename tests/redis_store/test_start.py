@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from redis import RedisError
 
 from tests.program import not_started, run
 from tests.redis_server import RedisServer
@@ -76,20 +75,6 @@ def test_a_password_of_any_characters_is_encoded(shared_redis: RedisServer) -> N
     shown = not_started("--store", f"redis://encoded:{password}@{address}")
     assert "%23" in shown
     assert all(part not in shown for part in ("a/b", "c#d", "g:h"))
-
-
-def test_the_file_of_a_certificate_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    missing = tmp_path / "missing.pem"
-    for option in ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile"):
-        assert_told(f"rediss://127.0.0.1:1/0?{option}={missing}", f"{option}: {missing} cannot be")
-
-
-def test_an_error_of_the_package_itself_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object, **options: object) -> None:
-        raise RedisError("secret")
-
-    monkeypatch.setattr("redis.BlockingConnectionPool.from_url", fail)
-    assert_told("redis://127.0.0.1", "redis://127.0.0.1 cannot be used: redis error")
 
 
 def test_without_the_package_the_option_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
