@@ -163,8 +163,8 @@ def test_a_server_that_stands_still_or_is_started_anew_leaves_no_stale_rows(
         page.clock.run_for(5001)
         console.look()
         expect(console.announced).to_have_text("3 new requests")  # not the one that it found
+        polls.clear()
         with page.expect_response(POLL), console.hidden():
-            polls.clear()
             page.clock.run_for(60_000)
             assert polls == []
         page.route("**/_stub/*", lambda route: None)
