@@ -3,7 +3,6 @@
 Its import and its cases take seconds. So the tests make them: every worker collects every test.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,46 +17,12 @@ pytestmark = [pytest.mark.generated, pytest.mark.xdist_group("schemathesis")]
 
 
 @pytest.fixture(scope="module")
-def v1() -> Any:
+def schemas() -> dict[Contract, Any]:
     from schemathesis.openapi import from_wsgi
 
-    app = create_app(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
-    return from_wsgi("/openapi.json", app)
-
-
-@pytest.fixture(scope="module")
-def control() -> Any:
-    from schemathesis.openapi import from_wsgi
-
-    app = create_app(stub_options=StubOptions(sleep=lambda _: None))
-    return from_wsgi("/_stub/openapi.json", app)
-
-
-def hold(schema: Any, operation: str, check: Callable[..., None], large: int) -> None:
-    """Check made-up cases of an operation, valid ones and invalid ones."""
-    from hypothesis import given
-    from hypothesis.strategies import one_of
-    from schemathesis import GenerationMode
-
-    from tests.generated import cases
-
-    method, path = operation.split()
-    modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-    made_up = [schema[path][method].as_strategy(generation_mode=mode) for mode in modes]
-    cases(large)(given(one_of(made_up))(check))()
-
-
-def operations_of(contract: Contract) -> pytest.MarkDecorator:
-    labels = [f"{method} {path}" for method, path, _ in contract.operations()]
-    return pytest.mark.parametrize("operation", labels)
-
-
-@operations_of(V1)
-def test_schemathesis_finds_no_violation(v1: Any, operation: str) -> None:
-    def check(case: Any) -> None:
-        case.call_and_validate(headers=BEARER)
-
-    hold(v1, operation, check, 150)
+    v1 = create_app(seed=SAMPLE_SEED, pace=0, max_projects=10**6)
+    control = create_app(stub_options=StubOptions(sleep=lambda _: None))
+    return {V1: from_wsgi("/openapi.json", v1), STUB: from_wsgi("/_stub/openapi.json", control)}
 
 
 # What a schema cannot say, by operation. Each description names it.
@@ -82,31 +47,50 @@ def test_what_a_schema_cannot_say_is_described_and_declared() -> None:
     assert named == {*BEYOND_A_SCHEMA, "addFault"}  # the last one of 1,000 only
 
 
-@operations_of(STUB)
-def test_schemathesis_finds_no_violation_in_the_control_routes(
-    control: Any, operation: str
+CASES = {V1: 150, STUB: 60}  # in a large run
+OPERATIONS = [
+    pytest.param(contract, method, path, id=f"{method} {path}")
+    for contract in CASES
+    for method, path, _ in contract.operations()
+]
+
+
+@pytest.mark.parametrize(("contract", "method", "path"), OPERATIONS)
+def test_schemathesis_finds_no_violation(
+    schemas: dict[Contract, Any], contract: Contract, method: str, path: str
 ) -> None:
+    from hypothesis import given
+    from hypothesis.strategies import one_of
+    from schemathesis import GenerationMode
     from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-    exceptions = {positive_data_acceptance: BEYOND_A_SCHEMA, negative_data_rejection: TAKES_MORE}
+    from tests.generated import cases
 
+    exceptions = {positive_data_acceptance: BEYOND_A_SCHEMA, negative_data_rejection: TAKES_MORE}
+    modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+    made_up = [schemas[contract][path][method].as_strategy(generation_mode=mode) for mode in modes]
+
+    @cases(CASES[contract])
+    @given(one_of(made_up))
     def check(case: Any) -> None:
         name = case.operation.definition.raw["operationId"]
         excluded = [each for each, names in exceptions.items() if name in names]
         case.call_and_validate(headers=BEARER, excluded_checks=excluded)
 
-    hold(control, operation, check, 60)
+    check()
 
 
-def test_schemathesis_follows_links_from_a_project_to_its_deployment(v1: Any) -> None:
+def test_schemathesis_follows_links_from_a_project_to_its_deployment(
+    schemas: dict[Contract, Any],
+) -> None:
     from hypothesis.stateful import run_state_machine_as_test
     from schemathesis.specs.openapi.checks import ignored_auth
 
     from tests.generated import cases
 
-    class Links(v1.as_state_machine()):  # type: ignore[misc]
+    class Links(schemas[V1].as_state_machine()):  # type: ignore[misc]
         def setup(self) -> None:
-            control_client_of(v1.app).post("/_stub/reset")
+            control_client_of(schemas[V1].app).post("/_stub/reset")
 
         def get_call_kwargs(self, case: Any) -> dict[str, Any]:
             return {"headers": BEARER}

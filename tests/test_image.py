@@ -166,17 +166,3 @@ def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
             # setpriv drops the signal that --kill-child asks for.
             for first in children_of(process) if process.poll() is None else ():
                 os.kill(first, signal.SIGKILL)
-
-
-def test_a_variable_of_pip_is_stronger_than_its_files(tmp_path: Path) -> None:
-    (tmp_path / "of-a-file").write_text("flask < 3\n", "utf-8")
-    (tmp_path / "of-a-variable").write_text("flask < 4\n", "utf-8")
-    (tmp_path / "pip.conf").write_text(
-        f"[install]\nconstraint = {tmp_path}/of-a-file\nindex-url = https://index.example/simple\n"
-    )
-    environ = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
-    environ["PIP_CONSTRAINT"] = str(tmp_path / "of-a-variable")
-    secret_options(pip_options(environ), tmp_path)
-    assert "flask < 4" in (tmp_path / "constraint").read_text("utf-8")
-    assert "flask < 3" not in (tmp_path / "constraint").read_text("utf-8")
-    assert "\nindex-url = https://index.example/simple\n" in (tmp_path / "pip").read_text("utf-8")

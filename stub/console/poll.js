@@ -38,7 +38,7 @@ export async function poll() {
     if (mine === controller) lose("The server is gone.", "Trying again.");
   } finally {
     clearTimeout(timeout);
-    if (mine === controller && !document.hidden) timer = setTimeout(poll, SECOND);
+    if (mine === controller) timer = setTimeout(poll, SECOND);
   }
 }
 

@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from app import create_app
 from tests.conftest import SAMPLE_SEED
-from tests.console.conftest import Send, inspector, open_part, open_tab, press, rows, visit
+from tests.console.conftest import Console
 from tests.live import serving
 from tests.wire import call
 
@@ -24,15 +24,16 @@ ODD_NAMES = {
 }
 
 
-def test_what_a_client_sent_is_visible_text_and_no_script_runs(page: Page, send: Send) -> None:
+def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console) -> None:
+    page = console.page
     before = page.locator("img, script, b").count()
-    send("/v1/projects", body=json.dumps({"name": MARKUP, MARKUP: 1}).encode())
-    send("/v1/%3Cimg%20src=x%20onerror=alert(3)%3E?%3Cb%3E=1")
-    expect(rows(page, "Projects").first.get_by_role("cell").first).to_have_text(MARKUP)
-    expect(rows(page, "Requests").first).to_contain_text("/v1/<img src=x onerror=alert(3)>")
-    expect(open_tab(page, "Coverage")).to_contain_text("body member <img src=x")
-    rows(page, "Requests").last.click()
-    expect(inspector(page)).to_contain_text("<script>alert(2)</script>")
+    console.send("/v1/projects", body=json.dumps({"name": MARKUP, MARKUP: 1}).encode())
+    console.send("/v1/%3Cimg%20src=x%20onerror=alert(3)%3E?%3Cb%3E=1")
+    expect(console.project_rows.first.get_by_role("cell").first).to_have_text(MARKUP)
+    expect(console.rows.first).to_contain_text("/v1/<img src=x onerror=alert(3)>")
+    expect(console.tab("Coverage")).to_contain_text("body member <img src=x")
+    console.rows.last.click()
+    expect(console.inspector).to_contain_text("<script>alert(2)</script>")
     assert page.locator("img, script, b").count() == before
     page.evaluate(
         "document.body.append(Object.assign(document.createElement('script'), {text: 'bad = 1'}))"
@@ -40,21 +41,20 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(page: Page, send:
     assert page.evaluate("reports.splice(0)") == ["inline"]
     assert page.evaluate("typeof bad") == "undefined"
     for name in ODD_NAMES:
-        send("/v1/projects", body=json.dumps({"name": name}).encode())
-    expect(rows(page, "Projects")).to_have_count(4 + len(ODD_NAMES))
-    shown = rows(page, "Projects").locator(".name").all_text_contents()
+        console.send("/v1/projects", body=json.dumps({"name": name}).encode())
+    expect(console.project_rows).to_have_count(4 + len(ODD_NAMES))
+    shown = console.project_rows.locator(".name").all_text_contents()
     assert shown[: len(ODD_NAMES)] == [*ODD_NAMES.values()][::-1]
-    press(page, "Close")
+    console.press("Close")
     page.mouse.move(1, 1)
-    send("/v1/projects", body=b"\x15\x1b[2J\xe2\x80\xae")
-    rows(page, "Requests").filter(has_text="malformed_json").click()
-    expect(open_part(page, "Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
+    console.send("/v1/projects", body=b"\x15\x1b[2J\xe2\x80\xae")
+    console.rows.filter(has_text="malformed_json").click()
+    expect(console.part("Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
 
 
 def test_a_token_is_taken_from_the_fragment_or_typed_and_kept_by_the_tab_alone(
     context: BrowserContext,
 ) -> None:
-    fragment = f"#token={SECRET}&world=job-42"
     with serving(create_app(tokens=[SECRET], seed=SAMPLE_SEED)) as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/deployments/x", token=f"{SECRET}.job-42")
@@ -62,38 +62,26 @@ def test_a_token_is_taken_from_the_fragment_or_typed_and_kept_by_the_tab_alone(
         context.on("request", lambda request: seen.append(request.url))
         for given in ("fragment", "typed"):
             page = context.new_page()  # which knows nothing of what another one was given
+            console = Console(page, url)
             page.goto(url)
-            alert = page.get_by_role("alert")
-            expect(alert).to_contain_text("The token is rejected.")
+            expect(console.alert).to_contain_text("The token is rejected.")
+            expect(console.alert).to_contain_text("401 Unauthorized")
+            token = page.get_by_label("Token")
+            expect(token).to_have_attribute("aria-invalid", "true")
+            expect(token).to_have_accessible_description(re.compile("is rejected"))
+            expect(console.status).to_have_text("Not connected")
+            assert page.get_by_role("region").count() == 0
             if given == "typed":
-                page.get_by_label("Token").fill(f"{SECRET}.job-42")
-                press(page, "Connect")
-                expect(page.get_by_label("Token")).to_have_value("")
+                token.fill(f"{SECRET}.job-42")
+                console.press("Connect")
+                expect(token).to_have_value("")
             else:
-                page.evaluate(f"location.hash = '{fragment}'")
-            for _ in range(2):
-                expect(page.get_by_role("status")).to_have_text("Connected")
-                expect(page.get_by_role("textbox", name="World")).to_have_value("job-42")
-                expect(rows(page, "Requests")).to_have_count(1)
-                assert page.url == f"{url}/"
-                assert SECRET not in page.content()
+                page.evaluate(f"location.hash = '#token={SECRET}&world=job-42'")
+                expect(console.status).to_have_text("Connected")
                 page.reload()
+            expect(console.status).to_have_text("Connected")
+            expect(page.get_by_role("textbox", name="World")).to_have_value("job-42")
+            expect(console.rows).to_have_count(1)
+            assert page.url == f"{url}/"
+            assert SECRET not in page.content()
         assert not [each for each in seen if SECRET in each.partition("#")[0]]
-
-
-def test_a_rejected_token_is_one_state_and_an_empty_field_the_default(
-    context: BrowserContext, live_url: str
-) -> None:
-    page = context.new_page()
-    visit(page, live_url)
-    token = page.get_by_label("Token")
-    token.fill("wrong")
-    press(page, "Connect")
-    expect(page.get_by_role("alert")).to_contain_text("The token is rejected.")
-    expect(page.get_by_role("alert")).to_contain_text("401 Unauthorized")
-    expect(token).to_have_attribute("aria-invalid", "true")
-    expect(token).to_have_accessible_description(re.compile("is rejected"))
-    expect(page.get_by_role("status")).to_have_text("Not connected")
-    assert page.get_by_role("region").count() == 0
-    press(page, "Connect")  # with an empty field: the default token
-    expect(page.get_by_role("status")).to_have_text("Connected")
