@@ -19,15 +19,15 @@ TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name in
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT, CUT_OFF = "timeout", "the connection was cut off"
 NO_JSON = object()
+ACCEPT = "application/json, application/problem+json"
 
 
 class Exchange(NamedTuple):
     """A probe as it was sent, and its response. `failure` says why there is nothing to judge."""
 
     probe: Probe
-    origin: str
     target: str
-    authorization: str
+    sent: tuple[tuple[str, str], ...]  # headers
     body: bytes
     status: int = 0
     headers: HTTPMessage = HTTPMessage()
@@ -39,10 +39,8 @@ class Exchange(NamedTuple):
         return not self.failure and 200 <= self.status < 300
 
     @property
-    def sent(self) -> dict[str, str]:
-        """The headers of the request that are those of its probe."""
-        headers = {"Authorization": self.authorization, "Content-Type": self.probe.content_type}
-        return {name: value for name, value in headers.items() if value}
+    def is_redirect(self) -> bool:
+        return not self.failure and 300 <= self.status < 400
 
     def header(self, name: str) -> str | None:
         """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
@@ -50,17 +48,8 @@ class Exchange(NamedTuple):
         return None if values is None else ", ".join(map(str, values))
 
     @property
-    def media_type(self) -> str:
-        """That of the response, without parameters."""
-        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
-
-    @property
-    def is_redirect(self) -> bool:
-        return not self.failure and 300 <= self.status < 400
-
-    @property
     def json(self) -> Any:
-        """The body, `NO_JSON` if it is none."""
+        """The body of the response, `NO_JSON` if it is none."""
         return parse_json(self.content)
 
 
@@ -105,13 +94,10 @@ class Client:
         words = {"word": word, "name": f"stub-verify-{word}", **words}
         target = probe.target.format(**{name: quote(each, safe="") for name, each in words.items()})
         body = probe.body.format(**{name: json.dumps(each)[1:-1] for name, each in words.items()})
-        return Exchange(
-            probe,
-            f"{self._base.scheme}://{self._base.netloc}",
-            self._base.path + target,
-            self._authorization[probe.authorization],
-            body.encode(),
-        )
+        credential = self._authorization[probe.authorization]
+        headers = (("Authorization", credential), ("Content-Type", probe.content_type))
+        sent = tuple(each for each in headers if each[1])
+        return Exchange(probe, self._base.path + target, sent, body.encode())
 
     def send(self, request: Exchange) -> Exchange:
         """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""
@@ -124,13 +110,9 @@ class Client:
         return received[-1]
 
     def _receive(self, exchange: Exchange) -> Exchange:
-        accept = "application/json, application/problem+json"
-        request = Request(
-            exchange.origin + exchange.target,
-            exchange.body or None,
-            {"Accept": accept, "User-Agent": "stub-verify", **exchange.sent},
-            method=exchange.probe.method,
-        )
+        url = self._base._replace(path=exchange.target).geturl()
+        headers = {"Accept": ACCEPT, "User-Agent": "stub-verify", **dict(exchange.sent)}
+        request = Request(url, exchange.body or None, headers, method=exchange.probe.method)
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
                 content = response.read(MAX_BODY + 1)

@@ -12,7 +12,7 @@ from web.redaction import Redactor
 
 from . import probes
 from .client import NO_JSON, Exchange, parse_json
-from .forms import MISSING, Claim, array_in, judge_response, type_of, unwrap
+from .forms import MISSING, Claim, array_in, judge_response, unwrap
 from .probes import PROJECTS, SCHEMAS, TOKEN, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
@@ -133,9 +133,9 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
         return
     yield from judge_response(record.contract, exchange)
     problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
-    if type_of(problem.get("status")) == "integer":
-        part, is_same = f"{PROBLEM}/properties/status", problem["status"] == status
-        yield Claim(part, is_same, "the status of the response", "another status")
+    if type(problem.get("status")) is int:
+        part, is_its = f"{PROBLEM}/properties/status", problem["status"] == status
+        yield Claim(part, is_its, "the status of the response", "another status")
     if status == 405 and allowed is not None:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
@@ -256,7 +256,7 @@ def is_id(value: Any) -> bool:
     """Whether it can be sent in a path."""
     if isinstance(value, str):
         return value not in ("", ".", "..") and not re.search("[\ud800-\udfff]", value)
-    return type_of(value) == "integer"
+    return type(value) is int
 
 
 def likeness(exchange: Exchange) -> tuple[int, Any]:

@@ -21,10 +21,10 @@ from web.redaction import Redactor, printable
 from ..documents import read_file
 from ..report import remove_old_report, write_whole
 from .client import Client, parse_url
-from .judge import COULD_NOT_CHECK, Record
+from .judge import Record
 from .probes import ABUSE, READ, WRITE
 from .profile import drift, profile_of
-from .result import ADVICE, document_of, findings_of, judge_parts, left_behind, text_of
+from .result import ADVICE, IN_THE_REPORT, findings_of, judge_parts, left_behind, text_of
 from .session import Session
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -89,18 +89,21 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         for line in left_behind(record):
             tell(line)
-    heading = {"url": options.url, "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}"}
     profile = profile_of(record, f"{started:%Y-%m-%d}")
-    for path, document in (
-        (options.report, {**heading, **document_of(parts, record)}),
-        (options.save, profile),
-    ):
+    report = {
+        "url": options.url,
+        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "level": level,
+        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
+        "probes": record.outcomes,
+        "leaks": record.leaks,
+        "created": record.created,
+    }
+    for path, document in ((options.report, report), (options.save, profile)):
         if path:
             with usable(path):
                 write_whole(path, redactor.text(json.dumps(document, indent=2)) + "\n")
     drifts = [*drift(profile, like)] if like else None
-    if count := sum(each.verdict == COULD_NOT_CHECK for each in parts):
-        tell(f"warning: {COULD_NOT_CHECK}: {count} of {len(parts)} parts")
     return fail_on(findings_of(parts, record, drifts), kinds, known, tell)
 
 

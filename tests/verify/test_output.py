@@ -61,7 +61,7 @@ def test_both_sides_and_counts_are_told() -> None:
         assert f"  {part}\n" in done.stdout
         assert f"    contract:  {expected}\n    service:   {observed}\n" in done.stdout
     assert "    fixed:    §3\n" in done.stdout
-    verdicts = ("kept", "broken", "confirmed", "differs", "not seen")
+    verdicts = ("kept", "broken", "confirmed", "differs", "not seen", "could not check")
     counts = ", ".join(f"{len(done.seen(each))} {each}" for each in verdicts)
     assert f"\n{counts}\n" in done.stdout
 
