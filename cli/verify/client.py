@@ -92,7 +92,8 @@ class Client:
         """What will be sent for a probe, some words of which are random."""
         word = secrets.token_hex(4)
         words = {"word": word, "name": f"stub-verify-{word}", **words}
-        target = probe.target.format(**{name: quote(each, safe="") for name, each in words.items()})
+        quoted = {name: quote(each, "", errors="replace") for name, each in words.items()}
+        target = probe.target.format(**quoted)
         body = probe.body.format(**{name: json.dumps(each)[1:-1] for name, each in words.items()})
         credential = self._authorization[probe.authorization]
         headers = (("Authorization", credential), ("Content-Type", probe.content_type))

@@ -198,7 +198,7 @@ def abuse(name: str, findings: set[tuple[str, str]], *changes: Change, **more: A
 
 
 NOTHING: set[tuple[str, str]] = set()
-NO_LIST = unchecked(LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
+NO_LIST = unchecked(LIST_PATH, LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
 NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 ANOTHER = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
 TO_LOGIN: dict[str, str | None] = {"Location": "/login", "Content-Type": HTML}
@@ -250,7 +250,7 @@ DIFFERENCES = [
             has=lambda each: "/deployments/" in each.target,
         ),
     ),
-    read("no path", broken(DEP), on("deployment", status=404, body=put(code="unknown"))),
+    read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
     read("deployment in an object", differs(DEPLOYMENT), on_deployment(lambda x: {"data": x})),
     read("in a list", differs(DEPLOYMENT) | broken(STATUS), on_deployment(lambda body: [body])),
