@@ -7,10 +7,11 @@ import ssl
 import threading
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPMessage, IncompleteRead
+from pathlib import Path
 from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 from urllib.error import URLError
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
 from .probes import BASIC, NONE, TOKEN, WRONG, Probe
@@ -60,23 +61,29 @@ def parse_json(content: bytes) -> Any:
         return NO_JSON
 
 
-def parse_url(text: str) -> SplitResult:
-    """The {base_url} of the interface (§4). Raises `ValueError` with what to give instead."""
-    url = urlsplit(text)
-    is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", text)
-    if not is_url or url.port == 0 or "v1" in url.path.split("/"):
-        raise ValueError(
-            "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
-            "user, query and fragment"
-        )
-    return url._replace(path=url.path.rstrip("/"))
-
-
 class Client:
-    """Sends probes to the service at a base URL."""
+    """Sends probes to the service at a base URL, which is the {base_url} of the interface (§4).
 
-    def __init__(self, base: SplitResult, token: str, context: ssl.SSLContext) -> None:
-        self._base = base
+    `ca` is a file of a certificate authority to trust, too. Raises `ValueError` with what to give
+    instead, and `OSError`.
+    """
+
+    def __init__(self, url: str, token: str, ca: Path | None) -> None:
+        self._base = urlsplit(url)
+        is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
+        if not is_url or self._base.port == 0 or "v1" in self._base.path.split("/"):
+            raise ValueError(
+                "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
+                "user, query and fragment"
+            )
+        if not re.fullmatch("[!-~]+", token):
+            raise ValueError(
+                "set the environment variable VERIFY_TOKEN to a token of the service: printable "
+                "ASCII without spaces, and without the word Bearer"
+            )
+        context = ssl.create_default_context()
+        if ca:
+            context.load_verify_locations(ca)
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {
             TOKEN: f"Bearer {token}",
@@ -88,6 +95,12 @@ class Client:
         self._opener.add_handler(HTTPHandler())
         self._opener.add_handler(HTTPSHandler(context=context))
 
+    @property
+    def is_exposed(self) -> bool:
+        """Whether the token is sent in the clear."""
+        is_local = self._base.hostname in ("localhost", "127.0.0.1", "::1")
+        return self._base.scheme == "http" and not is_local
+
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
         word = secrets.token_hex(4)
@@ -98,7 +111,7 @@ class Client:
         credential = self._authorization[probe.authorization]
         headers = (("Authorization", credential), ("Content-Type", probe.content_type))
         sent = tuple(each for each in headers if each[1])
-        return Exchange(probe, self._base.path + target, sent, body.encode())
+        return Exchange(probe, self._base.path.rstrip("/") + target, sent, body.encode())
 
     def send(self, request: Exchange) -> Exchange:
         """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""

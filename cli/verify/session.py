@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from web.redaction import printable
+
 from . import judge, probes
 from .client import NO_JSON, Client, Exchange
 from .judge import NOT_SEEN, PROJECT, Record, claims_of
@@ -67,6 +69,7 @@ class Session:
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
         if all(each.json is NO_JSON for each in responses):
             place = f" to {first.header('Location')}" if first.is_redirect else ""
+            place = printable(self.record.redactor.text(place))
             raise click.UsageError(
                 f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
                 "with its scheme, and without a redirect or a login page before it."
