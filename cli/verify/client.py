@@ -7,10 +7,11 @@ import ssl
 import threading
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPMessage, IncompleteRead
+from pathlib import Path
 from string import ascii_lowercase, digits
 from typing import Any, NamedTuple
 from urllib.error import URLError
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
 from .probes import BASIC, NONE, TOKEN, WRONG, Probe
@@ -19,15 +20,15 @@ TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name in
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT, CUT_OFF = "timeout", "the connection was cut off"
 NO_JSON = object()
+ACCEPT = "application/json, application/problem+json"
 
 
 class Exchange(NamedTuple):
     """A probe as it was sent, and its response. `failure` says why there is nothing to judge."""
 
     probe: Probe
-    origin: str
     target: str
-    authorization: str
+    sent: tuple[tuple[str, str], ...]  # headers
     body: bytes
     status: int = 0
     headers: HTTPMessage = HTTPMessage()
@@ -39,10 +40,8 @@ class Exchange(NamedTuple):
         return not self.failure and 200 <= self.status < 300
 
     @property
-    def sent(self) -> dict[str, str]:
-        """The headers of the request that are those of its probe."""
-        headers = {"Authorization": self.authorization, "Content-Type": self.probe.content_type}
-        return {name: value for name, value in headers.items() if value}
+    def is_redirect(self) -> bool:
+        return not self.failure and 300 <= self.status < 400
 
     def header(self, name: str) -> str | None:
         """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
@@ -50,17 +49,8 @@ class Exchange(NamedTuple):
         return None if values is None else ", ".join(map(str, values))
 
     @property
-    def media_type(self) -> str:
-        """That of the response, without parameters."""
-        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
-
-    @property
-    def is_redirect(self) -> bool:
-        return not self.failure and 300 <= self.status < 400
-
-    @property
     def json(self) -> Any:
-        """The body, `NO_JSON` if it is none."""
+        """The body of the response, `NO_JSON` if it is none."""
         return parse_json(self.content)
 
 
@@ -71,23 +61,29 @@ def parse_json(content: bytes) -> Any:
         return NO_JSON
 
 
-def parse_url(text: str) -> SplitResult:
-    """The {base_url} of the interface (§4). Raises `ValueError` with what to give instead."""
-    url = urlsplit(text)
-    is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", text)
-    if not is_url or url.port == 0 or "v1" in url.path.split("/"):
-        raise ValueError(
-            "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
-            "user, query and fragment"
-        )
-    return url._replace(path=url.path.rstrip("/"))
-
-
 class Client:
-    """Sends probes to the service at a base URL."""
+    """Sends probes to the service at a base URL, which is the {base_url} of the interface (§4).
 
-    def __init__(self, base: SplitResult, token: str, context: ssl.SSLContext) -> None:
-        self._base = base
+    `ca` is a file of a certificate authority to trust, too. Raises `ValueError` with what to give
+    instead, and `OSError`.
+    """
+
+    def __init__(self, url: str, token: str, ca: Path | None) -> None:
+        self._base = urlsplit(url)
+        is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
+        if not is_url or self._base.port == 0 or "v1" in self._base.path.split("/"):
+            raise ValueError(
+                "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
+                "user, query and fragment"
+            )
+        if not re.fullmatch("[!-~]+", token):
+            raise ValueError(
+                "set the environment variable VERIFY_TOKEN to a token of the service: printable "
+                "ASCII without spaces, and without the word Bearer"
+            )
+        context = ssl.create_default_context()
+        if ca:
+            context.load_verify_locations(ca)
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {
             TOKEN: f"Bearer {token}",
@@ -99,19 +95,23 @@ class Client:
         self._opener.add_handler(HTTPHandler())
         self._opener.add_handler(HTTPSHandler(context=context))
 
+    @property
+    def is_exposed(self) -> bool:
+        """Whether the token is sent in the clear."""
+        is_local = self._base.hostname in ("localhost", "127.0.0.1", "::1")
+        return self._base.scheme == "http" and not is_local
+
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
         word = secrets.token_hex(4)
         words = {"word": word, "name": f"stub-verify-{word}", **words}
-        target = probe.target.format(**{name: quote(each, safe="") for name, each in words.items()})
+        quoted = {name: quote(each, "", errors="replace") for name, each in words.items()}
+        target = probe.target.format(**quoted)
         body = probe.body.format(**{name: json.dumps(each)[1:-1] for name, each in words.items()})
-        return Exchange(
-            probe,
-            f"{self._base.scheme}://{self._base.netloc}",
-            self._base.path + target,
-            self._authorization[probe.authorization],
-            body.encode(),
-        )
+        credential = self._authorization[probe.authorization]
+        headers = (("Authorization", credential), ("Content-Type", probe.content_type))
+        sent = tuple(each for each in headers if each[1])
+        return Exchange(probe, self._base.path.rstrip("/") + target, sent, body.encode())
 
     def send(self, request: Exchange) -> Exchange:
         """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""
@@ -124,13 +124,9 @@ class Client:
         return received[-1]
 
     def _receive(self, exchange: Exchange) -> Exchange:
-        accept = "application/json, application/problem+json"
-        request = Request(
-            exchange.origin + exchange.target,
-            exchange.body or None,
-            {"Accept": accept, "User-Agent": "stub-verify", **exchange.sent},
-            method=exchange.probe.method,
-        )
+        url = self._base._replace(path=exchange.target).geturl()
+        headers = {"Accept": ACCEPT, "User-Agent": "stub-verify", **dict(exchange.sent)}
+        request = Request(url, exchange.body or None, headers, method=exchange.probe.method)
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
                 content = response.read(MAX_BODY + 1)

@@ -29,15 +29,14 @@ FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
 class Claim(NamedTuple):
     """What a response says about a part: that it is as expected, or otherwise.
 
-    Both are forms: the same in every run. `place` has the JSON pointer and the beginning of a
-    value that contradicts.
+    Both are forms: the same in every run. `value` is the text of one that contradicts.
     """
 
     part: str
     holds: bool
     expected: str
     otherwise: str = ""
-    place: str = ""
+    value: str = ""
 
     @property
     def observed(self) -> str:
@@ -61,72 +60,71 @@ def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[
 
 def judge_response(contract: stub.Contract, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
-    probe = exchange.probe
-    pointer, response = contract.find(probe.expects)
-    is_expected = exchange.status == probe.status
-    yield Claim(pointer, is_expected, str(probe.status), str(exchange.status))
+    pointer, response = contract.find(exchange.probe.expects)
+    status = str(exchange.probe.status)
+    yield Claim(pointer, exchange.status == exchange.probe.status, status, str(exchange.status))
     for name in response["headers"]:
         part, value = contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
         yield Claim(part, value is not None, "present", MISSING)
         if value is not None and name in FORMS:
-            yield judge_form(f"{part}/schema", name, value, name)
+            yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    value, is_labelled = exchange.json, exchange.media_type == media_type
-    yield Claim(pointer, is_labelled, media_type, exchange.media_type or "no media type")
-    if value is not NO_JSON:
+    label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
+    yield Claim(pointer, label == media_type, media_type, label)
+    if exchange.json is not NO_JSON:
         schema = f"{pointer}/content{json_pointer(media_type)}/schema"
-        yield from judge_value(contract, schema, value, pointer, "")
-    elif is_labelled:
+        yield from judge_value(contract, schema, exchange.json)
+    elif label == media_type:
         yield Claim(pointer, False, "JSON", "no JSON")
 
 
-def judge_value(
-    contract: stub.Contract, pointer: str, value: Any, part: str, place: str
-) -> Iterator[Claim]:
-    """The claims of the value at a place of the body; `part` is the one that it lies in."""
+def judge_value(contract: stub.Contract, pointer: str, value: Any) -> Iterator[Claim]:
+    """The claims of a value, whose schema is at the pointer."""
     pointer, schema = contract.find(pointer)
-    part = pointer if "x-origin" in schema else part
     types = [each["type"] for each in schema.get("anyOf", [schema])]
-    expected, observed = " or ".join(types), type_of(value)
+    expected, observed = " or ".join(types), TYPES[type(value)]
     if observed == "string" and schema.get("format") in FORMS:
-        yield judge_form(part, schema["format"], value, place)
+        yield judge_form(pointer, schema["format"], value)
     elif observed in types:
-        yield Claim(part, True, expected)
+        yield Claim(pointer, True, expected)
     else:
-        yield Claim(part, False, expected, observed, place_of(place, value))
+        yield Claim(pointer, False, expected, observed, json.dumps(value))
     if "anyOf" in schema and observed in types:
-        option = f"{pointer}/anyOf/{types.index(observed)}"
-        yield from judge_value(contract, option, value, part, place)
+        yield from judge_value(contract, f"{pointer}/anyOf/{types.index(observed)}", value)
     elif expected == "object":
-        yield from judge_members(contract, pointer, value, part, place)
+        yield from judge_members(contract, pointer, value)
     elif expected == observed == "array":
-        for index, item in enumerate(value):
-            yield from judge_value(contract, f"{pointer}/items", item, part, f"{place}/{index}")
+        for item in value:
+            yield from judge_value(contract, f"{pointer}/items", item)
 
 
-def judge_members(
-    contract: stub.Contract, pointer: str, value: Any, part: str, place: str
-) -> Iterator[Claim]:
+def judge_members(contract: stub.Contract, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of an object's members; without an object, those of fixed members alone."""
     schema = contract.find(pointer)[1]
-    required = schema.get("required", [])
+    required = schema["required"]
     is_object, inner = isinstance(value, dict), unwrap(value, required)
     has_none = len(required) > 1 and not inner.keys() & {*required}
     if is_object and inner is not value:
-        yield Claim(part, False, "the members themselves", "a member around them", place)
+        yield Claim(pointer, False, "the members themselves", "a member around them")
     elif is_object and has_none:
-        yield Claim(part, False, f"members {', '.join(required)}", "none of them", place)
-    for name in schema.get("properties", {}):
-        member, declared = contract.find(f"{pointer}/properties{json_pointer(name)}")
+        yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
+    for name in schema["properties"]:
+        member, declared = contract.find(f"{pointer}/properties/{name}")
         if name in inner:
-            place_in = f"{place}{json_pointer(name)}"
-            yield from judge_value(contract, member, inner[name], part, place_in)
+            yield from judge_value(contract, member, inner[name])
         elif name in required:
             if "fixed" in declared["x-origin"] or (is_object and not has_none):
-                yield Claim(member, False, "present", MISSING, place)
+                yield Claim(member, False, "present", MISSING)
             if declared.get("type") == "array":
                 for item in array_in(value, name) or []:
-                    yield from judge_value(contract, f"{member}/items", item, part, place)
+                    yield from judge_value(contract, f"{member}/items", item)
+
+
+def judge_form(part: str, form: str, text: str) -> Claim:
+    """The claim of a text that should have one of `FORMS`."""
+    expected, has_form = FORMS[form]
+    holds = bool(has_form(text))
+    return Claim(part, holds, expected, "another text", "" if holds else json.dumps(text))
 
 
 def unwrap(value: Any, required: list[str]) -> dict[str, Any]:
@@ -148,19 +146,3 @@ def objects_in(value: Any) -> list[dict[str, Any]]:
     """The object, and those that are members of it."""
     members = value.values() if isinstance(value, dict) else ()
     return [each for each in (value, *members) if isinstance(each, dict)]
-
-
-def judge_form(part: str, form: str, text: str, place: str) -> Claim:
-    """The claim of a text that should have one of `FORMS`."""
-    expected, has_form = FORMS[form]
-    holds = bool(has_form(text))
-    return Claim(part, holds, expected, "another text", "" if holds else place_of(place, text))
-
-
-def place_of(place: str, value: Any) -> str:
-    """A place in the response, and the beginning of what is there."""
-    return f"{place or 'the body'}: {json.dumps(value)}"
-
-
-def type_of(value: Any) -> str:
-    return TYPES[type(value)]

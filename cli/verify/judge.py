@@ -12,8 +12,8 @@ from web.redaction import Redactor
 
 from . import probes
 from .client import NO_JSON, Exchange, parse_json
-from .forms import MISSING, Claim, array_in, judge_response, type_of, unwrap
-from .probes import PROJECTS, SCHEMAS, TOKEN, Probe
+from .forms import MISSING, Claim, array_in, judge_response, unwrap
+from .probes import SCHEMAS, TOKEN, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
@@ -53,9 +53,8 @@ class Record:
         found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
         return [each for each in found if each.probe.authorization == TOKEN]
 
-    def contradicts(self, *parts: str) -> list[Exchange]:
-        """The exchanges that contradict one of these parts."""
-        return [each for what, each in self.claims if what.part in parts and not what.holds]
+    def contradicts(self, part: str) -> bool:
+        return any(each.part == part and not each.holds for each, _ in self.claims)
 
     def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The projects in a list, none if it has no such form."""
@@ -104,15 +103,13 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
 def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """What a response says about the parts of its probe."""
     probe = exchange.probe
-    lost = record.contradicts(probe.path, f"{probe.path}/get")
-    is_lost = is_elsewhere(exchange) and any(map(is_elsewhere, lost))  # the path alone is missing
-    is_get = probe.expects.endswith("/get/responses/200")
-    if silence_of(record, exchange) or (is_lost and not is_get):
+    is_lost = is_elsewhere(exchange) and record.contradicts(probe.path)  # which is said once
+    if silence_of(record, exchange) or (is_lost and probe.status != 200):
         return
     if probe.status >= 400:
         yield from judge_rejection(record, exchange)
     elif not exchange.is_success:
-        yield judge_failure(record, exchange)
+        yield from judge_failure(record, exchange)
     else:
         yield from (Claim(rule, True, "success") for rule in probe.rules)
         yield from judge_response(record.contract, exchange)
@@ -133,9 +130,9 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
         return
     yield from judge_response(record.contract, exchange)
     problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
-    if type_of(problem.get("status")) == "integer":
-        part, is_same = f"{PROBLEM}/properties/status", problem["status"] == status
-        yield Claim(part, is_same, "the status of the response", "another status")
+    if type(problem.get("status")) is int:
+        part, is_its = f"{PROBLEM}/properties/status", problem["status"] == status
+        yield Claim(part, is_its, "the status of the response", "another status")
     if status == 405 and allowed is not None:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
@@ -145,26 +142,31 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
         yield Claim(ERRORS, "errors" in problem, "present", MISSING)
 
 
-def judge_failure(record: Record, exchange: Exchange) -> Claim:
+def judge_failure(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """What it says that a request which should succeed did not."""
     probe, status = exchange.probe, exchange.status
-    operation = probe.expects.partition("/responses/")[0]
-    is_post = probe.method == "POST"
-    is_list_away = probe.path == PROJECTS and (not is_post or status == 404)
+    path, operation = probe.path, probe.expects.partition("/responses/")[0]
+    is_post, is_list = probe.method == "POST", probe.expects == probes.LIST.expects
     is_as_unknown = likeness(exchange) in map(likeness, record.of(probes.UNKNOWN_PATH))
-    # When, the part, what it should be, and what it is. The first that applies.
+    is_missing = status == 404 and (is_list or (is_as_unknown and not is_post))
+    # When, the parts, what they should be, and what is seen. The first that applies.
     rows = (
-        (exchange.is_redirect and not is_post, probe.path, "exists", f"{status}, a redirect"),
-        (exchange.is_redirect, probe.expects, str(probe.status), str(status)),
-        (status == 405 or is_list_away, operation, "success", str(status)),
-        (status == 415 and is_post, f"{operation}/requestBody", "JSON is accepted", str(status)),
-        (is_post, probes.INPUT, "a name and other members are accepted", str(status)),
-        (status != 404, probe.expects, str(probe.status), str(status)),
-        (is_as_unknown, operation, "success", "404, as for a path that does not exist"),
-        (True, f"{PROJECT}/properties/latest_deployment_id", "the id of a deployment", "404"),
+        (exchange.is_redirect and not is_post, [path], "exists", f"{status}, a redirect"),
+        (exchange.is_redirect, [probe.expects], str(probe.status), str(status)),
+        (is_missing, [operation, path], "exists", "404, as for a path that does not exist"),
+        (
+            status == 405 or is_list or (is_post and status == 404),
+            [operation],
+            "success",
+            str(status),
+        ),
+        (status == 415 and is_post, [f"{operation}/requestBody"], "JSON is accepted", str(status)),
+        (is_post, [probes.INPUT], "a name and other members are accepted", str(status)),
+        (status != 404, [probe.expects], str(probe.status), str(status)),
+        (True, [f"{PROJECT}/properties/latest_deployment_id"], "the id of a deployment", "404"),
     )
-    part, expected, observed = next(row[1:] for row in rows if row[0])
-    return Claim(part, False, expected, observed)
+    parts, expected, observed = next(row[1:] for row in rows if row[0])
+    yield from (Claim(part, False, expected, observed) for part in parts)
 
 
 def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
@@ -177,19 +179,8 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
         yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
 
 
-def judge_listed(
-    record: Record, exchange: Exchange, found: list[dict[str, Any]]
-) -> Iterator[Claim]:
-    """What a list says of the created project, which is `found` in it."""
-    projects = record.listed(exchange)
-    if projects or (exchange.is_success and array_in(exchange.json, "projects") == []):
-        yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
-    if found and OWN_MEMBER in record.projects[-1]:
-        yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
-
-
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
-    """How listed projects relate to each other."""
+    """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
     keys = {json.dumps(each.get("id", each), sort_keys=True) for each in projects}
     is_once = len(keys) == len(projects)
@@ -197,6 +188,12 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
     if is_once and len(times) == len(projects):
         yield Claim(ITEMS, times == sorted(times), "oldest first", "another order")
+    if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
+        created = record.projects[-1]
+        found = [each for each in projects if is_same(each, created)]
+        yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
+        if found and OWN_MEMBER in created:
+            yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
 
 
 def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
@@ -219,15 +216,6 @@ RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
     probes.GET_DEPLOYMENT.expects: judge_deployment,
     probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
 }
-
-
-def judge_paths(record: Record) -> Iterator[tuple[Claim, Exchange]]:
-    """A path exists if it has any response but 404 and a redirect."""
-    for path in (probes.PROJECTS, probes.DEPLOYMENT):
-        seen = [each for each in record.at(path) if each.status not in (401, 403)]
-        found = [each for each in seen if not is_elsewhere(each)]
-        if found or record.contradicts(f"{path}/get"):
-            yield Claim(path, bool(found), "exists", "404"), (found or seen)[0]
 
 
 def is_elsewhere(exchange: Exchange) -> bool:
@@ -253,10 +241,8 @@ def is_same(listed: dict[str, Any], created: dict[str, Any]) -> bool:
 
 
 def is_id(value: Any) -> bool:
-    """Whether it can be sent in a path."""
-    if isinstance(value, str):
-        return value not in ("", ".", "..") and not re.search("[\ud800-\udfff]", value)
-    return type_of(value) == "integer"
+    """Whether it is a text or a number that a path can have."""
+    return value != "" and type(value) in (str, int)
 
 
 def likeness(exchange: Exchange) -> tuple[int, Any]:

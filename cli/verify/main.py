@@ -3,31 +3,26 @@
 import json
 import re
 import signal
-import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
-from urllib.parse import SplitResult
 
 import click
 
 import stub
-from stub.profile import Profile, read_profile
+from stub.profile import read_profile
 from web.redaction import Redactor, printable
 
 from ..documents import read_file
 from ..report import remove_old_report, write_whole
-from .client import Client, parse_url
-from .judge import COULD_NOT_CHECK, Record
+from .client import Client
+from .judge import Record
 from .probes import ABUSE, READ, WRITE
 from .profile import drift, profile_of
-from .result import ADVICE, document_of, findings_of, judge_parts, left_behind, text_of
+from .result import ADVICE, IN_THE_REPORT, findings_of, judge_parts, left_behind, text_of
 from .session import Session
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Options(NamedTuple):
@@ -49,19 +44,23 @@ class Options(NamedTuple):
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
     """Verify the service; return the exit status. Raises `click.UsageError`."""
+    if options.abuse and not options.write:
+        raise click.UsageError("--abuse may create projects: give --write, too.")
+    others = (Path("-"), options.known, options.ca, options.like, options.save)
+    if options.report and options.report in others:
+        raise click.UsageError(f"--report: {options.report} is no file of its own.")
     token = environ.get("VERIFY_TOKEN", "")
-    base, kinds = check(options, token)
-    known = read_known(options.known) if options.known else []
-    context = ssl.create_default_context()
-    if options.ca:
-        with usable(options.ca):
-            context.load_verify_locations(options.ca)
-    if options.report:
-        with usable(options.report):
+    try:
+        client = Client(options.url, token, options.ca)
+        kinds = stub.parse_kinds(options.fail_on, ADVICE)
+        known = read_known(options.known) if options.known else []
+        like = read_profile(options.like) if options.like else None
+        if options.save and options.save.exists() and not options.force:
+            require_profile(options.save)
+        if options.report:
             remove_old_report(options.report)
-    like = read_known_profile(options.like) if options.like else None
-    if options.save and options.save.exists() and not options.force:
-        read_known_profile(options.save, "--save would replace a file that is no profile")
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{error}.") from None
     redactor = Redactor([token])
 
     def tell(line: str) -> None:
@@ -69,10 +68,9 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
     record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
-    client = Client(base, token, context)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
-    if base.scheme == "http" and base.hostname not in LOOPBACK:
+    if client.is_exposed:
         tell("warning: http sends the token without encryption")
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
@@ -83,24 +81,27 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     except KeyboardInterrupt as reason:
         tell("interrupted: no verdicts")
         return 128 + (reason.args[0] if reason.args else signal.SIGINT)
-    except click.UsageError as error:
-        raise click.UsageError(printable(redactor.text(error.message))) from None
     finally:
         signal.signal(signal.SIGTERM, handler)
         for line in left_behind(record):
             tell(line)
-    heading = {"url": options.url, "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}"}
     profile = profile_of(record, f"{started:%Y-%m-%d}")
-    for path, document in (
-        (options.report, {**heading, **document_of(parts, record)}),
-        (options.save, profile),
-    ):
-        if path:
-            with usable(path):
+    report = {
+        "url": options.url,
+        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "level": level,
+        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
+        "probes": record.outcomes,
+        "leaks": record.leaks,
+        "created": record.created,
+    }
+    try:
+        for path, document in ((options.report, report), (options.save, profile)):
+            if path:
                 write_whole(path, redactor.text(json.dumps(document, indent=2)) + "\n")
+    except OSError as error:
+        raise click.UsageError(f"{path}: {error.strerror}.") from None
     drifts = [*drift(profile, like)] if like else None
-    if count := sum(each.verdict == COULD_NOT_CHECK for each in parts):
-        tell(f"warning: {COULD_NOT_CHECK}: {count} of {len(parts)} parts")
     return fail_on(findings_of(parts, record, drifts), kinds, known, tell)
 
 
@@ -121,31 +122,12 @@ def fail_on(
     return 1 if findings else 0
 
 
-def check(options: Options, token: str) -> tuple[SplitResult, list[str]]:
-    """The URL in its parts, and the kinds of --fail-on. Raises `click.UsageError`."""
-    if not re.fullmatch("[!-~]+", token):
-        raise click.UsageError(
-            "set the environment variable VERIFY_TOKEN to a token of the service: printable ASCII "
-            "without spaces, and without the word Bearer."
-        )
-    if options.abuse and not options.write:
-        raise click.UsageError("--abuse may create projects: give --write, too.")
-    others = (Path("-"), options.known, options.ca, options.like, options.save)
-    if options.report and options.report in others:
-        raise click.UsageError(f"--report: {options.report} is no file of its own.")
+def require_profile(path: Path) -> None:
+    """Raise `ValueError` if the file is none."""
     try:
-        return parse_url(options.url), stub.parse_kinds(options.fail_on, ADVICE)
+        read_profile(path)
     except ValueError as error:
-        raise click.UsageError(f"{error}.") from None
-
-
-def read_known_profile(path: Path, problem: str = "--like") -> Profile:
-    """The profile of a file. Raises `click.UsageError` with the reasons why it is none."""
-    try:
-        return read_profile(path)
-    except ValueError as error:
-        lines = str(error).split("\n")
-        raise click.UsageError("\n".join(f"{problem}: {line}" for line in lines)) from None
+        raise ValueError(f"--save would replace a file that is no profile:\n{error}") from None
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -158,12 +140,3 @@ def read_known(path: Path) -> list[str]:
     lines = path.read_text("utf-8", errors="replace").splitlines()
     findings = (re.split(r"(?:^|\s)#(?:\s|$)", line)[0].strip() for line in lines)
     return [each for each in findings if each]
-
-
-@contextmanager
-def usable(path: Path) -> Iterator[None]:
-    """Raises `click.UsageError` if the file cannot be used."""
-    try:
-        yield
-    except OSError as error:  # ssl.SSLError is one
-        raise click.UsageError(f"{path}: {error.strerror or error}.") from None

@@ -21,7 +21,7 @@ from stub.profile import (
 )
 
 from . import probes
-from .forms import type_of
+from .forms import TYPES
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, Record
 
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
@@ -107,7 +107,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     own = record.contract.schemas[kind]["properties"]
     added = {}
     for name in sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER}):
-        types = [type_of(each[name]) for each in found if each[name] is not None]
+        types = [TYPES[type(each[name])] for each in found if each[name] is not None]
         added[name] = types[0] if types else "null"
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}

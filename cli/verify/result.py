@@ -3,20 +3,18 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import stub
 from web.redaction import Redactor, cut
 
 from .client import Exchange
 from .forms import parts_in
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record
-from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, WRITE, Probe
+from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
 from .session import LEAK
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
-MAX_SHOWN_BYTES = 500  # of a body
-MAX_SHOWN_PLACE = 100  # bytes
+MAX_SHOWN = 500  # bytes of a body
 # Each kind of finding, and what to do about it.
 ADVICE = {
     "broken": "the interface promises this: correct the service, or the interface",
@@ -25,10 +23,11 @@ ADVICE = {
     "drift": "the service has changed since its profile: save it anew",
 }
 DIFFERENCES = ("broken", "differs")
+REASONS = {READ: "no response had it", WRITE: "needs --write", ABUSE: "needs --write --abuse"}
 
 
 class Part(NamedTuple):
-    """A part and its verdict. A difference has the exchange that showed it, and its place there."""
+    """A part and its verdict. A difference has the exchange that showed it, and its value there."""
 
     part: str
     origin: str  # fixed or chosen
@@ -38,7 +37,7 @@ class Part(NamedTuple):
     reason: str = ""
     probe: str = ""
     text: str = ""  # of the origin; this and what follows are not in the report
-    place: str = ""
+    value: str = ""
     exchange: Exchange | None = None
 
 
@@ -47,20 +46,16 @@ IN_THE_REPORT = Part._fields[: Part._fields.index("text")]
 
 def judge_parts(record: Record) -> list[Part]:
     """The parts of the contract with their verdicts, in its order."""
-    shown = {probe: parts_of(probe, record.contract) for probe in ALL}
+    errors = dict(parts_in(record.contract, ERRORS)).keys()
+    shown = {each: {*each.rules, *dict(parts_in(record.contract, each.expects))} for each in ALL}
     found = []
     for pointer, origin in dict(parts_in(record.contract, "#")).items():
         ((kind, text),) = origin.items()
-        witnesses = [probe for probe in ALL if pointer in shown[probe]]
+        witnesses = [each for each in ALL if pointer in shown[each]]
+        if pointer in errors:
+            witnesses = [each for each in witnesses if each.expects == INVALID_BODY]
         found.append(judge_part(Part(pointer, kind, text=text), witnesses, record))
     return found
-
-
-def parts_of(probe: Probe, contract: stub.Contract) -> set[str]:
-    """The parts that a probe can show."""
-    errors = dict(parts_in(contract, ERRORS)).keys() if probe.expects != INVALID_BODY else ()
-    parts = dict(parts_in(contract, probe.expects)) if probe.expects else ()
-    return {*probe.rules, *parts} - {*errors}
 
 
 def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
@@ -82,7 +77,7 @@ def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
         expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
         observed="; ".join(sorted({each.observed for each, _ in shown})),
         probe=exchange.probe.name,
-        place=claim.place,
+        value=claim.value,
         exchange=exchange if against else None,
     )
 
@@ -91,24 +86,14 @@ def why_not_seen(witnesses: list[Probe], record: Record) -> tuple[str, str, str]
     """The verdict, the reason, and the probe that could have shown the part."""
     if not witnesses:
         return NOT_SEEN, "cannot be provoked by a well-formed request", ""
-    names = [each.name for each in witnesses if each.name in record.silent]
-    for name in sorted(names, key=lambda name: record.silent[name][0] != COULD_NOT_CHECK):
-        return *record.silent[name], name
+    silent = [
+        (*record.silent[each.name], each.name) for each in witnesses if each.name in record.silent
+    ]
+    if silent:
+        return min(silent, key=lambda each: each[0] != COULD_NOT_CHECK)
     first = min(witnesses, key=lambda each: LEVELS.index(each.level))
-    needs = {WRITE: "needs --write", ABUSE: "needs --write --abuse"}
     is_asked = LEVELS.index(first.level) <= LEVELS.index(record.level)
-    return NOT_SEEN, "no response had it" if is_asked else needs[first.level], first.name
-
-
-def document_of(parts: list[Part], record: Record) -> dict[str, Any]:
-    """The report, but for where and when."""
-    return {
-        "level": record.level,
-        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
-        "probes": record.outcomes,
-        "leaks": record.leaks,
-        "created": record.created,
-    }
+    return NOT_SEEN, REASONS[READ if is_asked else first.level], first.name
 
 
 def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> list[str]:
@@ -128,15 +113,20 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
 def text_of(parts: list[Part], record: Record) -> Iterator[str]:
     """The counts, each difference with what was sent and received, and what was not checked."""
     counts = Counter(each.verdict for each in parts)
-    shown = [each for each in VERDICTS if each != COULD_NOT_CHECK or counts[each]]
-    yield ", ".join(f"{counts[each]} {each}" for each in shown)
+    yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
     for kind in DIFFERENCES:
         found = [each for each in parts if each.verdict == kind]
         yield from ("", f"{kind} ({ADVICE[kind]}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
-            for each in found:
-                if each.exchange is exchange:
-                    yield from lines_of_part(each, record)
+            for part in found:
+                if part.exchange is exchange:
+                    yield f"  {part.part}"
+                    yield f"    {part.origin}:    {part.text}"
+                    yield f"    contract:  {part.expected}"
+                    yield f"    service:   {part.observed}"
+                    yield f"    probe:     {part.probe}"
+                    if part.value:
+                        yield f"    value:     {cut(record.redactor.text(part.value), MAX_SHOWN)}"
             yield from (f"    {line}" for line in lines_of(exchange, record))
     for kind in (COULD_NOT_CHECK, NOT_SEEN):
         found = [each for each in parts if each.verdict == kind]
@@ -145,31 +135,20 @@ def text_of(parts: list[Part], record: Record) -> Iterator[str]:
             yield from (f"  {each.part}" for each in found if each.reason == reason)
 
 
-def lines_of_part(part: Part, record: Record) -> Iterator[str]:
-    """A difference, both sides and where it is."""
-    yield f"  {part.part}"
-    yield f"    {part.origin}:    {part.text}"
-    yield f"    contract:  {part.expected}"
-    yield f"    service:   {part.observed}"
-    yield f"    probe:     {part.probe}"
-    if part.place:
-        yield f"    at:        {cut(record.redactor.text(part.place), MAX_SHOWN_PLACE)}"
-
-
 def lines_of(exchange: Exchange, record: Record) -> Iterator[str]:
     """A request and its response, masked."""
     sides = (
         (">", f"{exchange.probe.method} {exchange.target}", exchange.sent, exchange.body),
-        ("<", str(exchange.status), exchange.headers, exchange.content),
+        ("<", str(exchange.status), exchange.headers.items(), exchange.content),
     )
     for mark, first, headers, body in sides:
         yield f"{mark} {first}"
-        for name, value in headers.items():
+        for name, value in headers:
             yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
         # Masked before it is cut: half a token would not be found.
-        text = cut(record.redactor.text(body.decode(errors="replace")), MAX_SHOWN_BYTES)
+        text = cut(record.redactor.text(body.decode(errors="replace")), MAX_SHOWN)
         yield from (f"{mark} {line}" for line in text.splitlines())
-        if len(body) > MAX_SHOWN_BYTES:
+        if len(body) > MAX_SHOWN:
             yield f"{mark} … ({len(body):,} bytes)"
 
 

@@ -1,16 +1,17 @@
 """A session with a service: asks the probes in their order, and records what responses say."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
+from web.redaction import printable
+
 from . import judge, probes
 from .client import NO_JSON, Client, Exchange
-from .forms import Claim
-from .judge import NOT_SEEN, PROJECT, Record
+from .judge import NOT_SEEN, PROJECT, Record, claims_of
 from .probes import LEVELS, NEEDS, Probe
 
 STILL = 10.0  # seconds without a change after which a deployment is followed no longer
@@ -49,7 +50,6 @@ class Session:
                 special.get(probe, self._ask)(probe)
             if probe == probes.UNKNOWN_PATH:
                 self._check_service()
-        self.record.claims += judge.judge_paths(self.record)
 
     def _ask(self, probe: Probe) -> None:
         self._conclude(probe, [self._send(probe)])
@@ -69,6 +69,7 @@ class Session:
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
         if all(each.json is NO_JSON for each in responses):
             place = f" to {first.header('Location')}" if first.is_redirect else ""
+            place = printable(self.record.redactor.text(place))
             raise click.UsageError(
                 f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
                 "with its scheme, and without a redirect or a login page before it."
@@ -97,12 +98,10 @@ class Session:
             return [each for each in record.listed(exchange) if judge.is_same(each, created)]
 
         last = self._poll(probe, find)[-1]
-        found = find(last)
-        more = [*judge.judge_listed(record, last, found)]
-        record.projects[-1] = created | (found[0] if found else {})
+        record.projects[-1] = created | next(iter(find(last)), {})
         followed = judge.latest_of(record.projects[-1])
         self.words |= {"followed": followed, "listed": self.words["listed"] or followed}
-        self._conclude(probe, [last], more)
+        self._conclude(probe, [last])
 
     def _follow(self, probe: Probe) -> None:
         """Poll the created deployment until it has ended or changes no more."""
@@ -143,13 +142,10 @@ class Session:
         exchanges[-1] = self.client.send(request)
         return exchanges[-1]
 
-    def _conclude(
-        self, probe: Probe, exchanges: list[Exchange], more: Sequence[Claim] = ()
-    ) -> None:
+    def _conclude(self, probe: Probe, exchanges: list[Exchange]) -> None:
         """Record what responses say, and tell what came of a probe."""
         record, last = self.record, exchanges[-1]
-        found = [(each, one) for one in exchanges for each in judge.claims_of(record, one)]
-        found = [*dict.fromkeys(found), *((each, last) for each in more)]
+        found = dict.fromkeys((each, one) for one in exchanges for each in claims_of(record, one))
         record.claims += found
         silence = judge.silence_of(record, last)
         outcome = "agrees" if all(each.holds for each, _ in found) else "differs"

@@ -38,7 +38,6 @@ class Request:
     headers: list[tuple[str, str]]
     body: bytes
     at: float
-    in_flight: int  # requests, this one included
     until: float = 0.0
     status: int = 0
 
@@ -80,8 +79,7 @@ class Service:
     """Projects, deployments, and what was asked.
 
     `opens` matches the method and path of requests that need no token, `takes` the credentials
-    that are accepted beside the token. `accepts` has the cases that are not rejected. `after` is
-    the number of requests that do not find what was created.
+    that are accepted beside the token. `accepts` has the cases that are not rejected.
     """
 
     def __init__(
@@ -89,28 +87,19 @@ class Service:
         *changes: Change,
         write: Write | None = None,
         base: str = "",
-        version: str = "/v1",
-        token: str = TOKEN,
         id_form: str = "{}-{}",
         sample: int = 3,  # projects at the start
         opens: str = "-",
         takes: str = "-",
         accepts: Collection[str] = (),
-        needs_team: bool = False,  # a member besides the name
-        listed_after: int = 0,
-        found_after: int = 0,
-        ends: bool = True,  # new deployments
     ) -> None:
-        self.changes, self.write, self.base, self.token = changes, write or plain, base, token
-        self.root, self.opens, self.takes, self.accepts = f"{version}/", opens, takes, accepts
-        self.id_form, self.needs_team, self.ends = id_form, needs_team, ends
-        self.listed_after, self.found_after = listed_after, found_after
+        self.changes, self.write, self.base, self.id_form = changes, write or plain, base, id_form
+        self.opens, self.takes, self.accepts = opens, takes, accepts
         self.stop = threading.Event()  # for what writes without end
         self.requests: list[Request] = []
         self.projects: list[dict[str, Any]] = []
         self.deployments: dict[str, dict[str, Any]] = {}
         self.created: list[str] = []  # ids
-        self.in_flight = 0
         self.lock = threading.RLock()
         self._seen: Counter[Any] = Counter()
         for number in range(sample):
@@ -150,33 +139,26 @@ class Service:
         if not is_open and not re.match(self.takes, authorization or ""):
             if authorization is None:
                 return problem("anonymous", 401, {"WWW-Authenticate": CHALLENGE})
-            if authorization != f"Bearer {self.token}":
+            if authorization != f"Bearer {TOKEN}":
                 challenge = f'{CHALLENGE}, error="invalid_token"'
                 return problem("unauthorized", 401, {"WWW-Authenticate": challenge})
-        deployment = re.fullmatch(f"{self.root}deployments/([^/]+)", path)
-        if deployment and request.method in ("GET", "HEAD"):
+        deployment = re.fullmatch("/v1/deployments/([^/]+)", path)
+        if deployment and request.method == "GET":
             return self._deployment(unquote(deployment[1]))
-        if path == f"{self.root}projects" and request.method in ("GET", "HEAD", "POST"):
-            return self._post(request) if request.method == "POST" else self._list()
-        if deployment or path == f"{self.root}projects":
+        if path == "/v1/projects" and request.method == "GET":
+            return Response("list", 200, {"projects": [dict(each) for each in self.projects]})
+        if path == "/v1/projects" and request.method == "POST":
+            return self._post(request)
+        if deployment or path == "/v1/projects":
             return problem("method", 405, {"Allow": "GET, HEAD" + ", POST" * (not deployment)})
         return problem("unknown", 404)
 
-    def _list(self) -> Response:
-        is_late = self.created and self.listed_after > 0
-        self.listed_after -= bool(is_late)
-        hidden = self.created if is_late else ()
-        listed = [dict(each) for each in self.projects if each["id"] not in hidden]
-        return Response("list", 200, {"projects": listed})
-
     def _deployment(self, name: str) -> Response:
-        found = self.deployments.get(name, {})
-        is_new = found and found["project_id"] in self.created
-        if not found or (is_new and self.found_after > 0):
-            self.found_after -= bool(is_new)
+        found = self.deployments.get(name)
+        if found is None:
             return problem("no deployment", 404)
         shown = dict(found)
-        if is_new and self.ends:
+        if found["project_id"] in self.created:
             found["status"] = {"queued": "building"}.get(found["status"], "succeeded")
         return Response("deployment", 200, shown)
 
@@ -192,7 +174,6 @@ class Service:
             ("object", sent is not members),
             ("id", "id" in members),
             ("name", sent is members and not members.get("name")),
-            ("team", self.needs_team and "team" not in members),
         )
         fields = [name for name, is_one in errors if is_one and name not in self.accepts]
         for case, status, is_one in (
@@ -224,8 +205,7 @@ def plain(handler: BaseHTTPRequestHandler, request: Request, response: Response)
     if response.status != 204:
         handler.send_header("Content-Length", str(len(data)))
     handler.end_headers()
-    if request.method != "HEAD":
-        handler.wfile.write(data)
+    handler.wfile.write(data)
 
 
 def problem(case: str, status: int, headers: dict[str, str | None] | None = None) -> Response:
@@ -245,18 +225,14 @@ def listening(service: Service, tls: ssl.SSLContext | None = None) -> Iterator[s
         def respond(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with service.lock:
-                service.in_flight += 1
                 parts = (self.command, self.path, [*self.headers.items()], body, time.monotonic())
-                request = Request(*parts, in_flight=service.in_flight)
+                request = Request(*parts)
                 service.requests.append(request)
             response = service.respond(request)
-            request.status = response.status
-            with service.lock:
-                service.in_flight -= 1  # before the client sends another one
-                request.until = time.monotonic()
+            request.status, request.until = response.status, time.monotonic()
             service.write(self, request, response)
 
-        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = respond  # noqa: N815
+        do_GET = do_POST = do_OPTIONS = respond  # noqa: N815
 
         def log_message(self, *args: object) -> None:
             """The tests look at the requests instead."""

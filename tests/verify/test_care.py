@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tests.verify.conftest import LEVELS, TOKEN, Request, Service, listening, verify
-from tests.verify.differences import first, on, on_listed, put
+from tests.verify.differences import first, on, on_deployment, on_listed, put
 
 pytestmark = pytest.mark.process
 
@@ -130,5 +130,5 @@ def test_a_deployment_that_changes_no_more_is_followed_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cli.verify.session.STILL", 0.1)
-    done = verify(Service(ends=False), "--wait", "3", level="write")
+    done = verify(Service(on_deployment(put(status="new"))), "--wait", "3", level="write")
     assert 1 < done.requests["created deployment"] < 30
