@@ -2,9 +2,7 @@
 
 import gc
 import os
-import shlex
 import signal
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,4 +27,7 @@ def prepare() -> None:
 
 def typed(*words: str) -> str:
     """A command as it is typed into the shell of the system."""
+    import shlex  # most starts need neither
+    import subprocess
+
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -49,9 +50,8 @@ def assert_found(folder: Path, axis: str, seed: int) -> None:
     assert breaking == [DEPENDENCIES[axis].partition(" of ")[2]]
     assert f"this client depends on {axis}" in broken["output"]
     if "implied" not in others.values():
-        # Plain, each axis, the break again, each part, and the other parts if there are any.
-        least = 1 + 13 + 1 + len(broken["parts"])
-        assert least <= number_of_runs(done.stderr) <= least + 1
+        # Plain, each axis, the break again, each part, and the other parts.
+        assert number_of_runs(done.stderr) == 1 + 13 + 1 + len(broken["parts"]) + 1
 
 
 def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path) -> None:
@@ -74,8 +74,7 @@ def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
 def test_the_terminal_says_what_breaks_and_why_nobody_promised_it_once(tmp_path: Path) -> None:
     done, _ = probe(tmp_path, "--", *CLIENT, "ids", axes="ids,times")
     lines = done.stderr.splitlines()
-    assert lines[1].startswith("probe: plain: passes in ")
-    assert lines[1].endswith(" s; 2 axes, seed 7")
+    assert lines[2] == "probe: seed 7, runs to come: 2"
     assert "  | this client depends on ids" in lines
     assert [line for line in lines if "ids of projects" in line] == [
         "finding: depends: ids of projects: take ids as opaque strings of any length "
@@ -85,14 +84,9 @@ def test_the_terminal_says_what_breaks_and_why_nobody_promised_it_once(tmp_path:
 
 def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1() -> None:
     done = run("--probe", "--", *script("call('GET', '/v1/projects')"))
-    assert " s; 6 axes, seed " in done.stderr
-    assert "probe: ids: passes in " in done.stderr
-    assert "not met: no record was created\n" in done.stderr
-    assert done.stderr.count(", not met: ") == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.endswith(", not met")]
+    assert line.startswith("probe: ids: passes in ")
     assert number_of_runs(done.stderr) == 1 + 6
-    options = ("--pace", "0", "--probe", "status-values")
-    done = run(*options, "--", *script("call('GET', '/v1/projects')"))
-    assert "not met: no deployment was running: see --pace\n" in done.stderr
 
 
 def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(
@@ -138,7 +132,7 @@ def test_what_does_not_break_or_hang_again_is_unstable(
     done, report = probe(tmp_path, "--", *script(code), axes="headers,members")
     assert (done.status, report["findings"]) == (0, [])
     assert results(report) == {"members": "unstable", "headers": "unstable"}
-    assert "probe: headers: unstable: broke, and passed when repeated\n" in done.stderr
+    assert "probe: headers: unstable: no finding\n" in done.stderr
     assert number_of_runs(done.stderr) == 1 + 2 * 2
 
 
@@ -170,13 +164,13 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(
 def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script("sys.exit(5)"))
     assert (done.status, report["probe"]["axes"], report["findings"]) == (5, [], [])
-    assert "probe: plain: breaks (exit status 5): nothing was probed\n" in done.stderr
+    assert re.search(r"^probe: plain: breaks in .* \(exit status 5\)$", done.stderr, re.MULTILINE)
     done, report = probe(tmp_path, "--", str(tmp_path / "none"))
     assert (done.status, report["probe"]["axes"]) == (127, [])
 
 
 def test_what_makes_a_break_doubtful_is_told_and_output_is_masked(tmp_path: Path) -> None:
-    """The end of the output may begin in a token. What breaks in no part alone is its axis."""
+    """What breaks in no part alone is its axis."""
     token, once = "S3cretTokenOfFortyThreeCharactersLong123456", str(tmp_path / "once")
     code = (
         "if name == 'headers': sys.exit(9)\n"
@@ -188,7 +182,6 @@ def test_what_makes_a_break_doubtful_is_told_and_output_is_masked(tmp_path: Path
     words = ("--token", token, "--", *script(code))
     done, report = probe(tmp_path, *words, axes="headers,members")
     assert results(report) == {"members": "breaks", "headers": "not met"}
-    assert "warning: headers: broke before a response was varied\n" in done.stderr
     warning = "warning: all axes break the tests: can these run twice, and without input?\n"
     assert warning in done.stderr
     assert {*report["probe"]["axes"][0]["output"].split()} == {"***"}
@@ -234,21 +227,19 @@ def test_a_signal_ends_the_run_and_shows_what_was_confirmed(
     document = json.loads(report.read_text("utf-8"))
     assert document["probe"]["is_complete"] is False
     assert document["exit_status"] == 128 + number
-    assert "probe: incomplete: " in stderr
+    assert "probe: incomplete: a signal came\n" in stderr
     assert [each["what"].split()[0] for each in document["findings"]][:1] == found
     for axis in document["probe"]["axes"]:
         assert axis["output"] == "read: \n"  # no input
 
 
-CREATOR = """
-import json, os, time, urllib.request as u
+POLLS = """
+import os, time, urllib.request as u
 r = u.Request(os.environ['STUB_URL'] + '/v1/projects')
-r.add_header('Authorization', 'Bearer ' + os.environ['STUB_TOKEN'])
 end = time.monotonic() + 20
 while time.monotonic() < end:
   try: u.urlopen(r).read()
   except OSError: pass
-  time.sleep(0.05)
 """
 
 
@@ -257,7 +248,7 @@ def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(tmp_path: Pat
     code = (
         "call('GET', '/v1/projects')\n"
         "if name == 'plain':\n"
-        f"  p = subprocess.Popen([sys.executable, '-c', {CREATOR!r}], start_new_session=True)\n"
+        f"  p = subprocess.Popen([sys.executable, '-c', {POLLS!r}], start_new_session=True)\n"
         f"  open({str(pid)!r}, 'w').write(str(p.pid))\n"
         "sys.exit(name != 'plain')\n"
     )
@@ -267,8 +258,7 @@ def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(tmp_path: Pat
         os.kill(int(pid.read_text()), signal.SIGKILL)
     assert (done.status, report["findings"]) == (0, [])
     assert results(report) == {"headers": "disturbed"}
-    (warning,) = [line for line in done.stderr.splitlines() if "between two runs" in line]
-    assert warning.startswith("warning: plain left a process running: ")
+    assert "warning: a run left a process running, whose requests between " in done.stderr
 
 
 def test_a_dependency_that_another_one_hides_is_found(tmp_path: Path) -> None:
@@ -288,9 +278,7 @@ def test_a_dependency_that_another_one_hides_is_found(tmp_path: Path) -> None:
     assert "probe: members but @Project, @Deployment: passes in " in done.stderr
 
 
-def test_one_cause_of_two_axes_is_one_finding_and_no_advice_is_of_a_path_that_is_none(
-    tmp_path: Path,
-) -> None:
+def test_one_cause_of_two_axes_is_one_finding(tmp_path: Path) -> None:
     code = (
         "import re; t = call('GET', '/v1/deployments/dpl_failed')['created_at']\n"
         "p = call('POST', '/v1/projects', '{\"name\": \"x\"}')\n"
@@ -300,7 +288,6 @@ def test_one_cause_of_two_axes_is_one_finding_and_no_advice_is_of_a_path_that_is
     axes = "times,times-odd,ids-encoded"
     done, report = probe(tmp_path, "--", *script(code), axes=axes)
     assert results(report) == {"times": "breaks", "times-odd": "implied", "ids-encoded": "breaks"}
-    assert "probe: times-odd: as times\n" in done.stderr
-    found = {each["what"]: each["advice"] for each in report["findings"]}
-    assert {*found} == {"times of Deployment.created_at", "ids-encoded of projects"}
-    assert found["ids-encoded of projects"].startswith("take ids as opaque strings of any length (")
+    assert "probe: times-odd: implied: no finding\n" in done.stderr
+    found = [each["what"] for each in report["findings"]]
+    assert found == ["times of Deployment.created_at", "ids-encoded of projects"]
