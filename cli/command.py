@@ -32,7 +32,6 @@ class Command:
         self._shares_terminal = False
         self._thread: threading.Thread | None = None
         self._signalled_at = 0.0  # monotonic
-        self._early_signal: int | None = None  # one that came while a run was started
         self.signal: int | None = None
         self.status = 0
 
@@ -75,8 +74,8 @@ class Command:
         except OSError as error:
             say(f"error: {self._words[0]}: {error.strerror}\n")
             return 127 if isinstance(error, FileNotFoundError) else 126
-        if self._early_signal is not None:
-            self._send(self._early_signal)
+        if self.signal is not None:  # it came while the run was started
+            self._send(self.signal)
         try:
             code = process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -91,7 +90,7 @@ class Command:
 
     def end(self) -> None:
         """End it, if it still runs after the server."""
-        self.signal = self._early_signal = self.signal or signal.SIGTERM
+        self.signal = self.signal or signal.SIGTERM
         if self._process and self._process.poll() is None:
             self._send(signal.SIGTERM)
         if self._thread:
@@ -102,10 +101,8 @@ class Command:
         now = time.monotonic()
         if self.signal is None:
             self.signal, self._signalled_at = number, now
-            if self._process is None:
-                self._early_signal = number
             # A terminal has sent its Ctrl-C to the command, too.
-            elif not (self._shares_terminal and number != signal.SIGTERM):
+            if self._process and not (self._shares_terminal and number != signal.SIGTERM):
                 self._send(number)
         elif self._process and now - self._signalled_at > REPEAT_WINDOW:
             self._send(KILL)

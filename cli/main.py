@@ -69,8 +69,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
     except OSError as error:
         raise click.UsageError(f"{error.filename}: {error.strerror}.") from None
-    files = read_files(settings)  # once, as a test of the command may change them
-    make = partial(make_app, start.create_app, settings, log, files)
+    make = partial(make_app, start, settings, log, *read_files(settings))
     command, probe = None, None
     if start.words:  # what these import, a plain start does not need
         from .command import Command

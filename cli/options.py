@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from click.core import ParameterSource
 from flask import Flask
 
 import server
@@ -32,13 +31,6 @@ class Option(click.Option):
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         return ctx.obj.environ.get(self.envvar) or None
-
-    def get_error_hint(self, ctx: click.Context | None) -> str:
-        """What an error names: the variable, if the value is from there."""
-        assert ctx
-        if ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:
-            return str(self.envvar)
-        return super().get_error_hint(ctx)
 
 
 class Integer(click.IntRange):
@@ -205,9 +197,7 @@ class Program(click.Group):
                 formatter.write_dl(records)
         self.format_commands(context, formatter)
 
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in self.commands:
-            raise click.UsageError(f"put -- before the command: -- {' '.join(args)}", context)
-        return super().resolve_command(context, args)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name not in self.commands:
+            raise click.UsageError(f"put -- before the command: -- {cmd_name} ...")
+        return self.commands[cmd_name]

@@ -33,10 +33,6 @@ BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "stat
 "code": "between_runs"}"""
 
 
-class Interrupted(Exception):
-    """A signal has ended the probe."""
-
-
 @dataclass
 class Run:
     """A run that has ended, and its output, masked.
@@ -68,8 +64,8 @@ class Run:
 class Probe:
     """Runs the command plain, then with each axis of grease, then with each failure.
 
-    `make_app` makes the app of a run from words such as `members` and `members@Project`, or from
-    its failures. `app` is that of the current run, or None between two runs.
+    `make_app` makes the app of a run with other options of the stub. `app` is that of the current
+    run, or None between two runs.
     """
 
     def __init__(
@@ -100,7 +96,7 @@ class Probe:
         try:
             if not (self.plain.status or self.command.signal):
                 self._run_all(self.settings.probe)
-        except Interrupted:
+        except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
         return 128 + self.command.signal if self.command.signal else self.plain.status
 
@@ -214,7 +210,7 @@ class Probe:
                 break
             others = [each for each in self.stub.parts.by_axis[axis.name] if each not in broken]
             but = f"{axis.name} but {', '.join(f'@{part}' for part in broken)}"
-            run = self._run(but, self.make_app(tuple(f"{axis.name}@{part}" for part in others)))
+            run = self._run(but, self._varied(*(f"{axis.name}@{part}" for part in others)))
         for other in self.axes:
             if other.name == IMPLIED_BY.get(axis.name):
                 implied = {*axis.broken_parts}.intersection(other.broken_parts)
@@ -226,9 +222,10 @@ class Probe:
         """Run the command until it ends or hangs, and say how it ended.
 
         Without an app it is with the axis, or the part of one, that the name is. The plain run has
-        the terminal, and as long as it takes. Raises `Interrupted`.
+        the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a
+        signal.
         """
-        app = app or self.make_app((name,))
+        app = app or self._varied(name)
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds) if self.plain else 1e9
         if name == STALLED:
             limit += self.no_failures.stall * len(self.stub.operations)
@@ -240,7 +237,7 @@ class Probe:
             output.seek(0)
             text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
         if self.command.signal and self.plain:
-            raise Interrupted
+            raise KeyboardInterrupt
         result = "hangs" if seconds > limit else "breaks" if status else "passes"
         said = f"{result} in {seconds:.1f} s"
         said += f" (exit status {status})" if result == "breaks" else ""
@@ -257,6 +254,10 @@ class Probe:
         say(f"probe: {label or name}: {said}\n")
         tried = dict.fromkeys(parts, "")
         return Run(name, result, status, seconds, text, is_disturbed, varied, tried)
+
+    def _varied(self, *words: str) -> Flask:
+        """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
+        return self.make_app(grease=words, announces_grease=False)
 
     def _end_run(self) -> None:
         """End what a run left in its group, and look whether something still sends requests."""

@@ -1,11 +1,9 @@
 """Makes the app and the server's options from the settings, and says where it listens."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask import Flask
@@ -14,63 +12,44 @@ import server
 import stub
 from auth import DEFAULT_TOKEN
 from store import Store
-from stub.failures import STALLED, Failures
-from stub.profile import NO_PROFILE, Profile, read_profile
+from stub.failures import STALLED
+from stub.profile import NO_PROFILE, read_profile
 from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states, room_for
 from web.routing import CONTROLS
 
 from .documents import read_file
 from .log import Log
-from .options import Settings
-from .startup import typed
+from .options import Settings, Start
 from .stderr import say
 
 if TYPE_CHECKING:
     from .command import Command
     from .probe import Probe
 
-Files = tuple[Seed, dict[str, Seed], Profile]
-"""The seed, the provider states, and the profile of a service."""
-
 
 def make_app(
-    create_app: Callable[..., Flask],
+    start: Start,
     settings: Settings,
     log: Log,
-    files: Files,
-    varied: tuple[str, ...] = (),
-    failures: Failures | None = None,
+    seed: Seed,
+    stub_options: stub.StubOptions,
+    **probed: Any,
 ) -> Flask:
-    """The app for these settings, or that of a run of --probe: what it varies, and its failures.
+    """The app for these settings; that of a run of --probe replaces some options of the stub.
 
     Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
-    seed, states, like = files
-    stub_options = stub.StubOptions(
-        states=states,
-        cors_origins=settings.cors_origin,
-        grease=varied or settings.grease,
-        grease_seed=settings.grease_seed,
-        ids_seed=settings.ids_seed,
-        freeze=settings.freeze,
-        delay=settings.delay,
-        delay_seed=settings.delay_seed,
-        announces_grease=not varied,
-        journal_bytes=settings.journal_bytes,
-        failures=failures,
-        like=like,
-    )
     more = {}  # without --store the store is that of `create_app`
     if settings.store:
         more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
     try:
-        return create_app(
+        return start.create_app(
             tokens=settings.token,
             pace=settings.pace,
             max_projects=settings.max_projects,
             seed=seed,
             strict=settings.strict,
-            stub_options=None if settings.no_stub else stub_options,
+            stub_options=None if settings.no_stub else stub_options._replace(**probed),
             log=log.add,
             **more,
         )
@@ -85,17 +64,14 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
         return connect(url, threads)
     except ModuleNotFoundError as error:
-        file = Path(__file__).parent.with_name("requirements-redis.txt")  # which stub.pyz has not
-        what = ["-r", str(file)] if file.exists() else ["redis"]
-        command = typed(sys.executable, "-m", "pip", "install", *what)
-        reason = f"{error.name} is not installed: run `{command}`"
+        reason = f"{error.name} is not installed: run `pip install redis`"
     except ValueError as error:
         reason = str(error)
     raise click.UsageError(f"--store: {reason}.")
 
 
-def read_files(settings: Settings) -> Files:
-    """The files that the options name. Raises `click.UsageError` for an invalid one."""
+def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
+    """The records of the start and the options of the stub. Raises `click.UsageError`."""
     seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
     like = NO_PROFILE
@@ -109,7 +85,18 @@ def read_files(settings: Settings) -> Files:
             like = read_profile(settings.like, read_file("openapi.json").encode())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    return seed, states, like
+    return seed, stub.StubOptions(
+        states=states,
+        cors_origins=settings.cors_origin,
+        grease=settings.grease,
+        grease_seed=settings.grease_seed,
+        ids_seed=settings.ids_seed,
+        freeze=settings.freeze,
+        delay=settings.delay,
+        delay_seed=settings.delay_seed,
+        journal_bytes=settings.journal_bytes,
+        like=like,
+    )
 
 
 def server_options(
@@ -161,8 +148,8 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
     if hints and not settings.no_stub:
         yield f"open {url}/"
     if settings.grease:
-        axes = typed(",".join(settings.grease))  # a part may have a space
-        yield f"responses vary on purpose: --grease {axes} --grease-seed {settings.grease_seed}"
+        axes, seed = ",".join(settings.grease), settings.grease_seed
+        yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'
     least, most = settings.delay
     if least != most:
         yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"

@@ -44,7 +44,7 @@ def test_an_open_address_is_printed_for_this_machine(host: str, loopback: str) -
 
 TIER_1 = "members,member-order,json-text,headers,ids,times"
 RANDOM = [
-    ("responses vary on purpose: --grease {} --grease-seed ", ["--grease"], TIER_1),
+    ('responses vary on purpose: --grease "{}" --grease-seed ', ["--grease"], TIER_1),
     ("delays are random: --delay {} --ids-seed ", ["--delay", "0.001-0.002"], "0.001-0.002"),
 ]
 
@@ -65,7 +65,7 @@ def test_what_is_printed_can_be_pasted() -> None:
     given = "headers@getDeployment 404,members"
     first = run("--grease", given, during=lambda url: call(url, "/_stub/grease"))
     (line,) = re.findall("on purpose: (.*)\n", first.stderr)
-    assert line.startswith("--grease 'members,headers@getDeployment 404' --grease-seed ")
+    assert line.startswith('--grease "members,headers@getDeployment 404" --grease-seed ')
     again = run(*shlex.split(line), during=lambda url: call(url, "/_stub/grease"))
     assert again.result.json == first.result.json
 
