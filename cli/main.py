@@ -63,12 +63,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     settings = Settings(**values)
     check(settings, start, given)
     warn_of_unknown_variables(start.environ)
-    try:
-        if settings.report:
-            remove_old_report(settings.report)
-        log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
-    except OSError as error:
-        raise click.UsageError(f"{error.filename}: {error.strerror}.") from None
+    if settings.report:
+        remove_old_report(settings.report)
+    log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
     make = partial(make_app, start, settings, log, *read_files(settings))
     command, probe = None, None
     if start.words:  # what these import, a plain start does not need
@@ -102,12 +99,11 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     probe, lost = settings.probe, [OPTIONS[each].opts[0] for each in NEEDS_STUB if each in given]
     files = [settings.seed, settings.states, settings.like, settings.report, settings.log]
     paths = [os.path.realpath(each) for each in files if each]
-    is_published = DEFAULT_TOKEN in settings.token
     is_open = not server.address_of(settings.host).is_loopback
     rules: list[tuple[object, str]] = [
         (start.words is not None and not start.words, "give a command after --."),
         (
-            is_published and is_open,
+            is_open and DEFAULT_TOKEN in settings.token,
             "STUB_TOKEN, a token of your own, is missing: type `-e STUB_TOKEN=a-token-of-your-own` "
             f"after `docker run`, give a --token, or leave --host out: {settings.host} can be "
             f"reached from elsewhere, and {DEFAULT_TOKEN} is published.",
@@ -168,7 +164,7 @@ def main(
             return error.exit_code
         except click.Abort:  # Ctrl-C before the server handles it
             return 130
-        except OSError as error:  # the files and the server have messages of their own
-            say(f"error: stdout: {error.strerror}.\n")
-            return 1
+        except OSError as error:
+            say(f"error: {error.filename or 'stdout'}: {error.strerror}.\n")
+            return 2
         return status or 0  # None after --help

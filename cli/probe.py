@@ -23,7 +23,7 @@ from .stderr import say
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0
 HANG_FACTOR = 5
-SETTLE = 0.05  # seconds in which the last requests of an ended run arrive
+SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 BREAKS = ("breaks", "hangs")
@@ -262,7 +262,6 @@ class Probe:
     def _end_run(self) -> None:
         """End what a run left in its group, and look whether something still sends requests."""
         self.command.kill_group()
-        time.sleep(SETTLE)
         self.app, late = None, self.late
         time.sleep(SETTLE)
         self.is_disturbed = self.late > late

@@ -89,5 +89,5 @@ def test_a_full_stdout_is_named(args: list[str]) -> None:
 
     stderr = io.StringIO()
     with process_state():
-        assert main(create_app, args, environment(), Full(), stderr) == 1
+        assert main(create_app, args, environment(), Full(), stderr) == 2
     assert stderr.getvalue() == "error: stdout: No space left on device.\n"
