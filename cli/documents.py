@@ -5,17 +5,7 @@ from pkgutil import get_data
 
 import click
 
-DOCUMENTS = (
-    "choices",
-    "ci",
-    "contract",
-    "development",
-    "grease",
-    "https",
-    "scale",
-    "testing",
-    "verify",
-)
+DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "https", "scale", "testing")
 FIXTURES = {
     "pytest": "stub_fixture.py",
     "node": "stub_fixture.mjs",
@@ -24,7 +14,7 @@ FIXTURES = {
 }
 FILES = {
     "readme": "README.md",
-    **{name: f"docs/{name}.md" for name in DOCUMENTS},
+    **{name: f"docs/{name}.md" for name in (*DOCUMENTS, "verify")},
     "profile": "stub/profile.json",
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }

@@ -2,8 +2,6 @@
 
 from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
 
 import click
 
@@ -19,6 +17,9 @@ def check_health(context: click.Context, /, **values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
+    from urllib.error import HTTPError  # nothing else needs these
+    from urllib.request import ProxyHandler, build_opener
+
     assert context.parent
     own = {
         name: value
@@ -26,16 +27,14 @@ def check_health(context: click.Context, /, **values: Any) -> None:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
     settings = Settings(**{**context.parent.params, **own})
-    if settings.port == 0:
-        raise click.ClickException("port 0 is any free one: give the one that the program printed.")
     path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
         text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
-        where = f"host {settings.host}, port {settings.port}"
-        reason = " ".join(f"{where}: GET {path}: {error} {text}".split())
+        reason = f"host {settings.host}, port {settings.port}: GET {path}: {error} {text}"
+        reason = " ".join(reason.split())
         raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")
 

@@ -2,8 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Collection
-from pathlib import Path
+from contextlib import suppress
 
 from flask import Response
 
@@ -13,30 +12,26 @@ from web.access_log import line_of
 from web.redaction import Redactor, printable
 from web.routing import OPERATIONS, is_control_path
 
+from .options import Settings
 from .stderr import say
 
 LATEST = 20  # lines that the end of a run shows
 
 
 class Log:
-    """The log of a run. With `quiet` only what a client's own output may not show is printed.
+    """The log of a run. With --quiet only what a client's own output may not show is printed.
 
     `shows_latest` is whether the end of the run may show the latest lines that were not printed.
-    `file` is made anew. Raises `OSError` if it cannot be written, or is no regular file.
+    The file is made anew. Raises `OSError` if it cannot be written.
     """
 
-    def __init__(
-        self, tokens: Collection[str], *, quiet: bool, file: Path | None, shows_latest: bool
-    ) -> None:
-        self._redactor = Redactor(tokens)
-        self._quiet = quiet
+    def __init__(self, settings: Settings, *, shows_latest: bool) -> None:
+        self._redactor = Redactor(settings.token)
+        self._quiet = settings.quiet
+        self._file = settings.log.open("wb", buffering=0) if settings.log else None
+        self._has_readers = bool(shows_latest or not settings.quiet or settings.log)
         self.is_called = False  # whether there was a request to /v1
-        if file and file.exists() and not file.is_file():
-            raise OSError(0, "not a file")
-        self._file = file.open("wb", buffering=0) if file else None
-        self._has_readers = shows_latest or not quiet or file is not None
-        self._unprinted = 0  # lines
-        self._latest: deque[str] = deque(maxlen=LATEST)  # of these
+        self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self.is_muted = False  # whether only the file gets what comes
         self._hints: set[str] = set()
 
@@ -69,19 +64,15 @@ class Log:
         if rejected.code == "host_not_allowed":
             name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
-        elif rejected.detail == server.LOOKS_LIKE_TLS:
-            self._hint("this looks like TLS: use http://")
 
     def latest(self) -> str:
-        """The latest lines that were not printed, and how many were before them."""
-        earlier = self._unprinted - len(self._latest)
-        before = f"({earlier} earlier lines: --log FILE has all)\n" if earlier else ""
+        """The latest lines that were not printed."""
+        before = "(--log FILE has all lines)\n" if len(self._latest) == LATEST else ""
         return before + "".join(self._latest)
 
     def close(self) -> None:
         if self._file:
             self._file.close()
-            self._file = None
 
     def _hint(self, hint: str) -> None:
         """Print what to start with instead: each text once."""
@@ -92,15 +83,11 @@ class Log:
 
     def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
         if self._file:
-            try:
+            with suppress(OSError):  # a full disk breaks no request
                 self._file.write(text.encode())
-            except OSError as error:
-                self.close()
-                say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if self.is_muted:
             return
         if is_printed or not self._quiet:
             say(text)
         elif is_kept:
-            self._unprinted += 1
             self._latest.append(text)

@@ -2,27 +2,23 @@
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
-from difflib import get_close_matches
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, TextIO
 
 import click
+from click.core import ParameterSource
 from flask import Flask
 
 import server
 from auth import DEFAULT_TOKEN
-from stub.failures import Failures
 
-from .command import Command
 from .documents import show_document
 from .health import health_command
 from .log import Log
 from .options import OPTIONS, Program, Settings, Start
-from .probe import Probe
 from .report import remove_old_report, report
 from .serving import make_app, read_files, server_options
 from .stderr import background_stderr, say
@@ -33,7 +29,6 @@ NEEDS_STUB = (
     *("states", "like", "cors_origin", "grease", "fail_on", "report"),
     *("ids_seed", "freeze", "delay"),
 )
-OFF: tuple[object, ...] = (None, (), [], (0, 0))  # what these are where they are left out
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
@@ -46,7 +41,7 @@ OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
     commands=[show_document, verify, health_command],
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "show_default": True},
 )
 @click.version_option(VERSION, message="%(version)s")
 @click.pass_context
@@ -61,24 +56,27 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     if context.invoked_subcommand:
         return None
     start: Start = context.obj
-    command = Command(start.words, start.environ) if start.words else None
-    if command and context.get_parameter_source("port") is click.core.ParameterSource.DEFAULT:
+    source = context.get_parameter_source
+    given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
+    if start.words and "port" not in given:
         values["port"] = 0
     settings = Settings(**values)
-    for reason in conflicts(settings, start):
-        raise click.UsageError(reason)
+    check(settings, start, given)
     warn_of_unknown_variables(start.environ)
-    with written("report", settings.report):
-        if settings.report:
-            remove_old_report(settings.report)
-    with written("log", settings.log):
-        ends = bool(command or settings.fail_on)
-        log = Log(settings.token, quiet=settings.quiet, file=settings.log, shows_latest=ends)
-    files = read_files(settings)  # once, as a test of the command may change them
-    make = partial(make_app, start.create_app, settings, log, files)
-    plain = Failures() if settings.probe else None
-    app = make(failures=plain)
-    probe = Probe(command, settings, log, app, make, plain) if command and plain else None
+    if settings.report:
+        remove_old_report(settings.report)
+    log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
+    make = partial(make_app, start, settings, log, *read_files(settings))
+    command, probe = None, None
+    if start.words:  # what these import, a plain start does not need
+        from .command import Command
+
+        command = Command(start.words, start.environ)
+    if command and settings.probe:
+        from .probe import Probe
+
+        probe = Probe(command, settings, log, make)
+    app = probe.plain_app if probe else make()
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
@@ -96,48 +94,38 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     return report(app, settings, log, command, probe)
 
 
-@contextmanager
-def written(option: str, path: Path | None) -> Iterator[None]:
-    """Raise `click.UsageError` if the file of an option cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise click.UsageError(f"--{option}: {path}: {error.strerror}.") from None
-
-
-def conflicts(settings: Settings, start: Start) -> Iterator[str]:
-    """Why these options do not go together."""
-    if start.words is not None and not (start.words and start.words[0]):
-        yield "give a command after --."
-    if DEFAULT_TOKEN in settings.token and not server.address_of(settings.host).is_loopback:
-        yield (
+def check(settings: Settings, start: Start, given: Collection[str]) -> None:
+    """Raise `click.UsageError` if the options that were `given` do not go together."""
+    probe, lost = settings.probe, [OPTIONS[each].opts[0] for each in NEEDS_STUB if each in given]
+    files = [settings.seed, settings.states, settings.like, settings.report, settings.log]
+    paths = [os.path.realpath(each) for each in files if each]
+    is_open = not server.address_of(settings.host).is_loopback
+    rules: list[tuple[object, str]] = [
+        (start.words is not None and not start.words, "give a command after --."),
+        (
+            is_open and DEFAULT_TOKEN in settings.token,
             "STUB_TOKEN, a token of your own, is missing: type `-e STUB_TOKEN=a-token-of-your-own` "
             f"after `docker run`, give a --token, or leave --host out: {settings.host} can be "
-            f"reached from elsewhere, and {DEFAULT_TOKEN} is published."
-        )
-    if settings.empty and settings.seed:
-        yield "--empty and --seed exclude each other: give one."
-    if settings.probe and not start.words:
-        yield "--probe runs a command several times: give one after --."
-    if settings.probe and (settings.grease or settings.no_stub or settings.store):
-        yield (
-            "--probe varies the responses by itself, from records that no run leaves behind: "
-            "leave out --grease, --no-stub and --store."
-        )
-    if settings.probe and not hasattr(os, "killpg"):
-        yield "--probe needs a POSIX system, to end what a run leaves behind."
-    if settings.no_stub and any(getattr(settings, name) not in OFF for name in NEEDS_STUB):
-        *names, last = (OPTIONS[name].opts[0] for name in NEEDS_STUB)
-        yield f"--no-stub leaves out {', '.join(names)} and {last}: drop it or them."
-    files: dict[str, str] = {}
-    for name in ("seed", "states", "like", "report", "log"):
-        if path := getattr(settings, name):
-            other = files.setdefault(os.path.realpath(path), name)
-            if other != name and name in ("report", "log"):
-                yield f"--{other} and --{name} are the same file: {path}."
+            f"reached from elsewhere, and {DEFAULT_TOKEN} is published.",
+        ),
+        (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
+        (probe and not start.words, "--probe runs a command several times: give one after --."),
+        (
+            probe and (settings.grease or settings.no_stub or settings.store),
+            "--probe varies the responses by itself: leave out --grease, --no-stub and --store.",
+        ),
+        (probe and not hasattr(os, "killpg"), "--probe needs a POSIX system."),
+        (settings.no_stub and lost, f"--no-stub leaves out {', '.join(lost)}: drop it or them."),
+        (len({*paths}) < len(paths), f"two options name the same file: {', '.join(paths)}."),
+    ]
+    for is_broken, message in rules:
+        if is_broken:
+            raise click.UsageError(message)
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
+    from difflib import get_close_matches  # most starts do not need it
+
     known = [str(option.envvar) for option in OPTIONS.values()]
     for name in sorted({*environ} - {*known, *OTHER_VARIABLES}):
         if name.startswith("STUB_"):
@@ -176,7 +164,7 @@ def main(
             return error.exit_code
         except click.Abort:  # Ctrl-C before the server handles it
             return 130
-        except OSError as error:  # the files and the server have messages of their own
-            say(f"error: stdout: {error.strerror}.\n")
-            return 1
+        except OSError as error:
+            say(f"error: {error.filename or 'stdout'}: {error.strerror}.\n")
+            return 2
         return status or 0  # None after --help

@@ -3,28 +3,31 @@
 import json
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
 from stub import Stub
 
-from .command import Command
 from .log import Log
 from .options import Settings
-from .probe import Probe
 from .stderr import say
+
+if TYPE_CHECKING:
+    from .command import Command
+    from .probe import Probe
 
 
 def report(
-    app: Flask, settings: Settings, log: Log, command: Command | None, probe: Probe | None
+    app: Flask, settings: Settings, log: Log, command: "Command | None", probe: "Probe | None"
 ) -> int:
     """Write the coverage and the findings; return the exit status: that of the command if not 0.
 
     With --quiet, a failure is preceded by the latest lines of the log.
     """
-    status = probe.status if probe else command.status if command else 0
-    depends = probe.findings() if probe else []
+    status = command.status if command else 0
+    depends = [*probe.findings()] if probe else []
     whole: Stub | None = app.extensions.get("stub")
     verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
     if (command and command.status) or (
@@ -56,26 +59,17 @@ def report(
 
 def remove_old_report(path: Path) -> None:
     """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
-    path = target_of(path)
+    path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
-        raise OSError(0, "not a file")
-    with NamedTemporaryFile(dir=path.parent):
-        path.unlink(missing_ok=True)
+        raise OSError(0, "not a file", str(path))
+    path.touch()
+    path.unlink()
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
-    path = target_of(path)
+    path = Path(os.path.realpath(path))
     with TemporaryDirectory(dir=path.parent) as folder:
         temporary = Path(folder, path.name)
         temporary.write_text(text, "utf-8")
-        temporary.chmod(0o644)
         temporary.replace(path)
-
-
-def target_of(path: Path) -> Path:
-    """Where the symbolic links lead, whether or not it exists.
-
-    `Path.resolve()` raises RuntimeError for a circle of links, before Python 3.13.
-    """
-    return Path(os.path.realpath(path))

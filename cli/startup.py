@@ -2,9 +2,7 @@
 
 import gc
 import os
-import shlex
 import signal
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,11 +20,6 @@ def prepare() -> None:
     for name in ("flask", "waitress"):
         if find_spec(name) is None:
             file = Path(__file__).parent.with_name("requirements.txt")
-            command = typed(sys.executable, "-m", "pip", "install", "-r", str(file))
+            command = f'"{sys.executable}" -m pip install -r "{file}"'
             print(f"error: {name} is not installed: run `{command}`", file=sys.stderr)
             sys.exit(2)
-
-
-def typed(*words: str) -> str:
-    """A command as it is typed into the shell of the system."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

@@ -9,9 +9,9 @@ import select
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from queue import SimpleQueue
-from typing import TextIO
+from typing import Any, TextIO
 
 MAX_WAITING = 1000  # pieces of text
 WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
@@ -66,18 +66,14 @@ class BackgroundWriter(io.TextIOBase):
 @contextmanager
 def background_stderr(stderr: TextIO) -> Iterator[None]:
     """Make `stderr` the process' own, written in the background; a closed one stays closed."""
-    previous = sys.stderr
-    try:
-        writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
-    except (AttributeError, OSError):  # none, or not that of a process
-        writer = None
-    sys.stderr = writer or stderr
-    try:
+    stream: Any = stderr
+    with ExitStack() as stack:
+        with suppress(AttributeError, OSError):  # there is none, or it is not that of a process
+            writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
+            stack.callback(writer.finish)
+            stream = writer
+        stack.enter_context(redirect_stderr(stream))
         yield
-    finally:
-        sys.stderr = previous
-        if writer:
-            writer.finish()
 
 
 def say(text: str) -> None:

@@ -21,7 +21,6 @@ READY = "listening on "
 # A program whose view takes all file descriptors from the process: poll() fails from then on.
 FAILING = """
 import os, resource, sys
-from cli import command
 from cli.main import main
 from flask import Flask
 
@@ -36,7 +35,6 @@ def create_app(**options):
 
     return app
 
-command.COMMAND_GRACE = 0.2  # seconds for a command that ignores SIGTERM
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
 

@@ -2,8 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -67,12 +65,6 @@ def test_without_the_stub_the_contract_is_asked_for() -> None:
         assert "GET /_stub/ready: HTTP Error 401: " in done.stderr
 
 
-def test_a_free_port_is_not_known() -> None:
-    done = run("--port", "0", "health")
-    assert (done.status, done.stdout) == (1, "")
-    assert done.stderr == "error: port 0 is any free one: give the one that the program printed.\n"
-
-
 def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
     def unusable(environ: Any, start_response: Any) -> list[bytes]:
         start_response("503 Service Unavailable", [])
@@ -84,37 +76,28 @@ def test_a_program_whose_store_cannot_be_used_is_not_ready() -> None:
         assert '503: Service Unavailable {"code": "store_unavailable"}. ' in done.stderr
 
 
-def test_what_is_no_http_is_not_ready() -> None:
-    with answering(b"SSH-2.0-other\r\n") as port:
-        assert not is_ready(run("--port", port, "health"))
+@pytest.mark.parametrize(("text", "reason"), [(b"SSH-2.0-other\r\n", "SSH"), (b"", "timed out")])
+def test_what_is_no_http_or_silent_is_not_ready(
+    text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.health.TIMEOUT", 0.5)
+    ended = threading.Event()
 
+    def send() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(text)
+            if not text:
+                ended.wait(20)
 
-@pytest.mark.slow
-def test_a_program_that_is_silent_is_awaited_for_five_seconds() -> None:
-    with answering(b"") as port:  # it ends the connection after 20 seconds
-        done = run("--port", port, "health")
-        assert not is_ready(done)
-        assert "timed out" in done.stderr
-
-
-@contextmanager
-def answering(text: bytes) -> Iterator[str]:
-    """The port of a server that sends this to its first client."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        ended = threading.Event()
-
-        def send() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.sendall(text)
-                if not text:
-                    ended.wait(20)
-
         thread = threading.Thread(target=send)
         thread.start()
-        yield str(listener.getsockname()[1])
+        done = run("--port", str(listener.getsockname()[1]), "health")
         ended.set()
         thread.join()
+    assert not is_ready(done)
+    assert reason in done.stderr
 
 
 def test_no_proxy_is_used(live_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,9 +26,7 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     ([], {"STUB_TOKEN": "one dev-token"}, "/v1/projects", b"website"),
     ([], {"STUB_MAX_PROJECTS": "", "STUB_TOKEN": ""}, "/v1/projects", b"website"),
     (["--grease", "member-order", "--grease-seed", "7"], {}, "/_stub/grease", b'["member-order"]'),
-    (["--freeze", "9900-12-31T23:59:59Z"], {}, "/_stub/clock", b"9900-12-31T23:59:59"),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
-    (["--delay", "1e-3-2E-3"], {}, "/v1/projects", b"website"),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
     (["--pace", "0", "--grace", "0"], {}, "/v1/projects", b"website"),
 ]
@@ -36,7 +34,9 @@ DEFAULTS = {
     "port": "8080",
     "pace": "2.0",
     "delay": "0",
+    "grease-seed": "(random)",
     "host": "127.0.0.1",
+    "token": "dev-token",
     "threads": "16",
     "max-projects": "100000",
     "journal-bytes": "67108864",
@@ -155,21 +155,17 @@ def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
         assert done.result.status_code == status
 
 
-NO_STUB = (
-    "error: --no-stub leaves out --states, --like, --cors-origin, --grease, --fail-on, --report, "
-    "--ids-seed, --freeze and --delay: drop it or them.\n"
-)
-OF_THE_STUB = ["--states x.json", "--cors-origin *", "--grease all", "--fail-on idle"]
-OF_THE_STUB += ["--report x.json", "--ids-seed 0", "--freeze 2026-01-05T09:00:00Z", "--delay 0.1"]
+OF_THE_STUB = ["--states", "x", "--like", "y", "--cors-origin", "*", "--grease", "all"]
+OF_THE_STUB += ["--fail-on", "idle", "--report", "z", "--ids-seed", "0"]
+OF_THE_STUB += ["--freeze", "2026-01-05T09:00:00Z", "--delay", "0.1"]
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
     (["--port"], "'--port' requires an argument"),
     (["--port", "65536"], "'--port': 65536"),
     (["--port", "http"], "'--port': 'http'"),
-    (["--pace", "nan"], "'--pace': give a finite number"),
     (["--pace", "-1"], "'--pace': -1"),
     (["--pace", "x"], "'x' is not a valid number.\n"),
-    (["--deadline", "0"], "'--deadline': 0"),
+    (["--pace", "inf"], "'--pace': inf"),
     (["--grace", "-1"], "'--grace': -1"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--token", "a b"], "a token is made of A-Z"),
@@ -180,7 +176,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "give a --token"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
-    (["--store", "http://a"], "'--store': give a URL such as redis://"),
+    (["--store", "http://s3cret"], "--store: the URL is invalid: give redis://"),
     (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--seed", "no/such.json"], "no/such.json: No such file"),
     (["--seed", "."], "Is a directory"),
@@ -189,7 +185,6 @@ INVALID: list[tuple[list[str], str]] = [
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
     (["--grease-seed", "-1"], "--grease-seed"),
     (["--freeze", "yesterday"], "RFC 3339"),
-    (["--freeze", "9901-01-01T00:00:00Z"], "RFC 3339"),
     (["--delay", "2-1"], "0.2-1.5"),
     (["--delay", "x"], "0.2-1.5"),
     (["--delay", "31"], "0.2-1.5"),
@@ -198,14 +193,13 @@ INVALID: list[tuple[list[str], str]] = [
     (["--probe", "all"], "--probe runs a command several times: give one after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all", "--store", "redis://x", "--", "true"], "leave out --grease, --no-stub"),
-    (["--probe", "members@Project", "--", "true"], "give axes without parts, which --probe finds"),
-    (["--probe", "x", "--", "true"], "'x' is unknown: there are tier1"),
-    (["--quiet", "npm", "test"], "put -- before the command: -- npm test\n"),
-    (["health", "--", "true"], "health takes no command"),
+    (["--probe", "members@Project", "--", "true"], "'members@Project' is unknown: there are tier1"),
+    (["--quiet", "npm", "test"], "put -- before the command: -- npm"),
     (["health", "now"], "unexpected extra argument"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
-    (["--report", "-"], "- stands for no stream"),
-    *((["--no-stub", *words.split()], NO_STUB) for words in OF_THE_STUB),
+    (["--no-stub", *OF_THE_STUB], f"--no-stub leaves out {', '.join(OF_THE_STUB[::2])}: drop it"),
+    (["--no-stub", "--ids-seed", "0"], "--no-stub leaves out --ids-seed: drop it"),
+    (["--"], "give a command after --."),
 ]
 
 
@@ -214,13 +208,7 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
     message = not_started(*args)
     assert len(message.splitlines()) == 1
     assert reason in message
-
-
-def test_the_message_names_an_invalid_environment_variable() -> None:
-    message = "'abc' is not a valid integer. It is from STUB_PORT.\n"
-    assert not_started(env={"STUB_PORT": "abc"}).endswith(message)
-    assert not_started(env={"STUB_DELAY": "x"}).endswith(" It is from STUB_DELAY.\n")
-    assert "It is from" not in not_started("--port", "x")
+    assert "s3cret" not in message
 
 
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
@@ -234,9 +222,9 @@ def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
     ]
 
 
-@pytest.mark.parametrize("option", ["--token", "--store"])
-def test_an_invalid_secret_is_not_repeated(option: str) -> None:
-    assert "s3cret" not in not_started(option, "s3cret!")
+def test_a_variable_is_checked_as_its_option_is() -> None:
+    assert "'--port': 'abc' is not a valid integer" in not_started(env={"STUB_PORT": "abc"})
+    assert "s3cret" not in not_started(env={"STUB_TOKEN": "s3cret!"})
 
 
 def test_the_version_is_that_of_the_contract() -> None:

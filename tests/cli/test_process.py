@@ -1,7 +1,6 @@
 """The program as a process of its own: what starts, ends and surrounds it."""
 
 import os
-import shlex
 import signal
 import sys
 from pathlib import Path
@@ -61,8 +60,7 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path
         with process("-S", "app.py", env={"PYTHONPATH": str(tmp_path)}) as running:
             _, stderr = running.communicate(timeout=20)
         assert running.returncode == 2
-        file = str(ROOT / "requirements.txt")
-        command = shlex.join([sys.executable, "-m", "pip", "install", "-r", file])
+        command = f'"{sys.executable}" -m pip install -r "{ROOT / "requirements.txt"}"'
         assert stderr == f"error: {name} is not installed: run `{command}`\n"
         (tmp_path / f"{name}.py").touch()
 
