@@ -87,7 +87,7 @@ def read_profile(path: Path) -> Profile:
     profile: Profile
     with explained(path):
         _, profile = parse_json(path.read_bytes())
-        require_valid(errors_of(profile, schema()))
+        require_valid([*errors_of(profile, schema())] or contradictions(profile))
     return profile
 
 
@@ -114,6 +114,16 @@ def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[F
                 yield from errors_of(each, found, *path, name)
             else:
                 yield FieldError(pointer(*path, name), "is not a known member")
+
+
+def contradictions(profile: Profile) -> Iterator[FieldError]:
+    """What a schema cannot say."""
+    for kind, ids in profile.get("ids", {}).items():
+        if ids["shortest"] > ids["longest"]:
+            yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
+    statuses = profile.get("statuses")
+    if statuses and statuses["ended"] not in (None, statuses["run"][-1]):
+        yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
 
 
 def is_imitated(header: str) -> bool:
@@ -177,7 +187,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
 def make_id(form: IdForm, source: Random) -> str:
     """An id of this form; no separator in its first half, where it would end another prefix."""
     prefix: str = form["prefix"]
-    size = source.randint(*sorted((form["shortest"], form["longest"])))
+    size = source.randint(form["shortest"], form["longest"])
     alphabet = "".join(map(characters, form["alphabet"]))
     plain = "".join(filter(str.isalnum, alphabet)) or alphabet
     first = max((size - len(prefix)) // 2 + 1, 0)

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.profile import characters, errors_of, id_form, make_id, schema
+from stub.profile import characters, contradictions, errors_of, id_form, make_id, schema
 from tests.contract import V1
 
 DATE = {"observed_at": "2026-11-24"}
@@ -67,6 +67,16 @@ ID_SHAPES = [
     ["shop"],
     ["7f-a"],
 ]
+
+
+def test_what_the_schema_cannot_say_is_an_error_too() -> None:
+    for profile, place in (
+        ({"ids": {"deployments": {**IDS, "shortest": 10}}}, "/ids/deployments/longest"),
+        ({"statuses": {"run": ["a", "b"], "ended": "a"}}, "/statuses/ended"),
+    ):
+        assert [each.pointer for each in contradictions(profile)] == [place]
+    for profile in VALID:
+        assert [*contradictions(profile)] == []
 
 
 @pytest.mark.parametrize("profile", VALID)
