@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
 from store import NewId, unused_id
 from web.problems import FieldError, InvalidBody
-from web.strict_json import MAX_DEPTH, MalformedJSON, parse_json
+from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
 from web.validation import check_project, pointer, require_valid
 
 from . import rules
@@ -21,7 +22,7 @@ from .rules import check_array, check_members, check_object, parse_time
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
 
-SAMPLE = Path(__file__).with_name("sample.json")
+SAMPLE: Any = files(__package__) / "sample.json"  # which may be in a zip file
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = {"id": rules.ID, "created_at": rules.TIME}
@@ -132,10 +133,11 @@ def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
     return Seed(tuple(projects), tuple(deployments))
 
 
-def encode(project: dict[str, Any]) -> str:
+def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) -> str:
     """The JSON of a project without what a service gives, with its numbers as they were sent."""
     members = {name: value for name, value in project.items() if name not in GIVEN}
-    return _QUOTED_NUMBER.sub(r"\1", json.dumps(members, ensure_ascii=False))
+    text = json.dumps(members, ensure_ascii=False, separators=separators)
+    return _QUOTED_NUMBER.sub(r"\1", text)
 
 
 # Checking
@@ -165,6 +167,8 @@ def check_seed_project(project: Any) -> Iterator[FieldError]:
     yield from check_project(project, reserved=("latest_deployment_id",))
     if isinstance(project, dict):
         yield from check_members(project, GIVEN)
+        if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
+            yield FieldError("", f"must have at most {MAX_BYTES} bytes")
 
 
 def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:

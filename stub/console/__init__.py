@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from flask import Blueprint, request
@@ -21,7 +21,7 @@ from ..routes import current_stub, open_world
 from ..worlds import World
 
 POLL_PATH = "/_stub/console"
-FOLDER = Path(__file__).parent
+FOLDER = files(__package__)  # which may be in a zip file
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 FILES = [each.name for each in FOLDER.iterdir() if each.suffix in MEDIA_TYPES]
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])

@@ -116,6 +116,7 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"projects": {}, "deployments": None}, ["/projects", "/deployments"]),
     ({"a/b": 1, "c~d": 1}, ["/a~1b", "/c~0d"]),
     (of("x"), ["/projects/1"]),
+    (of({"name": "a", "x": 65536 * "y"}), ["/projects/1"]),
     (of({"name": 1, "id": 2, "created_at": 3}), ["/projects/1/name", *ID, *TIME]),
     (of({"name": "a", "latest_deployment_id": "d"}), ["/projects/1/latest_deployment_id"]),
     *((named(each), ID) for each in (".", "..", "", "a\n", "\u0085", "\ufffd", 256 * "a", None)),
