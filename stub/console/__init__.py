@@ -22,8 +22,13 @@ from ..worlds import World
 
 POLL_PATH = "/_stub/console"
 FOLDER = files(__package__)  # which may be in a zip file
-MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-FILES = [each.name for each in FOLDER.iterdir() if each.suffix in MEDIA_TYPES]
+MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+FILES = {
+    each.name: media_type
+    for each in FOLDER.iterdir()
+    for suffix, media_type in MEDIA_TYPES.items()
+    if each.name.endswith(f".{suffix}")
+}
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
@@ -55,9 +60,8 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
         raise NotFound
-    path = FOLDER / file
-    content_type = f"{MEDIA_TYPES[path.suffix]}; charset=utf-8"
-    return path.read_bytes(), 200, {**SAFE, "Content-Type": content_type}
+    content_type = f"{FILES[file]}; charset=utf-8"
+    return (FOLDER / file).read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
 @console.get(POLL_PATH)
