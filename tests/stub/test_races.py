@@ -109,7 +109,7 @@ def race_to_read_the_journal(app: Flask) -> None:
 def read_meanwhile(read: Callable[[], Any], call: Callable[[], Any], file: str) -> list[Any]:
     """What is read before each line of this file that a call runs."""
     reads = []
-    with interrupted(lambda _: reads.append(in_thread(read, 0.01)), file):
+    with interrupted(lambda _: reads.append(in_thread(read, 0.02)), file):
         call()
     for thread, _ in reads:
         thread.join()

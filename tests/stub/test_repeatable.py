@@ -72,6 +72,7 @@ def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
 
     client = frozen()
     first = ids(client)
+    assert first[:2] == ["prj_f5d780178b2d55b3", "dpl_ae88bfa7b057191d"]
     assert len({*first}) == 4
     assert ids(frozen()) == first
     client.post("/_stub/reset")
