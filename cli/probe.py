@@ -317,7 +317,7 @@ class Probe:
         app = self.make_app(stub.parse_axes(words))
         run = self._run_app(app, name)
         axis, whole = words.partition("@")[0], app.extensions["stub"]
-        varied = whole.worlds.run.document()["grease"][axis]
+        varied = whole.judge().varied[axis]
         parts = whole.parts.varied_by(axis)
         met = f"not met: {NOT_MET.get(name, 'none varied')}"
         if parts:
