@@ -244,7 +244,7 @@ class Probe:
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
         if axis in stub.ADVICE:
             whole: stub.Stub = app.extensions["stub"]
-            varied, parts = whole.worlds.run.document()["grease"][axis], whole.parts.varied_by(axis)
+            varied, parts = whole.judge().varied[axis], whole.parts.varied_by(axis)
             said += f", varied responses: {varied}" if parts else ", not met"
             if not parts:
                 result = "not met"

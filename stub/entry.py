@@ -1,6 +1,5 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from time import perf_counter
@@ -26,7 +25,6 @@ MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those 
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
-STATUS_WORD = re.compile("[0-9]{1,3}|[0-9]xx")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
@@ -91,22 +89,15 @@ class Entry(NamedTuple):
         }
 
     def has(self, words: Collection[str]) -> bool:
-        """Whether all these words, which are case-folded, are in the entry.
-
-        `4xx`, and up to three digits, are the beginning of a status. Another word may be in the
-        method, in the path with the query, in the code, or in a name or an id of a body.
+        """Whether all these words, which are case-folded, are in the entry: in the status or its
+        class (`4xx`), the method, the path with the query, the code, or a name or an id of a body.
         """
-        statuses = {word for word in words if STATUS_WORD.fullmatch(word)}
-        texts = {*words} - statuses
-        if not all(str(self.status).startswith(word.rstrip("x")) for word in statuses):
-            return False
-        if not texts:
-            return True
         shown = self.document(0)
         bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
         labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
-        searched = "\n".join([shown["method"], target_of(shown), self.code or "", *labels])
-        return all(word in searched.casefold() for word in texts)
+        status = f"{self.status} {self.status // 100}xx"
+        texts = [status, shown["method"], target_of(shown), self.code or "", *labels]
+        return all(word in "\n".join(texts).casefold() for word in words)
 
 
 def target_of(document: dict[str, Any]) -> str:

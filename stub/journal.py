@@ -66,7 +66,7 @@ class Journal:
 
         With them, the highest number that there is, and how many entries were dropped to make room.
         """
-        words = [*status.split(), *q.casefold().split()]
+        words = q.casefold().split()
         with self.lock:
             numbered, last, dropped = list(self.entries), self.last, self.dropped
         if before is not None:
@@ -74,7 +74,10 @@ class Journal:
         matching = (
             (number, entry)
             for number, entry in numbered
-            if number > after and operation in (None, entry.operation) and entry.has(words)
+            if number > after
+            and operation in (None, entry.operation)
+            and status in ("", str(entry.status), f"{entry.status // 100}xx")
+            and (not words or entry.has(words))
         )
         found = sorted(islice(matching, limit))
         documents = [entry.document(number) for number, entry in found]

@@ -89,6 +89,7 @@ class Verdict:
             "unused_faults": [{"what": what, "count": count} for what, count in unused.items()],
             "dropped": dropped,
         }
+        self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         seen = coverage.seen()
         for count, each in rejections:
             if each.status in REJECTED:

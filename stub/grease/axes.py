@@ -24,7 +24,7 @@ ADVICE_2 = {
     "error-text": "decide by the status and `code`; the texts are for people (RFC 9457 §3.1)",
     "media-type": "compare a media type without its case and parameters (RFC 9110 §8.3.1)",
     "times-odd": "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
-    "ids-encoded": "take any id, percent-encoded in a path; it may have any character",
+    "ids-encoded": "take any id, and percent-encode each that becomes part of a path",
 }
 ADVICE = ADVICE_1 | ADVICE_2
 TIER_1 = tuple(ADVICE_1)
