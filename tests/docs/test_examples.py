@@ -124,7 +124,6 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
 
 
 def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: str) -> None:
-    # Five processes.
     blocks = blocks_of("README.md")
     (command,) = [text for text in COMMANDS if text.startswith(PYTHON + "docs/")]
     (_, printed) = blocks[blocks.index(("sh", command)) + 1]
