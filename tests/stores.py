@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -155,25 +154,8 @@ def ids_counted_by_prefix() -> Callable[[str], str]:
     return lambda prefix: sources[prefix](prefix)
 
 
-class BrokenStore:
-    """A store that fails."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        pass
-
-    def now(self) -> datetime:
-        return START
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError("dev-token: a secret of the store")
-
-
 class SlowId(str):
-    """Threads switch where one waits: its hashing widens the window between two steps of a method
-    to milliseconds.
-    """
-
-    __slots__ = ()
+    """Its hashing waits, and threads switch: the window between two steps of a method is wide."""
 
     def __hash__(self) -> int:
         time.sleep(0.001)

@@ -5,11 +5,12 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from records import ProjectList
+from store import MemoryStore
 from stub import StubOptions
 from tests.conftest import Clock, client_of, names, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
 from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
-from tests.stores import BrokenStore
 
 
 def test_a_created_project_is_returned_and_listed_alike(client: FlaskClient) -> None:
@@ -111,11 +112,15 @@ def test_a_full_store_is_507_after_every_other_check() -> None:
         assert_invalid(client.post("/v1/projects", json={}), "/name")
 
 
+class BrokenStore(MemoryStore):
+    def list_projects(self) -> ProjectList:
+        raise RuntimeError("dev-token: a secret of the store")
+
+
 def test_an_unexpected_exception_is_500_and_logged_without_the_token(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    client = client_of(create_app(new_store=BrokenStore))
-    response = client.get("/v1/projects")
+    response = client_of(create_app(new_store=BrokenStore)).get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text
     assert "RuntimeError: ***: a secret of the store" in caplog.text

@@ -124,26 +124,24 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
 
 
 def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: str) -> None:
-    # Five processes.
     blocks = blocks_of("README.md")
     (command,) = [text for text in COMMANDS if text.startswith(PYTHON + "docs/")]
     (_, printed) = blocks[blocks.index(("sh", command)) + 1]
 
-    def assert_demo(token: str, stderr: str, *, to: str = url, succeeds: bool = False) -> None:
+    def assert_demo(token: str, stderr: str, fault: bytes = b"{}", to: str = url) -> None:
+        call(url, "/_stub/faults", body=fault, token=token)
         done = execute([sys.executable, command.removeprefix(PYTHON), to], STUB_TOKEN=token)
         # With the pace 0 the last status alone.
-        expected = (0, printed.split()[-1:]) if succeeds else (1, [])
+        expected = (0, printed.split()[-1:]) if "again" in stderr else (1, [])
         assert (done.returncode, done.stdout.split()) == expected
         assert re.fullmatch(stderr, done.stderr), done.stderr
 
     no_response = r"No response from \S+ \(.*\): start the program, or give its URL\.\n"
     responded = "/v1/projects responded with"
-    call(url, "/_stub/faults", body=b'{"status": 503, "retry_after": 0}')
-    assert_demo(TOKEN, "503: trying again\n", succeeds=True)
-    call(url, "/_stub/faults", body=b'{"status": 507}')
-    assert_demo(TOKEN, f"{responded} 507: This response was .*\n")
-    call(url, "/_stub/faults", body=b'{"cut": 20}')
-    assert_demo(TOKEN, no_response)
+    retried = b'{"status": 503, "retry_after": 0}'
+    assert_demo(f"{TOKEN}.1", "503: trying again\n", retried)
+    assert_demo(f"{TOKEN}.2", f"{responded} 507: This response was .*\n", b'{"status": 507}')
+    assert_demo(f"{TOKEN}.3", no_response, b'{"cut": 20}')
     assert_demo("wrong", f"{responded} 401: set STUB_TOKEN to the token of .*\n")
     assert_demo(TOKEN, no_response, to="http://127.0.0.1:1")
 

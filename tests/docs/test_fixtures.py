@@ -28,7 +28,6 @@ pytestmark = pytest.mark.process
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"
 JARS = Path("/usr/share/java")  # of Debian's package junit5
-SHOP = (TEAMS / "shop.py").read_text("utf-8")
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider", "-q"]
 ALONE = {"PYTHONUTF8": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
@@ -42,10 +41,16 @@ class Team(NamedTuple):
     left: str = "any"  # a world that an ended run has left
 
 
+def add(folder: Path, tests: str) -> None:
+    with (folder / "test_shop.py").open("a", encoding="utf-8") as file:
+        file.write(f"\n{tests}\n")
+
+
 def in_pytest(folder: Path) -> Team:
     shutil.copy(FIXTURES / "stub_fixture.py", folder)
+    shutil.copy(TEAMS / "shop.py", folder / "test_shop.py")
     (of_the_readme,) = (text for kind, text in blocks_of("README.md") if kind == "python")
-    (folder / "test_shop.py").write_text(f"{SHOP}\n{of_the_readme}\n", "utf-8")
+    add(folder, of_the_readme)
     words = [sys.executable, *PYTEST, "-p", "stub_fixture"]
     shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
     left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
@@ -146,15 +151,10 @@ SHOWN = {
 @pytest.fixture
 def team(tmp_path: Path) -> Path:
     """The folder of a client team, with a module that has the name of one of the program's."""
-    shutil.copy(ROOT / "docs" / "fixtures" / "stub_fixture.py", tmp_path)
-    (tmp_path / "test_shop.py").write_text(SHOP, "utf-8")
+    in_pytest(tmp_path)
     (tmp_path / "stub.pyz").symlink_to(ROOT / "app.py")
     (tmp_path / "store.py").write_text("raise RuntimeError('of the team')")
     return tmp_path
-
-
-def add(team: Path, tests: str) -> None:
-    (team / "test_shop.py").write_text(f"{SHOP}\n{tests}\n", "utf-8")
 
 
 def run(team: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
@@ -192,7 +192,7 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
     add(team, f"def {name}(stub):\n    {invalid}\n\ndef test_passing(stub):\n    {unpromised}")
     done = run(team, "-k", f"{name} or passing", STUB_FAIL_ON="unpromised")
     assert f"\n{printed}\n" in done.stdout
-    assert "1 failed, 1 passed, 5 deselected, 1 error" in done.stdout
+    assert "1 failed, 1 passed, 6 deselected, 1 error" in done.stdout
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout
 
 
