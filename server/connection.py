@@ -61,9 +61,7 @@ class Connection(HTTPChannel):
                 started.append(self.request)
             if started:
                 started[-1].close_connection()
-        if not started and self.total_outbufs_len:
-            self.close_when_flushed = True
-        elif not started and self.linger_until is None:
+        if not started and not self.total_outbufs_len and self.linger_until is None:
             self.handle_close()
 
     def handle_error(self) -> None:

@@ -37,8 +37,7 @@ class ResponseTask(Task):
         """Send the head and a short body at once; waitress sends the head alone."""
         if self.is_dropped:
             return
-        is_whole = self.has_body and len(data) == self.content_length and len(data) < MAX_JOINED
-        if is_whole and self.complete and not self.wrote_header:
+        if len(data) == self.content_length and len(data) < MAX_JOINED:
             head = self.build_response_header()
             self.wrote_header = True
             self.content_bytes_written = len(data)

@@ -191,7 +191,9 @@ def test_many_records_are_written_as_in_memory(make_store: MakeStore) -> None:
 
 
 @pytest.mark.parametrize("times", [0, 3, 1000])
-def test_a_change_of_all_records_undoes_no_other(make_store: MakeStore, times: int) -> None:
+def test_a_change_of_all_records_undoes_no_other(
+    make_store: MakeStore, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
     one, other = make_store(), make_store()
     made: list[str] = []
 
@@ -210,4 +212,5 @@ def test_a_change_of_all_records_undoes_no_other(make_store: MakeStore, times: i
     listed = [each.name for each in other.list_projects()]
     assert [name for name in listed if name in made] == made
     assert len(made) == min(times, 40)
+    assert ("the records were not changed" in caplog.text) == (times == 1000)
     assert len(listed) == len(made) + (0 if times == 1000 else 10)
