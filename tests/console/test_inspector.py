@@ -97,6 +97,7 @@ def test_a_request_is_replayed_with_the_current_token(console: Console) -> None:
     console.send("/v1/projects", body=b'{"name": "shop"}')
     console.rows.first.click()
     console.press("Replay")
+    expect(console.button("1 new request")).to_be_visible()  # while the list has the one shown
     console.button("Replayed: 409").press("Enter")
     expect(console.rows).to_have_count(2)
     expect(console.rows.first).to_have_attribute("aria-current", "true")
