@@ -1,17 +1,16 @@
 """Runs the commands of docs/contract.md; a test whose tool is not installed is skipped."""
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, needs
+from tests.conftest import needs
+from tests.docs.documents import blocks_of
 from tests.program import environment
 
 HERE = Path(__file__).parent
@@ -27,12 +26,11 @@ ENVIRONMENT = environment(
 )
 
 
-@cache
 def documented(start: str) -> list[str]:
-    """The command of the documentation that starts like this."""
-    text = (ROOT / "docs" / "contract.md").read_text("utf-8")
-    commands = "\n".join(re.findall(r"^```console\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE))
-    (command,) = (line[2:] for line in commands.splitlines() if line.startswith(f"$ {start}"))
+    """The command of docs/contract.md that starts like this."""
+    texts = [text for kind, text in blocks_of("docs/contract.md") if kind == "console"]
+    lines = "\n".join(texts).splitlines()
+    (command,) = (line[2:] for line in lines if line.startswith(f"$ {start}"))
     return shlex.split(command)
 
 

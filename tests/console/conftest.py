@@ -8,20 +8,11 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    Locator,
-    Page,
-    Request,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from tests.conftest import TOKEN, needs
 from tests.wire import Reply, call
 
-PATIENCE = 20_000  # milliseconds
 POLL = "**/_stub/console?*"
 AS_LOADED = """import("/_stub/console/state.js").then(({set}) =>
     set({tab: "Controls", part: "Response", isPaused: false, dialog: null}))"""
@@ -86,12 +77,7 @@ class Console:
         return self.page.get_by_role("region", name=name, exact=True)
 
     def tab(self, name: str) -> Locator:
-        """Select a tab of the rail, and return its region."""
-        self.page.get_by_role("tab", name=name, exact=True).click()
-        return self.region(name)
-
-    def part(self, name: str) -> Locator:
-        """Select a tab of the inspector, and return what it shows."""
+        """Select a tab of the rail or the inspector, and return what it shows."""
         self.page.get_by_role("tab", name=name, exact=True).click()
         return self.page.get_by_role("tabpanel", name=name, exact=True)
 
@@ -121,7 +107,7 @@ class Console:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     needs("chromium")
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=20_000)
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     # Chromium makes a socket in it, whose path must be short.
@@ -150,25 +136,24 @@ def check(page: Page) -> None:
 @contextmanager
 def new_context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(PATIENCE)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.add_init_script(
         "window.reports = [];"
         "addEventListener('securitypolicyviolation', (event) => reports.push(event.blockedURI))"
     )
-    requests: list[Request] = []
+    sent: list[tuple[str, dict[str, str]]] = []
     errors: list[object] = []
-    context.on("request", lambda request: requests.append(request))
+    context.on("request", lambda request: sent.append((request.url, request.headers)))
     context.on("weberror", lambda error: errors.append(error.error))
     yield context
     for page in context.pages:
         check(page)
     assert context.cookies() == []
     assert errors == []
-    for request in requests:
-        assert urlsplit(request.url).hostname == "127.0.0.1"
-        assert TOKEN not in request.url
-        assert [request.headers.get(name) or "" for name in ("cookie", "referer")] == ["", ""]
+    for url, headers in sent:
+        assert urlsplit(url).hostname == "127.0.0.1"
+        assert TOKEN not in url
+        assert [headers.get(name, "") for name in ("cookie", "referer")] == ["", ""]
     context.close()
 
 

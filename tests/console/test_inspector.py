@@ -36,11 +36,11 @@ def test_a_request_has_headers_reasons_and_bodies_indented_as_far_as_they_go(
     expect(console.rows).to_have_count(2 + len(CUT))
     console.rows.first.click()
     expect(console.title).to_have_text("422 POST /v1/projects?x=1")
-    response = console.part("Response")
+    response = console.tab("Response")
     expect(response.get_by_role("definition").first).to_have_text("422 Unprocessable Entity")
     for text in ("Code", "Duration", "application/problem+json", '\n  "code": "invalid_body",\n'):
         expect(response).to_contain_text(text)
-    request = console.part("Request")
+    request = console.tab("Request")
     expect(request).to_contain_text("Content-Type")
     expect(request).to_contain_text("△ unpromised: createProject: body member n")
     lines = ["{", '  "name": "",', '  "n": 12345678901234567890.10,', '  "a": [],', '  "b": [',
@@ -71,7 +71,7 @@ def test_the_arrows_go_through_the_list_and_a_link_leads_back(
     for key, end in {"ArrowDown": "/b", "ArrowUp": "/c"}.items():  # where the pointer opened it
         console.page.keyboard.press(key)
         expect(console.title).to_contain_text(end)
-    curl = console.part("curl")
+    curl = console.tab("curl")
     console.button("Copy link").focus()
     for end in ("/b", "/a", "/a"):
         console.page.keyboard.press("ArrowDown")
@@ -97,6 +97,7 @@ def test_a_request_is_replayed_with_the_current_token(console: Console) -> None:
     console.send("/v1/projects", body=b'{"name": "shop"}')
     console.rows.first.click()
     console.press("Replay")
+    expect(console.button("1 new request")).to_be_visible()  # while the list has the one shown
     console.button("Replayed: 409").press("Enter")
     expect(console.rows).to_have_count(2)
     expect(console.rows.first).to_have_attribute("aria-current", "true")
@@ -214,7 +215,7 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
         row = console.requests.locator(f"[data-number='{number}']")
         row.click()
         expect(row).to_have_attribute("aria-current", "true")
-        shown = console.part("curl")
+        shown = console.tab("curl")
         said = shown.get_by_text("Differs from the original: ")
         expect(said).to_have_count(int(bool(difference)))
         expect(shown).to_contain_text(difference)

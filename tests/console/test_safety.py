@@ -49,7 +49,7 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console)
     page.mouse.move(1, 1)
     console.send("/v1/projects", body=b"\x15\x1b[2J\xe2\x80\xae")
     console.rows.filter(has_text="malformed_json").click()
-    expect(console.part("Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
+    expect(console.tab("Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
 
 
 def test_a_token_is_taken_from_the_fragment_or_typed_and_kept_by_the_tab_alone(
