@@ -154,7 +154,7 @@ def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.1)
     done = verify("http://service.invalid")
     is_over.set()
-    assert_nothing_checked(done, "timeout")
+    assert_nothing_checked(done, "timed out")
     monkeypatch.setattr("cli.verify.client.TIMEOUT", 10.0)
     assert_nothing_checked(verify("http://service.invalid"), "Name or service not known")
 
@@ -174,7 +174,7 @@ def test_after_three_timeouts_nothing_more_is_asked(
 ) -> None:
     monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.2)
     service = Service(write=write)
-    assert_nothing_checked(verify(service, level="abuse"), "nothing could be checked: timeout.")
+    assert_nothing_checked(verify(service, level="abuse"), "nothing could be checked: timed out.")
     assert len(service.requests) == 3
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -139,18 +138,6 @@ def test_an_exchange_is_printed_once_for_all_its_differences_and_its_cookies_are
     assert done.stdout.count("> GET /v1/deployments/d-1\n") == 1
     assert "Set-Cookie: ***" in done.stdout
     assert "s3cret" not in done.stdout
-
-
-def test_http_is_warned_of_beyond_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve = socket.getaddrinfo
-    monkeypatch.setattr(
-        socket, "getaddrinfo", lambda host, *more, **named: resolve("127.0.0.1", *more, **named)
-    )
-    with listening(Service()) as url:
-        near, far = verify(url), verify(url.replace("127.0.0.1", "service.example"))
-    assert (near.status, far.status) == (0, 0)
-    assert "warning: http sends the token without encryption" in far.stdout
-    assert "warning" not in near.stdout
 
 
 def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: Path) -> None:
