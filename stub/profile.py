@@ -29,7 +29,7 @@ NO_PROFILE: Profile = {}
 OF_THE_SERVER = re.compile(
     "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
 )
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "null": type(None)}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int}
 # Of each keyword of the schema: whether a value keeps it, and what is said if not.
 KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     "enum": (lambda value, known: value in known, "must be one of {}"),
@@ -40,8 +40,6 @@ KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "must match {}"),
     "format": (lambda value, _: is_imitated(value), "is never imitated: leave it out"),
 }
-# The ranges of an alphabet, each with the whole that it is of.
-RANGES = {"0-9": "0-9", "A-F": "A-Z", "a-f": "a-z"}
 # Of each type, the value of a member that the contract lacks.
 PLAIN: dict[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "boolean": True}
 PLAIN |= {"null": None, "array": [], "object": {}}
@@ -141,7 +139,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
 
     def mark(part: dict[str, Any], form: str) -> None:
         """Say where a part is from that has this form."""
-        if form in forms and forms[form] != DEFAULTS[form][0]:
+        if forms.get(form, DEFAULTS[form][0]) != DEFAULTS[form][0]:
             part |= seen
         elif form in forms and "chosen" in part["x-origin"]:
             part["x-origin"]["confirmed"] = date
@@ -204,7 +202,7 @@ def id_form(ids: Collection[str]) -> IdForm:
     prefix = words[0] if words else ""
     rests = [each[len(prefix) :] for each in ids]
     used, alphabet = {*"".join(rests)}, list[str]()
-    for short, whole in RANGES.items():
+    for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
         if found := used & {*characters(whole)}:
             alphabet.append(short if found <= {*characters(short)} else whole)
             used -= found

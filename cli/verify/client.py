@@ -18,7 +18,7 @@ from .probes import BASIC, NONE, TOKEN, WRONG, Probe
 
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
 MAX_BODY = 4 * 1024 * 1024  # bytes
-TIMED_OUT, CUT_OFF = "timeout", "the connection was cut off"
+TIMED_OUT, CUT_OFF = "timed out", "the connection was cut off"  # the first as TimeoutError says it
 NO_JSON = object()
 ACCEPT = "application/json, application/problem+json"
 
@@ -95,12 +95,6 @@ class Client:
         self._opener.add_handler(HTTPHandler())
         self._opener.add_handler(HTTPSHandler(context=context))
 
-    @property
-    def is_exposed(self) -> bool:
-        """Whether the token is sent in the clear."""
-        is_local = self._base.hostname in ("localhost", "127.0.0.1", "::1")
-        return self._base.scheme == "http" and not is_local
-
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
         word = secrets.token_hex(4)
@@ -148,8 +142,6 @@ def failure_of(error: BaseException | str) -> str:
     """Why there is no response, in a few words."""
     if isinstance(error, URLError):
         error = error.reason
-    if isinstance(error, TimeoutError):
-        return TIMED_OUT
     if isinstance(error, (ConnectionResetError, IncompleteRead)):
         return CUT_OFF
     if isinstance(error, HTTPException):

@@ -149,17 +149,13 @@ def judge_failure(record: Record, exchange: Exchange) -> Iterator[Claim]:
     is_post, is_list = probe.method == "POST", probe.expects == probes.LIST.expects
     is_as_unknown = likeness(exchange) in map(likeness, record.of(probes.UNKNOWN_PATH))
     is_missing = status == 404 and (is_list or (is_as_unknown and not is_post))
+    is_absent = status == 405 or (status == 404 and is_post)
     # When, the parts, what they should be, and what is seen. The first that applies.
     rows = (
         (exchange.is_redirect and not is_post, [path], "exists", f"{status}, a redirect"),
         (exchange.is_redirect, [probe.expects], str(probe.status), str(status)),
         (is_missing, [operation, path], "exists", "404, as for a path that does not exist"),
-        (
-            status == 405 or is_list or (is_post and status == 404),
-            [operation],
-            "success",
-            str(status),
-        ),
+        (is_list or is_absent, [operation], "success", str(status)),
         (status == 415 and is_post, [f"{operation}/requestBody"], "JSON is accepted", str(status)),
         (is_post, [probes.INPUT], "a name and other members are accepted", str(status)),
         (status != 404, [probe.expects], str(probe.status), str(status)),

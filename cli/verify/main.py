@@ -70,8 +70,6 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
-    if client.is_exposed:
-        tell("warning: http sends the token without encryption")
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()

@@ -34,7 +34,6 @@ class Session:
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
         special = {
-            probes.LIST: self._list,
             probes.CREATE: self._create,
             probes.LISTED: self._find_created,
             probes.FOLLOWED: self._follow,
@@ -44,23 +43,20 @@ class Session:
             if probe.level not in levels:
                 continue
             if probe.needs and not self.words[probe.needs]:
-                self.record.silent[probe.name] = (NOT_SEEN, NEEDS[probe.needs])
-                self._report(probe, f"not asked: {NEEDS[probe.needs]}")
+                self._conclude(probe, [])
             else:
                 special.get(probe, self._ask)(probe)
             if probe == probes.UNKNOWN_PATH:
-                self._check_service()
+                self._read_first()
 
     def _ask(self, probe: Probe) -> None:
         self._conclude(probe, [self._send(probe)])
 
-    def _list(self, probe: Probe) -> None:
-        self._ask(probe)
-        self.record.projects += self.record.listed(self.record.exchanges[-1])
-        self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
+    def _read_first(self) -> None:
+        """Take from the list what later probes need.
 
-    def _check_service(self) -> None:
-        """Raise `click.UsageError` if the first responses are not those of such a service."""
+        Raises `click.UsageError` if the first responses are not those of such a service.
+        """
         responses = [self.record.of(each)[-1] for each in probes.ALL[:3]]
         first = responses[0]
         if all(each.status in (401, 403) for each in responses[:2]):
@@ -76,6 +72,8 @@ class Session:
             )
         if all(each.status == 404 for each in responses):
             self.tell("warning: the first responses are all 404: is the URL the one before /v1?")
+        self.record.projects += self.record.listed(first)
+        self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
 
     def _create(self, probe: Probe) -> None:
         """Create a project, with the name alone if no other member is accepted."""
@@ -143,20 +141,18 @@ class Session:
         return exchanges[-1]
 
     def _conclude(self, probe: Probe, exchanges: list[Exchange]) -> None:
-        """Record what responses say, and tell what came of a probe."""
-        record, last = self.record, exchanges[-1]
+        """Record what the responses say, if the probe was asked, and tell what came of it."""
+        record, sent = self.record, self.record.of(probe)
         found = dict.fromkeys((each, one) for one in exchanges for each in claims_of(record, one))
         record.claims += found
-        silence = judge.silence_of(record, last)
+        not_asked = (NOT_SEEN, NEEDS.get(probe.needs, ""))
+        silence = judge.silence_of(record, exchanges[-1]) if exchanges else not_asked
         outcome = "agrees" if all(each.holds for each, _ in found) else "differs"
         if silence and not found:
             record.silent[probe.name] = silence
             outcome = ": ".join(silence)
-        failed = [each for each in record.of(probe) if each.status >= 500 and each is not last]
-        self._report(probe, "; ".join([outcome, *(f"once {each.status}" for each in failed)]))
-
-    def _report(self, probe: Probe, outcome: str) -> None:
-        record, sent = self.record, self.record.of(probe)
+        failed = (f"once {each.status}" for each in sent[:-1] if each.status >= 500)
+        outcome = "; ".join([outcome, *failed])
         record.outcomes.append({"name": probe.name, "requests": len(sent), "outcome": outcome})
         self.tell(f"{probe.name:26} {outcome}")
         texts = [f"{each.headers}\n{each.content.decode(errors='replace')}" for each in sent]

