@@ -129,11 +129,12 @@ def test_a_failed_control_request_is_printed_with_its_reason_also_with_quiet() -
     assert "wrong-one" not in done.stderr
 
 
-def test_a_preflight_that_is_rejected_is_explained_once() -> None:
-    hint = "preflight from http://a:2: start with --cors-origin http://a:2"
+@pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])
+def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str) -> None:
+    hint = f"preflight from {origin}: start with --cors-origin {option}"
 
     def ask(url: str) -> None:
-        fields = ("Host: localhost", "Origin: http://a:2", "Access-Control-Request-Method: GET")
+        fields = ("Host: localhost", f"Origin: {origin}", "Access-Control-Request-Method: GET")
         with Connection(port_of(url)) as client:
             for path in ("/v1/projects", "/v1/deployments/x"):
                 client.send(get(path, *fields, method="OPTIONS"))
