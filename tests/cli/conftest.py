@@ -12,10 +12,13 @@ import http.client, json, os, signal, subprocess, sys
 from urllib.parse import urlsplit
 name, folder = os.environ['STUB_PROBE_RUN'], os.environ['FOLDER']
 c = http.client.HTTPConnection(urlsplit(os.environ['STUB_URL']).netloc)
-h = {'Authorization': 'Bearer ' + os.environ['STUB_TOKEN'] + '.w'}
-def call(path, body=None):
+h = {'Authorization': 'Bearer ' + os.environ['STUB_TOKEN']}
+def fetch(path, body=None):
   c.request('POST' if body else 'GET', path, body, {**h, 'Content-Type': 'application/json'})
-  return json.loads(c.getresponse().read() or 'null')
+  response = c.getresponse()
+  return response, response.read().decode()
+def call(path, body=None):
+  return json.loads(fetch(path, body)[1] or 'null')
 def note(file, *what):
   print(*what, file=open(folder + '/' + file, 'a'))
 def is_first(what):

@@ -16,9 +16,8 @@ pytestmark = pytest.mark.process
 
 EMPTY = b'{"projects": []}'
 EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
-    (["--empty"], {}, "/v1/projects", EMPTY),
-    ([], {"STUB_EMPTY": "1"}, "/v1/projects", EMPTY),
     (["--empty"], {"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
+    ([], {"STUB_EMPTY": "1"}, "/v1/projects", EMPTY),
     (["--strict"], {}, "/v1/projects?a=1", b"unknown_query"),
     (["--no-stub"], {}, "/_stub/health", b'"not_found"'),
     (["--token", "one"], {}, "/v1/projects", b"token_invalid"),
@@ -155,21 +154,18 @@ def test_control_routes_take_longer_bodies_and_none_without_the_stub() -> None:
         assert done.result.status_code == status
 
 
-OF_THE_STUB = ["--states", "x", "--like", "y", "--cors-origin", "*", "--grease", "all"]
-OF_THE_STUB += ["--fail-on", "idle", "--report", "z", "--ids-seed", "0"]
-OF_THE_STUB += ["--freeze", "2026-01-05T09:00:00Z", "--delay", "0.1"]
+OF_THE_STUB = [
+    *("--states", "x", "--like", "y", "--cors-origin", "*", "--grease", "all"),
+    *("--fail-on", "idle", "--report", "z", "--ids-seed", "0"),
+    *("--freeze", "2026-01-05T09:00:00Z", "--delay", "0.1"),
+]
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
-    (["--port"], "'--port' requires an argument"),
     (["--port", "65536"], "'--port': 65536"),
-    (["--port", "http"], "'--port': 'http'"),
     (["--pace", "-1"], "'--pace': -1"),
-    (["--pace", "x"], "'x' is not a valid number.\n"),
     (["--pace", "inf"], "'--pace': inf"),
-    (["--grace", "-1"], "'--grace': -1"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--token", "a b"], "a token is made of A-Z"),
-    (["--token", "good", "--token", "ü"], "a token is made of A-Z"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
     (["--host", "0.0.0.0"], "STUB_TOKEN, a token of your own, is missing: type `-e "),
     (["--host", "*"], "no address is known for '*'"),
@@ -178,24 +174,18 @@ INVALID: list[tuple[list[str], str]] = [
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://s3cret"], "--store: the URL is invalid: give redis://"),
     (["--empty", "--seed", "x.json"], "exclude each other"),
-    (["--seed", "no/such.json"], "no/such.json: No such file"),
-    (["--seed", "."], "Is a directory"),
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
-    (["--grease-seed", "-1"], "--grease-seed"),
     (["--freeze", "yesterday"], "RFC 3339"),
     (["--delay", "2-1"], "0.2-1.5"),
-    (["--delay", "x"], "0.2-1.5"),
     (["--delay", "31"], "0.2-1.5"),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all"], "--probe runs a command several times: give one after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--probe", "all", "--store", "redis://x", "--", "true"], "leave out --grease, --no-stub"),
     (["--probe", "members@Project", "--", "true"], "'members@Project' is unknown: there are tier1"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm"),
-    (["health", "now"], "unexpected extra argument"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub leaves out {', '.join(OF_THE_STUB[::2])}: drop it"),
     (["--no-stub", "--ids-seed", "0"], "--no-stub leaves out --ids-seed: drop it"),
