@@ -160,14 +160,6 @@ class Records:
     def names(self) -> set[str]:
         return {project.name for project in self.projects}
 
-    def dated(self, made_at: datetime | None, now: datetime) -> "Records":
-        """These records, with `now` as the time of the projects that were created at `made_at`."""
-        projects = (
-            each._replace(created_at=now) if each.created_at == made_at else each
-            for each in self.projects
-        )
-        return Records(tuple(projects), self.deployments)
-
     @cached_property
     def list(self) -> ProjectList:
         return ProjectList(sorted(self.projects, key=OLDEST_FIRST))

@@ -177,10 +177,9 @@ class MemoryStore:
         self._deployments[deployment_id] = deployment
         return deployment_id
 
-    def add(self, records: Records, made_at: datetime | None = None) -> None:
+    def add(self, records: Records) -> None:
         with self._lock:
             now = truncate_to_milliseconds(self.now())
-            records = records.dated(made_at, now)
             new = {
                 project.id: project
                 for project in records.projects

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import request
 
-from records import Deployment, Project, Stage, truncate_to_milliseconds
+from records import Deployment, Project, Stage
 from store import NameTaken, UnknownProject
 from web.problems import FieldError, InvalidBody, Problem
 from web.strict_json import read_json
@@ -74,8 +74,7 @@ def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
     # A deployment is of the project that has the name.
     moved = {each.id: existing.get(each.name, each.id) for each in seed.projects} | {None: None}
     deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
-    made_at = truncate_to_milliseconds(store.now())
-    store.add(world.records_of(Seed(tuple(new), tuple(deployments)), made_at), made_at)
+    store.add(world.records_of(Seed(tuple(new), tuple(deployments)), store.now()))
     values: Values = {}
     names = {each.name for each in seed.projects}
     ids = {each.id for each in seed.projects}

@@ -53,12 +53,8 @@ class WorldStore(Store, Protocol):
         processes share resets the setting of the clock.
         """
 
-    def add(self, records: Records, made_at: datetime | None = None) -> None:
-        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`.
-
-        Projects that were created at `made_at`, when the caller made the records, get the time of
-        the change, so that they follow what was created meanwhile.
-        """
+    def add(self, records: Records) -> None:
+        """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
 
     def remove_projects(self) -> None:
         """Remove all projects, and the deployments that belong to one."""

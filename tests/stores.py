@@ -86,7 +86,7 @@ class PlainStore:
         self.projects = [*records.projects]
         self.deployments = [*records.deployments]
 
-    def add(self, records: Records, made_at: datetime | None = None) -> None:
+    def add(self, records: Records) -> None:
         used = {part for each in self.projects for part in (each.id, each.name)}
         new = [each for each in records.projects if not {each.id, each.name} & used]
         if new and len(self.projects) + len(new) > self.max_projects:

@@ -13,7 +13,6 @@ from tests.stores import (
     STORES,
     MakeStore,
     implementation,
-    project_and_deployment,
     records_of,
 )
 
@@ -39,19 +38,6 @@ def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
     one.remove_projects()
     assert other.list_projects() == records.projects
     assert other.get_deployment("d1") == records.deployments[0]
-
-
-def test_projects_that_the_caller_dated_have_the_time_of_the_change(
-    store: WorldStore, clock: Clock
-) -> None:
-    old, new = (project_and_deployment(number)[0] for number in (3, 0))
-    assert (old.created_at, new.created_at) == (START - timedelta(days=1), START)
-    clock.advance(5)
-    between = store.create_project("between", '{"name": "between"}')
-    store.add(Records((old, new)), START)
-    listed = store.list_projects()
-    assert [each.name for each in listed] == [old.name, "between", new.name]
-    assert listed[2].created_at == between.created_at
 
 
 def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Clock) -> None:
