@@ -4,9 +4,10 @@ What app.py and the program need of it, they find here.
 """
 
 from functools import partial
+from pkgutil import get_data
 from random import Random
 
-from flask import Flask, current_app
+from flask import Flask
 from flask.typing import ResponseReturnValue
 
 from web.strict_json import JSON
@@ -55,6 +56,7 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
 
 
 def show_guide() -> ResponseReturnValue:
-    """llms.txt for coding agents, beside app.py."""
-    with current_app.open_resource("llms.txt") as file:
-        return file.read(), 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}
+    """llms.txt for coding agents, beside auth.py, which may be in a zip file."""
+    guide = get_data("auth", "llms.txt")
+    assert guide
+    return guide, 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}

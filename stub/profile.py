@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib.resources import files
-from pathlib import Path
 from random import Random
 from typing import Any, TypedDict, cast
 
@@ -18,7 +17,7 @@ from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
-from .seed import explained
+from .seed import Readable, explained
 
 SCHEMA: dict[str, Any] = json.loads((files(__package__) / "profile.json").read_text("utf-8"))
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "null": type(None)}
@@ -118,7 +117,7 @@ def forms_of(profile: Profile) -> dict[str, Any]:
     return {name: each for name, each in found.items() if name in DEFAULTS}
 
 
-def read_profile(path: Path, openapi: bytes) -> Profile:
+def read_profile(path: Readable, openapi: bytes) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
 
     with explained(path):

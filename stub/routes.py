@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection
 from functools import partial
+from importlib.resources import files
 from typing import Any, NamedTuple, cast
 
 from flask import Blueprint, Response, current_app, g, request
@@ -28,6 +29,7 @@ from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds
 
+CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
 CLOCK = {
@@ -98,8 +100,7 @@ def no_content() -> Response:
 
 @routes.get("/openapi.json")
 def contract() -> ResponseReturnValue:
-    with routes.open_resource("openapi.json") as file:
-        return file.read(), 200, JSON
+    return CONTRACT.read_bytes(), 200, JSON
 
 
 @routes.post("/reset")
