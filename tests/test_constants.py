@@ -19,6 +19,7 @@ LIMITS = [
     ("stub.coverage", "MAX_KINDS", 1000),
     ("stub.faults", "MAX_FAULTS", 1000),
     ("stub.journal", "MAX_ENTRIES", 1000),
+    ("stub.routes", "MAX_SEED_BYTES", 67_108_864),
     ("stub.worlds", "MAX_WORLDS", 1000),
 ]
 
