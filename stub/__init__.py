@@ -20,7 +20,7 @@ from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .pact import states_of
 from .profile import observed
-from .routes import Stub, controls, not_found
+from .routes import Stub, controls
 from .rules import parse_time
 from .seed import Seed
 from .steps import Steps
@@ -49,7 +49,6 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     app.register_blueprint(controls)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
-    app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
     probed = options.failures, factory.max_projects
     return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, *probed)

@@ -84,6 +84,7 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
 
 
+@controls.app_errorhandler(404)
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
     if is_control_path(request.path):
