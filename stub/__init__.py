@@ -20,7 +20,7 @@ from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .pact import states_of
 from .profile import observed
-from .routes import Stub, not_found, routes
+from .routes import Stub, controls
 from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
@@ -46,10 +46,9 @@ def install(app: Flask, factory: WorldFactory) -> Steps:
     operations = tuple(operation.id for operation in contract.operations)
     states = states_of(options.states)
     app.extensions["stub"] = Stub(worlds, states, redactor, operations, factory.parts)
-    app.register_blueprint(routes)
+    app.register_blueprint(controls)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
-    app.register_error_handler(404, not_found)
     delay = partial(Random(options.delay_seed).uniform, *options.delay)
     failures = options.failures
     return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, failures)

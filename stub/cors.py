@@ -8,6 +8,7 @@ from flask import Request, Response, g, request
 from .routes import no_content
 
 MAX_AGE = 7200  # seconds; Chrome's own limit
+ORIGIN = re.compile(r"\*|[a-z][a-z0-9+.-]*://(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)(?::[0-9]{1,5})?")
 EXPOSED = "WWW-Authenticate, Retry-After, Allow, Preference-Applied, Stub-Grease"
 
 
@@ -17,9 +18,7 @@ def check_origins(origins: Iterable[str]) -> None:
     That is in lower case and without the scheme's default port (RFC 6454 §6.2).
     """
     for origin in origins:
-        host = r"(?:\[[0-9a-f:.]+\]|[a-z0-9._~%-]+)"
-        is_origin = re.fullmatch(rf"[a-z][a-z0-9+.-]*://{host}(?::[0-9]{{1,5}})?", origin)
-        if origin != "*" and (not is_origin or re.match("http:.*:80$|https:.*:443$", origin)):
+        if not ORIGIN.fullmatch(origin) or re.match("http:.*:80$|https:.*:443$", origin):
             raise ValueError(
                 "an origin is a scheme and a host in lower case, and a port unless it is the "
                 "scheme's own, such as http://localhost:5173"

@@ -1,7 +1,7 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -27,8 +27,6 @@ CHANGE = {
     "params": rule(lambda value: isinstance(value, dict | None), "must be a JSON object"),
 }
 DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
-
-any_params = partial(check_members, checks={})
 
 
 def read_change() -> tuple[str, dict[str, Any]]:
@@ -62,7 +60,7 @@ def find_state(states: States, name: str, params: dict[str, Any]) -> SetUp:
 
 def states_of(own: Mapping[str, Seed]) -> States:
     """The built-in states and a team's own. Each may be set up repeatedly."""
-    return BUILT_IN | {name: (any_params, partial(add_seed, seed)) for name, seed in own.items()}
+    return BUILT_IN | {name: (lambda _: (), partial(add_seed, seed)) for name, seed in own.items()}
 
 
 def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
@@ -103,10 +101,6 @@ def a_project(world: World, params: dict[str, Any]) -> Values:
         return next(project_values(each) for each in projects if each.name == name)
 
 
-def check_optional_name(params: dict[str, Any]) -> Iterator[FieldError]:
-    return check_project({"name": "any", **params}, reserved=())
-
-
 def a_deployment(world: World, params: dict[str, Any]) -> Values:
     """Create or replace a deployment."""
     timeline = (Stage(params.get("status", "succeeded")),)
@@ -120,8 +114,11 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
-    "no projects exist": (any_params, no_projects),
-    "a project exists": (check_optional_name, a_project),
+    "no projects exist": (lambda _: (), no_projects),
+    "a project exists": (
+        lambda params: check_project({"name": "any", **params}, reserved=()),
+        a_project,
+    ),
     "a deployment exists": (partial(check_members, checks=DEPLOYMENT), a_deployment),
 }
 

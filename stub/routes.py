@@ -29,6 +29,7 @@ from .seed import SEED_DEPTH, make_seed, write_seed
 from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import TooManyWorlds, World, Worlds
 
+CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
 CLOCK = {
@@ -36,7 +37,7 @@ CLOCK = {
     "advance": rules.seconds(MAX_ADVANCE.total_seconds()),
 }
 
-routes = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
+controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
 class Stub(NamedTuple):
@@ -83,6 +84,7 @@ def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
     return json.dumps(document) + "\n", status, JSON
 
 
+@controls.app_errorhandler(404)
 def not_found(error: HTTPException) -> ResponseReturnValue:
     """The response for an unknown path, which names the document that lists the known ones."""
     if is_control_path(request.path):
@@ -97,25 +99,25 @@ def no_content() -> Response:
     return response
 
 
-@routes.get("/openapi.json")
+@controls.get("/openapi.json")
 def contract() -> ResponseReturnValue:
-    return (files(__package__) / "openapi.json").read_bytes(), 200, JSON
+    return CONTRACT.read_bytes(), 200, JSON
 
 
-@routes.post("/reset")
+@controls.post("/reset")
 def reset() -> Response:
     seed = make_seed(*read_json(MAX_SEED_BYTES, SEED_DEPTH)) if request.get_data() else None
     current_stub().worlds.reset(g.world_name, seed)
     return no_content()
 
 
-@routes.get("/state")
+@controls.get("/state")
 def show_state() -> ResponseReturnValue:
     store = open_world().store
     return write_seed(store.records(), store.now()), 200, JSON
 
 
-@routes.put("/deployments/<deployment_id>")
+@controls.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     of_path = under(("id",), rules.ID(deployment_id))
@@ -130,7 +132,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-@routes.post("/clock")
+@controls.post("/clock")
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(rules.check_object(document, CLOCK))
@@ -140,21 +142,21 @@ def change_clock() -> ResponseReturnValue:
     return json_response(show_clock())
 
 
-@routes.post("/faults")
+@controls.post("/faults")
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(check_fault(document, current_stub().operations))
     return json_response(open_world().faults.add(document), 201)
 
 
-@routes.delete("/faults")
-@routes.delete("/faults/<fault_id>")
+@controls.delete("/faults")
+@controls.delete("/faults/<fault_id>")
 def remove_faults(fault_id: str | None = None) -> Response:
     open_world().faults.remove(fault_id)
     return no_content()
 
 
-@routes.put("/grease")
+@controls.put("/grease")
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     by_axis = current_stub().parts.by_axis
@@ -162,13 +164,13 @@ def switch_grease() -> ResponseReturnValue:
     return json_response(open_world().grease.change(document, by_axis).document())
 
 
-@routes.delete("/requests")
+@controls.delete("/requests")
 def clear_requests() -> Response:
     open_world().journal.clear()
     return no_content()
 
 
-@routes.post("/pact")
+@controls.post("/pact")
 def change_state() -> ResponseReturnValue:
     state, params = read_change()
     if not state:
@@ -237,4 +239,4 @@ def show(document: Callable[[], dict[str, Any]]) -> ResponseReturnValue:
 
 
 for name, document in SHOWN.items():
-    routes.add_url_rule(f"/{name}", name, partial(show, document))
+    controls.add_url_rule(f"/{name}", name, partial(show, document))

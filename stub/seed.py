@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
 from store import NewId, unused_id
@@ -22,7 +21,7 @@ from .rules import check_array, check_members, check_object, parse_time
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
 
-SAMPLE: Any = files(__package__) / "sample.json"  # which may be in a zip file
+SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = {"id": rules.ID, "created_at": rules.TIME}
@@ -32,6 +31,12 @@ GIVEN = {"id": rules.ID, "created_at": rules.TIME}
 _NUMBER = "\udfff"
 _READER = json.JSONDecoder(parse_int=_NUMBER.__add__, parse_float=_NUMBER.__add__)
 _QUOTED_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
+
+
+class Readable(Protocol):
+    """A path, or a file in a package, which may be in a zip file."""
+
+    def read_bytes(self) -> bytes: ...
 
 
 class SeedProject(NamedTuple):
@@ -85,13 +90,13 @@ def make_seed(text: str, document: Any) -> Seed:
     return seed_of_valid(document, _READER.decode(text))
 
 
-def read_seed(path: Path) -> Seed:
+def read_seed(path: Readable) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
         return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH))
 
 
-def read_states(path: Path) -> dict[str, Seed]:
+def read_states(path: Readable) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
@@ -102,7 +107,7 @@ def read_states(path: Path) -> dict[str, Seed]:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Readable) -> Iterator[None]:
     """Raises `ValueError` with the reasons for which the file cannot be read."""
     try:
         yield

@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from flask import Blueprint, request
@@ -21,13 +22,11 @@ from ..routes import current_stub, open_world
 from ..worlds import World
 
 POLL_PATH = "/_stub/console"
-FOLDER = files(__package__)  # which may be in a zip file
-MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 FILES = {
-    each.name: media_type
-    for each in FOLDER.iterdir()
-    for suffix, media_type in MEDIA_TYPES.items()
-    if each.name.endswith(f".{suffix}")
+    each.name: each
+    for each in files(__package__).iterdir()
+    if PurePath(each.name).suffix in MEDIA_TYPES
 }
 CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
@@ -60,8 +59,8 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
         raise NotFound
-    content_type = f"{FILES[file]}; charset=utf-8"
-    return (FOLDER / file).read_bytes(), 200, {**SAFE, "Content-Type": content_type}
+    content_type = f"{MEDIA_TYPES[PurePath(file).suffix]}; charset=utf-8"
+    return FILES[file].read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
 @console.get(POLL_PATH)
@@ -155,5 +154,5 @@ def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
 
 def shortened(text: str, size: int) -> str:
     """The beginning of a text, in at most `size` bytes."""
-    short = cut(text[: size + 1], size)
+    short = cut(text, size)
     return f"{short}…" if len(short) < len(text) else short
