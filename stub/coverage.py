@@ -13,7 +13,7 @@ MAX_KINDS = 1000
 MAX_WHOLE = 100  # first requests that are kept with their headers and body
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
-REQUEST = ("method", "path", "query", "headers", "body", "status", "code", "reason")
+REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
 class Coverage:
@@ -50,9 +50,9 @@ class Coverage:
     def _keep(self, world: str, number: int, entry: Entry) -> dict[str, Any]:
         """The first request of a finding. Secrets are masked, and the body is cut."""
         document = entry.document(number)
-        first = {"world": world, "number": number, **{name: document[name] for name in REQUEST}}
-        is_whole = len(self._first) < MAX_WHOLE
-        return first if is_whole else {**first, "headers": {}, "body": ""}
+        if len(self._first) >= MAX_WHOLE:
+            document |= {"headers": {}, "body": ""}
+        return {"world": world, **{name: document[name] for name in REQUEST}}
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.

@@ -124,13 +124,10 @@ def mask_body(kept: bytes, redactor: Redactor) -> str:
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
-    """Header fields with secrets masked; those of one name are joined."""
-    masked: dict[str, str] = {}
-    for name, value in fields:
-        value = redactor.text(redactor.secret(name, value))
-        name = redactor.text(name)
-        masked[name] = f"{masked[name]}, {value}" if name in masked else value
-    return masked
+    """Header fields with secrets masked."""
+    return {
+        redactor.text(name): redactor.text(redactor.secret(name, value)) for name, value in fields
+    }
 
 
 def describe(
@@ -149,10 +146,8 @@ def describe(
     }
     body = body_of(request) if "CONTENT_LENGTH" in environ else b""
     received = body[:MAX_KEPT]
-    sent = b""
-    if line[0] != "HEAD" and response.is_sequence:  # nothing of a body that is streamed
-        pieces: Any = response.response
-        sent = b"".join(pieces)[:MAX_KEPT]
+    pieces: Any = response.response
+    sent = b"" if line[0] == "HEAD" else b"".join(pieces)[:MAX_KEPT]
     reason = None
     if problem and response.status_code in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)

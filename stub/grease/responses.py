@@ -17,8 +17,6 @@ from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair
 from .parts import Parts
 
-LIST = "ProjectList.projects"
-
 
 def vary(
     response: Response, world: World, parts: Parts, operation: Operation | None, request: Request
@@ -98,7 +96,7 @@ class Variation:
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
             items = [self.value(each, schema["items"], part, key) for each in value]
-            if part == LIST and self.parts.like.get("list_order") == NEWEST_FIRST:
+            if part == "ProjectList.projects" and self.parts.like.get("list_order") == NEWEST_FIRST:
                 items.reverse()
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
                 keys = [self.ids.key(each["id"]) for each in items]

@@ -121,14 +121,16 @@ def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_fail
     assert not failures.met
 
 
-AGAIN: list[tuple[list[str], list[str], int]] = [
-    # What was asked plain and in the run, each a path or a world, and how often it is repeated.
-    (["/v1/projects"], ["/v1/projects"] * 3, 2),
-    (["/v1/projects"] * 2, ["/v1/projects"] * 2, 0),
-    (["/v1/projects"] * 3, ["/v1/projects"] * 2, 0),
-    (["/v1/projects"], ["/v1/projects", "/v1/projects?page=2"], 0),
-    (["/v1/projects"], ["/v1/projects", "w /v1/projects"], 0),
-    ([], ["/v1/projects"] * 2, 1),
+LIST: dict[str, Any] = {"path": "/v1/projects"}
+AGAIN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], int]] = [
+    # What was asked plain and in the run, and how often it is repeated.
+    ([LIST], [LIST] * 3, 2),
+    ([LIST] * 2, [LIST] * 2, 0),
+    ([LIST] * 3, [LIST] * 2, 0),
+    ([LIST], [LIST, {"path": "/v1/projects?page=2"}], 0),
+    ([LIST], [LIST, {**LIST, "data": "a body"}], 0),
+    ([LIST], [LIST, {**LIST, "headers": {"Authorization": f"Bearer {TOKEN}.world"}}], 0),
+    ([], [LIST] * 2, 1),
 ]
 
 
@@ -138,9 +140,7 @@ def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None
         for name, asked in (("", plain), ("unavailable", run)):
             client, found[name] = failing(name)
             for each in asked:
-                world, _, path = each.rpartition(" ")
-                token = f"{TOKEN}.{world}" if world else TOKEN
-                control_client_of(client.application, token).get(path)
+                client.get(**each)
         failures = found["unavailable"]
         failures.settle(found[""])
         again = failures.met["listProjects"].again_after

@@ -4,7 +4,6 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from flask import Flask, Response
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -83,17 +82,6 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
         assert stub_of(app).judge().document(0)["dropped"] == dropped
         large.post("/_stub/reset")
     assert use(small, 15)["dropped"] == 0  # as there is room now
-
-
-def test_header_fields_of_one_name_are_joined(app: Flask, stub: FlaskClient) -> None:
-    @app.after_request
-    def add_links(response: Response) -> Response:
-        for link in ("</a>", "</b>"):
-            response.headers.add("Link", link)
-        return response
-
-    stub.get("/v1/projects")
-    assert entries(stub)[0]["response"]["headers"]["Link"] == "</a>, </b>"
 
 
 def test_an_incomplete_body_is_recorded_as_empty(stub: FlaskClient) -> None:
