@@ -32,7 +32,8 @@ def test_a_valid_token_is_masked_in_any_spelling_and_with_anything_around_it() -
 
 
 def test_only_a_whole_token_is_masked_and_the_longest() -> None:
-    redactor = Redactor(["s3cr3t", "s3cr3t-abcdef"])
+    redactor = Redactor(["S3cr3t", "s3cr3t-abcdef"])
+    assert redactor.text("S3CR3T") == "***"
     assert redactor.text("s3cr3t-abcdef s3cr3t s3cr3t-abc") == "*** *** ***-abc"
     for text in ("s3cr3", "token: website", "Bearer of news", "100%", "~0"):
         assert redactor.text(text) == text
