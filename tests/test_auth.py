@@ -120,8 +120,11 @@ def test_no_token_may_be_another_one_with_a_world() -> None:
     assert create_app(tokens=["a", "a.b/c", "a.", "ab"])
 
 
-def test_without_the_stub_the_contract_alone_is_open() -> None:
+def test_without_the_stub_the_contract_alone_is_open_and_there_are_no_worlds() -> None:
     anonymous = create_app(stub_options=None).test_client()
     assert anonymous.get("/openapi.json").status_code == 200
     for path in ("/_stub/health", "/llms.txt"):
         assert_problem(anonymous.get(path), 401, MISSING)
+    for token in ("dev-token.job", "x.y/z"):
+        response = anonymous.get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
+        assert "world" not in assert_problem(response, 401, INVALID)["detail"]

@@ -3,7 +3,8 @@
 import re
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
+from wsgiref.util import request_uri
 
 from flask import Flask, Request
 from werkzeug.exceptions import NotFound
@@ -73,11 +74,7 @@ def raw_target(environ: dict[str, Any]) -> str:
     Servers name it `REQUEST_URI` (this one, mod_wsgi, uWSGI) or `RAW_URI` (gunicorn). PEP 3333
     has the decoded path alone: from it, `%2F` is a slash.
     """
-    target = environ.get("REQUEST_URI") or environ.get("RAW_URI")
-    if target is None:
-        decoded = environ.get("SCRIPT_NAME", "") + environ["PATH_INFO"]
-        path = quote(decoded, safe="/:@!$&'()*+,;=", encoding="latin-1")
-        target = f"{path}?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else path
+    target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or request_uri(environ)
     return ORIGIN.sub("", target)
 
 
