@@ -82,9 +82,9 @@ class RedisStore:
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
             self._write(records, self.now())
-            return
-        with self._server.available(self._keys) as client:
-            client.unlink(*self._keys)
+        else:
+            with self._server.available(self._keys) as client:
+                client.unlink(*self._keys)
 
     def _change(self, change: Callable[..., Any], *arguments: Any) -> Any:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
