@@ -29,7 +29,6 @@ INVALID_URL = (
 
 AWAY = (RedisError, OSError)
 UNREACHABLE = (exceptions.ConnectionError, exceptions.TimeoutError)
-SPOILT = (ValueError, TypeError)
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class RedisConnection:
         """
         try:
             yield self.client
-        except (*AWAY, *SPOILT) as error:
+        except (*AWAY, ValueError, TypeError) as error:
             if not isinstance(error, AWAY) or str(error).startswith("WRONGTYPE"):
                 log.warning("Redis has something invalid in %s", " or ".join(keys))
             elif not self._unreachable:

@@ -82,9 +82,9 @@ class RedisStore:
     def reset(self, records: Records | None = None) -> None:
         if records is not None:
             self._write(records, self.now())
-            return
-        with self._server.available(self._keys) as client:
-            client.unlink(*self._keys)
+        else:
+            with self._server.available(self._keys) as client:
+                client.unlink(*self._keys)
 
     def _change(self, change: Callable[..., Any], *arguments: Any) -> Any:
         """Change the records as in memory. Raises `StoreUnavailable` if others change them, too."""
@@ -117,10 +117,8 @@ class RedisStore:
         while True:
             setting, _ = self.now.known  # read before the time: an older one is corrected
             now = self.now()
-            common = setting, rows.write_time(now)
-            reply: list[Any] = self._server.run(
-                scripts.PRELUDE + script, self._keys, *common, *arguments
-            )
+            common = self._keys, setting, rows.write_time(now)
+            reply: list[Any] = self._server.run(scripts.PRELUDE + script, *common, *arguments)
             if reply[0] == b"absent":
                 self._write(self._initial, now, b"", 0)
             elif reply[0] == b"clock":

@@ -22,32 +22,23 @@ class RedisServer:
     process: "subprocess.Popen[bytes]"
 
     def __init__(self, folder: Path, *options: str) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
         self.socket = folder / "s"  # a short path: it has at most 107 bytes
         self.client = Redis(unix_socket_path=str(self.socket))  # is certainly this server
-        self._folder = folder
-        self._options = options
-        for _ in range(5):
-            self.port = free_port()
-            if self._starts():
-                break
-        else:
-            raise RuntimeError("Redis does not start")
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
+        self._command += ["--dir", str(folder), "--unixsocket", str(self.socket), "--save", ""]
+        self._command += options
+        self.start()
 
     def start(self) -> None:
         """Returns when it responds."""
-        assert self._starts()
-
-    def _starts(self) -> bool:
-        """Start it, and wait until it responds; it ends if another program took the port."""
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
-        command += ["--dir", str(self._folder), "--unixsocket", str(self.socket), "--save", ""]
-        command += self._options
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
         while self.process.poll() is None:
             with suppress(RedisError):
-                return bool(self.client.ping())
-        return False
+                self.client.ping()
+                return
+        raise RuntimeError("Redis does not start")
 
     def kill(self) -> None:
         self.process.kill()

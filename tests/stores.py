@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from inspect import signature
 from typing import Any
 
 import pytest
 
 from records import (
-    NO_RECORDS,
     Deployment,
     Project,
     ProjectList,
@@ -19,32 +19,15 @@ from records import (
     Timeline,
     timeline_of,
 )
-from store import (
-    MAX_PROJECTS,
-    TIMELINE,
-    MemoryStore,
-    NameTaken,
-    StoreFull,
-    UnknownProject,
-    random_id,
-    unused_id,
-    utc_now,
-)
+from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
 from stub.worlds import WorldStore
 from tests.conftest import START, counting_ids
 
 MakeStore = Callable[..., WorldStore]
 
 FAILED = (Stage("failed"),)
-DEFAULTS: dict[str, Any] = {
-    "clock": utc_now,
-    "new_id": random_id,
-    "timeline": TIMELINE,
-    "max_projects": MAX_PROJECTS,
-    "records": NO_RECORDS,
-    "world": "",
-}
-"""The options of a store, as `MemoryStore` has them by default."""
+DEFAULTS = {name: each.default for name, each in signature(MemoryStore).parameters.items()}
+"""The options of a store, as the app gives them to each."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""An app that echoes requests, on one server for the session; servers on a clock that stands."""
+"""An app that echoes requests, and servers on a clock that stands."""
 
 import errno
 import threading
@@ -14,69 +14,49 @@ from tests.live import running, serving
 from tests.wire import Connection, get
 
 
-class Gate:
-    """Holds the requests to /gate: a test decides when a slow request ends."""
-
-    def __init__(self) -> None:
-        self.open = threading.Event()
-        self.close()
-
-    def close(self) -> None:
-        """Close the gate for new requests; those that wait go on."""
-        self.open.set()
-        self.entered = threading.Semaphore(0)
-        self.open = threading.Event()
-
-
 class Echo:
-    """The app, its gate, and the codes of what its server rejected."""
+    """The app, a gate that holds the requests to /gate, and what its server rejected."""
 
     def __init__(self) -> None:
-        self.gate = Gate()
+        self.gate = threading.Event()
+        self.entered = threading.Semaphore(0)
         self.rejections: list[str] = []
-        self.app = make_app(self.gate)
+        self.app = Flask(__name__)
+        self.app.config["PROPAGATE_EXCEPTIONS"] = True
+        for rule in ("/", "/<path:path>"):
+            self.app.add_url_rule(rule, view_func=self.echo, methods=["GET", "POST"])
+        self.app.add_url_rule("/gate", view_func=self.wait)
+        self.app.add_url_rule("/until-gone/<name>", view_func=self.until_gone)
+        self.app.add_url_rule("/boom", view_func=self.boom)
 
     def note_rejection(self, rejected: RejectedRequest) -> None:
         self.rejections.append(rejected.code)
 
-
-def make_app(gate: Gate) -> Flask:
-    app = Flask(__name__)
-
-    @app.route("/", defaults={"path": ""}, methods=["GET", "POST"])
-    @app.route("/<path:path>", methods=["GET", "POST"])
-    def echo(path: str) -> Response:
+    def echo(self, path: str = "") -> Response:
         return jsonify(
             path=request.environ["PATH_INFO"],
             body=request.get_data(as_text=True),
             environ={k: v for k, v in request.environ.items() if isinstance(v, str)},
         )
 
-    @app.get("/gate")
-    def wait() -> str:
-        opened = gate.open
-        gate.entered.release()
-        opened.wait(60)
+    def wait(self) -> str:
+        self.entered.release()
+        self.gate.wait(60)
         return "late"
 
-    @app.get("/until-gone/<name>")
-    def until_gone(name: str) -> Response:
-        gone, opened = request.environ["waitress.client_disconnected"], gate.open
+    def until_gone(self, name: str) -> Response:
+        gone = request.environ["waitress.client_disconnected"]
 
         def pieces() -> Iterator[str]:
             yield "first"
             while not gone():
-                opened.wait(60)
+                self.gate.wait(60)
                 yield name
 
         return Response(pieces())
 
-    @app.get("/boom")
-    def boom() -> str:
+    def boom(self) -> str:
         raise OSError(errno.ENOENT, f"no file {request.headers['Authorization']}")
-
-    app.config["PROPAGATE_EXCEPTIONS"] = True
-    return app
 
 
 class Timed:
@@ -141,33 +121,18 @@ def timed(app: Any, **options: Any) -> Iterator[Timed]:
             it.step = 3600.0  # a drain that waits for a client ends
 
 
-@pytest.fixture(scope="session")
-def shared() -> Iterator[tuple[Echo, int]]:
-    echo = Echo()
+@pytest.fixture
+def echo() -> Echo:
+    """The app, with a closed gate."""
+    return Echo()
+
+
+@pytest.fixture
+def port(echo: Echo) -> Iterator[int]:
+    """The port of a server with the default limits; its control routes are under /control/."""
     with serving(echo.app, control_prefix="/control/", on_rejected=echo.note_rejection) as port:
-        yield echo, port
-        echo.gate.open.set()
-
-
-@pytest.fixture
-def echo(shared: tuple[Echo, int]) -> Iterator[Echo]:
-    """The app, with a closed gate and without rejections."""
-    echo, _ = shared
-    echo.gate.close()
-    echo.rejections.clear()
-    yield echo
-    echo.gate.open.set()
-
-
-@pytest.fixture
-def gate(echo: Echo) -> Gate:
-    return echo.gate
-
-
-@pytest.fixture
-def port(shared: tuple[Echo, int], echo: Echo) -> int:
-    """The port of the server that all tests share; its control routes are under /control/."""
-    return shared[1]
+        yield port
+        echo.gate.set()
 
 
 @pytest.fixture
@@ -175,4 +140,3 @@ def stopped(echo: Echo) -> Iterator[Timed]:
     """A server with the default limits, on a clock that stands still."""
     with timed(echo.app) as server:
         yield server
-        echo.gate.open.set()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract import assert_problem
 from tests.live import serving
-from tests.server.conftest import Echo, Gate, Timed, timed
+from tests.server.conftest import Echo, Timed, timed
 from tests.wire import AUTHORIZATION, SECRET, Connection, get, post
 
 pytestmark = pytest.mark.process
@@ -46,12 +46,12 @@ def test_an_idle_connection_outlives_the_deadline_which_begins_with_a_request(
             assert client.reply().json["path"] == "/2"
 
 
-def test_the_deadline_is_not_for_the_response(echo: Echo, gate: Gate) -> None:
+def test_the_deadline_is_not_for_the_response(echo: Echo) -> None:
     with timed(echo.app, threads=2) as server, Connection(server.port) as slow:
         slow.send(get("/gate") + b"GET /half")
-        assert gate.entered.acquire(timeout=10)
+        assert echo.entered.acquire(timeout=10)
         server.advance(10 * DEADLINE)
-        gate.open.set()
+        echo.gate.set()
         assert slow.reply().data == b"late"
 
 
@@ -77,5 +77,5 @@ def test_a_client_that_disconnects_is_not_logged(
             client.send(get(f"/until-gone/{SECRET}", "Host: localhost", AUTHORIZATION))
             client.until(b"first")
             client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        echo.gate.open.set()
+        echo.gate.set()
     assert not [record for record in caplog.records if record.name != "waitress.queue"]

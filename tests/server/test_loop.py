@@ -13,7 +13,7 @@ import pytest
 from server import Server, create_server
 from server.connection import Connection as ServerConnection
 from tests.live import running, serving
-from tests.server.conftest import Echo, Gate, timed
+from tests.server.conftest import Echo, timed
 from tests.wire import SECRET, Connection, Reply, get, post
 
 pytestmark = pytest.mark.process
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.process
 THREADS = 16  # by default
 
 
-def test_slow_requests_block_neither_the_next_nor_control_routes(port: int, gate: Gate) -> None:
+def test_slow_requests_block_neither_the_next_nor_control_routes(port: int, echo: Echo) -> None:
     with ExitStack() as stack:
         slow = [stack.enter_context(Connection(port)) for _ in range(THREADS)]
         for number, client in enumerate(slow):
@@ -29,11 +29,11 @@ def test_slow_requests_block_neither_the_next_nor_control_routes(port: int, gate
                 client.send(get())
                 assert client.reply().status_code == 200
             client.send(get("/gate"))
-            assert gate.entered.acquire(timeout=10)
+            assert echo.entered.acquire(timeout=10)
         control = stack.enter_context(Connection(port))
         control.send(get("/control/1") + get("/gate") + get("/control/2"))
         assert control.reply().json["path"] == "/control/1"
-        gate.open.set()
+        echo.gate.set()
         assert control.reply().data == b"late"
         assert control.reply().json["path"] == "/control/2"
         assert all(client.reply().data == b"late" for client in slow)
@@ -137,14 +137,12 @@ def path_of(reply: Reply) -> str:
     return "/gate" if reply.data == b"late" else reply.json["path"]
 
 
-def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(
-    echo: Echo, gate: Gate
-) -> None:
+def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(echo: Echo) -> None:
     with timed(echo.app) as server, Connection(server.port) as client:
         client.send(get("/gate") + b"".join(get(f"/{n}") for n in range(100)) + b"GET /half")
-        assert gate.entered.acquire(timeout=10)
+        assert echo.entered.acquire(timeout=10)
         server.until_it_drains()
-        gate.open.set()
+        echo.gate.set()
         replies = [client.reply() for _ in range(101)]
         assert client.closed()
     assert [path_of(reply) for reply in replies] == ["/gate", *(f"/{n}" for n in range(100))]
@@ -160,14 +158,14 @@ HALVES = {
 
 @pytest.mark.parametrize("name", HALVES)
 def test_a_request_whose_body_arrives_at_the_signal_gets_its_response(
-    echo: Echo, gate: Gate, name: str
+    echo: Echo, name: str
 ) -> None:
     head, half, rest = HALVES[name]
     with timed(echo.app, threads=2) as server, Connection(server.port) as client:
         client.send(head + half)
         server.settle()
         server.until_it_drains()
-        gate.open.set()
+        echo.gate.set()
         if name == "behind another":
             assert client.reply().data == b"late"
         client.send(rest + get("/too-late"))
@@ -201,7 +199,7 @@ def test_without_current_requests_it_stops_at_once(no_tick: None, echo: Echo, se
 
 
 @pytest.mark.parametrize("sent", [get("/gate"), post("Content-Length: 5", body=b"he")])
-def test_the_drain_ends_when_the_grace_is_over(echo: Echo, gate: Gate, sent: bytes) -> None:
+def test_the_drain_ends_when_the_grace_is_over(echo: Echo, sent: bytes) -> None:
     with timed(echo.app, threads=2) as server, Connection(server.port) as client:
         client.send(sent)
         server.settle()
@@ -212,4 +210,4 @@ def test_the_drain_ends_when_the_grace_is_over(echo: Echo, gate: Gate, sent: byt
         server.now += 0.1
         server.server.pull_trigger()
         assert client.closed()
-        gate.open.set()
+        echo.gate.set()
