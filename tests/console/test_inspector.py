@@ -88,6 +88,8 @@ def test_the_arrows_go_through_the_list_and_a_link_leads_back(
     other.page.set_viewport_size({"width": 390, "height": 844})  # where it is the whole page
     other.page.goto(link)
     expect(other.title).to_contain_text("/v1/deployments/a")
+    other.page.keyboard.press("Escape")
+    other.rows.first.get_by_role("button").press("Enter")
     expect(other.title).to_be_focused()
     other.page.evaluate("location.hash = 'request=7'")
     expect(other.inspector).to_contain_text("The journal no longer has this request.")
