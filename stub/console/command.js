@@ -7,7 +7,8 @@ const UNKNOWN = /\*{3}|\uFFFD/; // in the place of a secret, or of bytes that ar
 const ODD = /[\p{C}\p{DI}\p{Zl}\p{Zp}]/u; // what nobody sees
 
 // What curl or a page sends itself, and what a browser or a library adds to each request.
-const ADDED = /^(authorization|host|content-length|connection|transfer-encoding|expect|user-agent|accept-encoding|accept-language|referer|sec-.*|cache-control|pragma|dnt|priority)$/i;
+const OWN = /^(authorization|host|content-length|connection|transfer-encoding|expect)$/i;
+const ADDED = /^(user-agent|accept-encoding|accept-language|referer|sec-.*|cache-control|pragma|dnt|priority)$/i;
 
 const utf8 = new TextEncoder();
 export const sizeOf = (text) => utf8.encode(text).length;
@@ -39,7 +40,7 @@ export const commandOf = (path, ...parts) =>
 export function curlOf({ method, path, query, headers, body, code }) {
   const url = `${location.origin}/${encodePath(path.slice(1))}${query && `?${encodeRest(query)}`}`;
   const size = Number(headers["Content-Length"] ?? 0);
-  const fields = Object.entries(headers).filter(([name]) => !ADDED.test(name));
+  const fields = Object.entries(headers).filter(([name]) => !OWN.test(name) && !ADDED.test(name));
   const { kept = [], missing = [] } = Object.groupBy(fields, ([, value]) =>
     /^[ -~]+$/.test(value) && !UNKNOWN.test(value) ? "kept" : "missing");
   const differences = [];

@@ -16,7 +16,8 @@ export function Deployment({ id }) {
   useEffect(() => {
     const path = `/v1/deployments/${id.replaceAll("%", "%25").replaceAll("/", "%2F")}`; // as the journal has it
     const query = new URLSearchParams({ operation: "getDeployment", q: path.slice(-256) });
-    read(`/_stub/requests?${query}`).then((found) => found && setPolls(found.requests.filter((each) => each.path.replaceAll("%2f", "%2F") === path)));
+    read(`/_stub/requests?${query}`).then((found) =>
+      found && setPolls(found.requests.filter((each) => each.path.replaceAll("%2f", "%2F") === path)));
   }, [first, last]);
   const project = state.view.projects.newest.find(({ deployment }) => deployment === id);
   const actions = html`<${Copy} text=${id}>Copy id<//><${Copy} text=${project?.id}>Copy project id<//>

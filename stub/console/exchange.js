@@ -21,7 +21,8 @@ export function Exchange({ entry }) {
   const actions = html`<${Copy} text=${curl.command} title=${curl.differs}>Copy as curl<//>
     <${Copy} text=${linkTo(`&request=${number}`)}>Copy link<//>
     <button type="button" aria-disabled=${String(!isRepeatable)} aria-describedby="said" onClick=${isRepeatable && replay}>Replay</button>
-    <span id="said" class="hint" aria-live="polite">${found ? html`<button type="button" onClick=${() => set({ selected: found })}>${said}</button>` : said}</span>`;
+    <span id="said" class="hint" aria-live="polite">
+      ${found ? html`<button type="button" onClick=${() => set({ selected: found })}>${said}</button>` : said}</span>`;
   return html`<${Inspector} actions=${actions} opener=${`#requests [data-number="${number}"] button`} status=${status}
     title=${status ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
     <${Tabs} names=${["Response", "Request", "curl"]} chosen=${state.part} choose=${(part) => set({ part })}>

@@ -94,9 +94,7 @@ export function Dialog({ title, onClose, children }) {
     dialog.showModal();
     return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
   }, []);
-  // The event comes later, perhaps when another dialog is open.
-  const onClosed = (event) => event.target.isConnected && onClose();
-  return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClosed}>
+  return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
     <h2 id="dialog-title" tabindex="-1" autofocus>${title}</h2>${children}
   </dialog>`;
 }

@@ -52,15 +52,14 @@ def link_node_modules(folder: Path) -> None:
 
 
 def perform(command: list[str], folder: Path) -> str:
-    """What a command prints."""
+    """What a command prints. `npx` has the packages of package.json."""
+    if command[0] == "openapi-generator-cli":
+        needs("java")
+    if command[0] == "npx" and not (folder / "node_modules").exists():
+        link_node_modules(folder)
+    words = [installed(command[0]), *command[1:]]
     done = subprocess.run(
-        [installed(command[0]), *command[1:]],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+        words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

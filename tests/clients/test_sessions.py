@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.commands import HERE, documented, link_node_modules, perform
-from tests.conftest import ROOT, needs
+from tests.clients.commands import HERE, documented, perform
+from tests.conftest import ROOT
 from tests.program import program
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -18,29 +18,14 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 SESSION = "3 projects\nsucceeded\n409 name_taken\n404 deployment_not_found\n"
 
 
-def python_client(folder: Path) -> list[str]:
-    perform(documented("openapi-python-client generate"), folder)
-    perform(documented("mypy --strict"), folder)
-    return [sys.executable, "session.py"]
-
-
-def typescript_client(folder: Path) -> list[str]:
-    link_node_modules(folder)
-    perform(documented("npx openapi-typescript"), folder)
-    perform(documented("npx tsc"), folder)
-    return ["node", "session.js"]
-
-
-def go_client(folder: Path) -> list[str]:
-    needs("java", "go")  # openapi-generator-cli runs on the first
-    perform(documented("openapi-generator-cli generate -i openapi.json -g go"), folder)
-    perform(documented("go build"), folder)
-    return [str(folder / "session")]
-
-
-CLIENTS = {"typescript": typescript_client, "go": go_client}
+# The commands that make each client, and the program that works with it.
+CLIENTS = {
+    "typescript": (["npx openapi-typescript", "npx tsc"], ["node", "session.js"]),
+    "go": (["openapi-generator-cli generate -i openapi.json -g go", "go build"], ["session"]),
+}
 if sys.version_info >= (3, 11):  # which its generator needs
-    CLIENTS["python"] = python_client
+    commands = ["openapi-python-client generate", "mypy --strict"]
+    CLIENTS["python"] = (commands, [sys.executable, "session.py"])
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
@@ -49,8 +34,10 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp(request.param)
     shutil.copytree(HERE / request.param, folder, dirs_exist_ok=True)
     shutil.copy(ROOT / "openapi.json", folder)
-    command = CLIENTS[request.param](folder)
-    return [str(folder / part) if part.startswith("session.") else part for part in command]
+    commands, words = CLIENTS[request.param]
+    for command in commands:
+        perform(documented(command), folder)
+    return [str(folder / word) if word.startswith("session") else word for word in words]
 
 
 @pytest.mark.parametrize("grease", [(), *(("--grease-seed", str(seed)) for seed in range(4))])

@@ -110,19 +110,12 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=20_000)
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    # Chromium makes a socket in it, whose path must be short.
+    path = shutil.which("chromium")
+    # Chromium makes a socket in its folder, whose path must be short.
     with TemporaryDirectory(prefix="chromium-") as folder:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("HOME", folder)
-            patch.setenv("TMPDIR", folder)
-            playwright = sync_playwright().start()
-        try:
-            path = shutil.which("chromium")
-            browser = playwright.chromium.launch(executable_path=path, args=arguments)
-            yield browser
-            browser.close()
-        finally:
-            playwright.stop()
+        env: dict[str, str | float | bool] = {**os.environ, "HOME": folder, "TMPDIR": folder}
+        with sync_playwright() as playwright:
+            yield playwright.chromium.launch(executable_path=path, args=arguments, env=env)
 
 
 def check(page: Page) -> None:

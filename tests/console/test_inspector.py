@@ -88,6 +88,8 @@ def test_the_arrows_go_through_the_list_and_a_link_leads_back(
     other.page.set_viewport_size({"width": 390, "height": 844})  # where it is the whole page
     other.page.goto(link)
     expect(other.title).to_contain_text("/v1/deployments/a")
+    other.page.keyboard.press("Escape")
+    other.rows.first.get_by_role("button").press("Enter")
     expect(other.title).to_be_focused()
     other.page.evaluate("location.hash = 'request=7'")
     expect(other.inspector).to_contain_text("The journal no longer has this request.")
@@ -211,7 +213,7 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
             client.send(line + b" HTTP/1.1\r\nHost: localhost\r\n" + fields + more.encode() + body)
             client.reply()
     console.look()
-    for number, (*_, difference) in enumerate(DIFFERENCES, 1):
+    for number, (_, _, body, difference) in enumerate(DIFFERENCES, 1):
         row = console.requests.locator(f"[data-number='{number}']")
         row.click()
         expect(row).to_have_attribute("aria-current", "true")
@@ -219,6 +221,7 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
         said = shown.get_by_text("Differs from the original: ")
         expect(said).to_have_count(int(bool(difference)))
         expect(shown).to_contain_text(difference)
+        expect(shown).to_contain_text("-H 'Content-Type:'" if body else "curl")  # had none
         *_, target = (shown.get_by_role("group", name="As curl").text_content() or "").split()
         assert target.strip("'").startswith(f"{console.url}/")
 
