@@ -53,9 +53,6 @@ class Record:
         found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
         return [each for each in found if each.probe.authorization == TOKEN]
 
-    def contradicts(self, part: str) -> bool:
-        return any(each.part == part and not each.holds for each, _ in self.claims)
-
     def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The projects in a list, none if it has no such form."""
         found = array_in(exchange.json, "projects") or () if exchange.is_success else ()
@@ -103,8 +100,7 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
 def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """What a response says about the parts of its probe."""
     probe = exchange.probe
-    is_lost = is_elsewhere(exchange) and record.contradicts(probe.path)  # which is said once
-    if silence_of(record, exchange) or (is_lost and probe.status != 200):
+    if silence_of(record, exchange):
         return
     if probe.status >= 400:
         yield from judge_rejection(record, exchange)
@@ -212,10 +208,6 @@ RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
     probes.GET_DEPLOYMENT.expects: judge_deployment,
     probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
 }
-
-
-def is_elsewhere(exchange: Exchange) -> bool:
-    return exchange.status == 404 or exchange.is_redirect
 
 
 def object_in(content: bytes) -> dict[str, Any]:
