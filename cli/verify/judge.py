@@ -67,16 +67,13 @@ class Record:
         """The id and the name of what the POSTs may have left; no id if no response named one."""
         found: list[dict[str, Any]] = []
         for each in self.exchanges:
-            is_rejected = each.status in (301, 307, 308) or 400 <= each.status < 500
-            if each.probe.method != "POST" or is_rejected:
+            if each.probe.method != "POST" or 400 <= each.status < 500:
                 continue
             name = object_in(each.body).get("name")
             listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
             told = self.unwrap(PROJECT, each.json) if each.is_success else {}
             new = told.get("id", next(listed, None))
-            record = {"id": new if is_id(new) else None, "name": name}
-            if record not in found:  # a service may return an old record for a name in use
-                found.append(record)
+            found.append({"id": new if is_id(new) else None, "name": name})
         return found
 
 
@@ -233,7 +230,7 @@ def is_id(value: Any) -> bool:
     return value != "" and type(value) in (str, int)
 
 
-def likeness(exchange: Exchange) -> tuple[int, Any]:
-    """What responses for one reason have in common: the code of the error, or the whole body."""
+def likeness(exchange: Exchange) -> Any:
+    """What errors for one reason have in common: their code, or the whole body."""
     body = exchange.content.decode(errors="replace").replace(exchange.target, "")
-    return exchange.status, object_in(exchange.content).get("code") or body
+    return object_in(exchange.content).get("code") or body
