@@ -124,7 +124,7 @@ class Session:
             waited, last = time.monotonic() - started, found[-1]
             if last.status == 429 or last.is_redirect or is_over(last) or waited >= self.wait:
                 return found
-            time.sleep(min(waited / 10, MAX_POLL_PAUSE))
+            time.sleep(min(0.02 + waited / 10, MAX_POLL_PAUSE))
 
     def _send(self, probe: Probe) -> Exchange:
         """Send a probe; after a 5xx once more, but for a POST, which may have created a project."""

@@ -31,14 +31,14 @@ LIST = "#/paths/~1v1~1projects/get/responses/200"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.4)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.8)
 
 
 class Ticking(Clock):
     """Each look at it is later, so that each status is seen however busy the machine is."""
 
     def __call__(self) -> datetime:
-        self.advance(0.2)
+        self.advance(0.3)
         return self.now
 
 
