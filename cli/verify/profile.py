@@ -84,12 +84,10 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
 
 
 def time_form(text: str) -> Any:
-    """The form of an RFC 3339 time, None if its letters are of both cases."""
-    match = TIME.fullmatch(text.upper())
-    if match is None or text not in (text.upper(), text.lower()):
-        return None
+    """The form of an RFC 3339 time, None if it has no T."""
     case = "upper" if "T" in text else "lower"
-    return {"offset": match[2], "digits": len(match[1] or ""), "case": case}
+    match = TIME.fullmatch(text.upper())
+    return match and {"offset": match[2], "digits": len(match[1] or ""), "case": case}
 
 
 def order_of(projects: list[dict[str, Any]]) -> str | None:

@@ -36,12 +36,12 @@ def test_what_was_not_seen_has_a_reason() -> None:
 
 
 def test_the_token_is_kept_where_each_operation_was_asked() -> None:
-    for change, verdict, reason in (
-        (on("none"), "kept", ""),
-        (to_post(415), "not seen", "415 tells nothing of the token"),
-        (to_post(503), "could not check", "503"),
+    for service, verdict, reason in (
+        (Service(sample=0), "kept", ""),  # for the created deployment, too
+        (Service(to_post(415)), "not seen", "415 tells nothing of the token"),
+        (Service(to_post(503)), "could not check", "503"),
     ):
-        part = verify(Service(change), level="write").parts[parts.BEARER]
+        part = verify(service, level="write").parts[parts.BEARER]
         assert (part["verdict"], part["reason"]) == (verdict, reason)
 
 

@@ -72,7 +72,7 @@ def test_a_project_without_an_id_is_left_behind_too() -> None:
 def reflecting(response: Response, request: Request, number: int) -> None:
     """What was sent comes back, spelled in several ways."""
     sent = request.header("Authorization") or ""
-    response.headers["X-Sent"] = sent
+    response.headers |= {"X-Sent": sent, "Content-Type": f"text/{TOKEN}"}
     if isinstance(response.body, dict):
         response.body["name"] = response.body["detail"] = (
             f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
@@ -88,7 +88,7 @@ def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
     done = verify(service, level="abuse")
     printed = capfd.readouterr()
     texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
-    spellings = [TOKEN]
+    spellings = [TOKEN, TOKEN.lower()]
     for old, new in (("/", "\\/"), ("/", "%2F"), ("~", "\\u007e")):
         spellings += [each.replace(old, new) for each in spellings]
     assert not [each for text in texts for each in spellings if each in text]
