@@ -113,7 +113,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
 
 def headers_of(record: Record) -> list[str]:
     """The names of the fields that all successful responses have and the contract lacks."""
-    found = [each.headers for each in record.exchanges if each.is_success and each.probe.expects]
+    found = [each.headers for each in record.exchanges if each.is_success]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
     names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
     return sorted(name for name in names if name not in declared and is_imitated(name))
@@ -132,7 +132,7 @@ def differences(record: Record, profile: Profile) -> Iterator[tuple[str, str]]:
         origin = record.contract.find(claim.part)[1]["x-origin"]
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         if not (claim.holds or is_absent or claim.expected in shown or "fixed" in origin):
-            observed = "another one" if "/" in claim.expected else claim.observed
+            observed = "another one" if "/" in claim.expected else claim.otherwise
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

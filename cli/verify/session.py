@@ -70,8 +70,6 @@ class Session:
                 f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
                 "with its scheme, and without a redirect or a login page before it."
             )
-        if all(each.status == 404 for each in responses):
-            self.tell("warning: the first responses are all 404: is the URL the one before /v1?")
         self.record.projects += self.record.listed(first)
         self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
 

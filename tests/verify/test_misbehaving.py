@@ -77,8 +77,8 @@ NO_CHUNK = framed(lambda r, x: head(r, Transfer_Encoding="chunked") + b"zz\r\n{}
 NOTHING_CHECKED: dict[str, tuple[str, Callable[[], Service]]] = {
     "HTML": ("no response is JSON (200)", lambda: Service(write=sends(PAGE))),
     "an HTML 404": ("JSON (404)", lambda: Service(write=sends(PAGE.replace(b"200", b"404")))),
-    "a redirect": ("JSON (302 to /login?from=x)", lambda: Service(
-        on(status=302, headers={"Location": "/login?from=x"}, raw=b"")
+    "a redirect": ("JSON (302 to /login?from=***)", lambda: Service(
+        on(status=302, headers={"Location": f"/login?from={TOKEN}"}, raw=b"")
     )),
     "503 always": ("503", lambda: Service(on(status=503))),
     "403 always": ("rejects the token", lambda: Service(on(status=403))),
