@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from importlib.resources import files
 from os.path import commonprefix
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,7 +20,7 @@ from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
-from .seed import Readable, explained
+from .seed import explained
 
 Profile = dict[str, Any]
 IdForm = dict[str, Any]  # a member of its `ids`
@@ -79,7 +80,7 @@ def schema() -> Any:
     return json.loads((files(__package__) / "profile.json").read_text("utf-8"))
 
 
-def read_profile(path: Readable) -> Profile:
+def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     profile: Profile
     with explained(path):

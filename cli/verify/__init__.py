@@ -11,11 +11,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command(
-    "verify",
-    short_help="Ask a real service for what the contract says.",
-    context_settings={"show_default": True},
-)
+@click.command("verify", context_settings={"show_default": True})
 @click.argument("url")
 @click.option("--write", is_flag=True, help="Create one project, and follow its deployment.")
 @click.option(
@@ -40,7 +36,7 @@ EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.pass_obj
 def verify(start: Start, /, **values: Any) -> int:
-    """Ask the service at a base URL for what the contract says.
+    """Ask a real service for what the contract says.
 
     The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
     alone. Without --write only GET, HEAD and OPTIONS are sent. For each part of the contract, the

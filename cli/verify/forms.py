@@ -38,10 +38,6 @@ class Claim(NamedTuple):
     otherwise: str = ""
     value: str = ""
 
-    @property
-    def observed(self) -> str:
-        return self.expected if self.holds else self.otherwise
-
 
 def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[str, str]]]:
     """The parts at a pointer and below, behind `$ref` too, with their origins.

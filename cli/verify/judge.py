@@ -53,9 +53,6 @@ class Record:
         found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
         return [each for each in found if each.probe.authorization == TOKEN]
 
-    def contradicts(self, part: str) -> bool:
-        return any(each.part == part and not each.holds for each, _ in self.claims)
-
     def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The projects in a list, none if it has no such form."""
         found = array_in(exchange.json, "projects") or () if exchange.is_success else ()
@@ -70,16 +67,13 @@ class Record:
         """The id and the name of what the POSTs may have left; no id if no response named one."""
         found: list[dict[str, Any]] = []
         for each in self.exchanges:
-            is_rejected = each.status in (301, 307, 308) or 400 <= each.status < 500
-            if each.probe.method != "POST" or is_rejected:
+            if each.probe.method != "POST" or 400 <= each.status < 500:
                 continue
             name = object_in(each.body).get("name")
             listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
             told = self.unwrap(PROJECT, each.json) if each.is_success else {}
             new = told.get("id", next(listed, None))
-            record = {"id": new if is_id(new) else None, "name": name}
-            if record not in found:  # a service may return an old record for a name in use
-                found.append(record)
+            found.append({"id": new if is_id(new) else None, "name": name})
         return found
 
 
@@ -103,8 +97,7 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
 def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """What a response says about the parts of its probe."""
     probe = exchange.probe
-    is_lost = is_elsewhere(exchange) and record.contradicts(probe.path)  # which is said once
-    if silence_of(record, exchange) or (is_lost and probe.status != 200):
+    if silence_of(record, exchange):
         return
     if probe.status >= 400:
         yield from judge_rejection(record, exchange)
@@ -214,10 +207,6 @@ RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
 }
 
 
-def is_elsewhere(exchange: Exchange) -> bool:
-    return exchange.status == 404 or exchange.is_redirect
-
-
 def object_in(content: bytes) -> dict[str, Any]:
     """The JSON object in a body, {} if there is none."""
     value = parse_json(content)
@@ -241,7 +230,7 @@ def is_id(value: Any) -> bool:
     return value != "" and type(value) in (str, int)
 
 
-def likeness(exchange: Exchange) -> tuple[int, Any]:
-    """What responses for one reason have in common: the code of the error, or the whole body."""
+def likeness(exchange: Exchange) -> Any:
+    """What errors for one reason have in common: their code, or the whole body."""
     body = exchange.content.decode(errors="replace").replace(exchange.target, "")
-    return exchange.status, object_in(exchange.content).get("code") or body
+    return object_in(exchange.content).get("code") or body

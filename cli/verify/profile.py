@@ -84,12 +84,10 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
 
 
 def time_form(text: str) -> Any:
-    """The form of an RFC 3339 time, None if its letters are of both cases."""
-    match = TIME.fullmatch(text.upper())
-    if match is None or text not in (text.upper(), text.lower()):
-        return None
+    """The form of an RFC 3339 time, None if it has no T."""
     case = "upper" if "T" in text else "lower"
-    return {"offset": match[2], "digits": len(match[1] or ""), "case": case}
+    match = TIME.fullmatch(text.upper())
+    return match and {"offset": match[2], "digits": len(match[1] or ""), "case": case}
 
 
 def order_of(projects: list[dict[str, Any]]) -> str | None:
@@ -115,7 +113,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
 
 def headers_of(record: Record) -> list[str]:
     """The names of the fields that all successful responses have and the contract lacks."""
-    found = [each.headers for each in record.exchanges if each.is_success and each.probe.expects]
+    found = [each.headers for each in record.exchanges if each.is_success]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
     names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
     return sorted(name for name in names if name not in declared and is_imitated(name))
@@ -134,7 +132,7 @@ def differences(record: Record, profile: Profile) -> Iterator[tuple[str, str]]:
         origin = record.contract.find(claim.part)[1]["x-origin"]
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         if not (claim.holds or is_absent or claim.expected in shown or "fixed" in origin):
-            observed = "another one" if "/" in claim.expected else claim.observed
+            observed = "another one" if "/" in claim.expected else claim.otherwise
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

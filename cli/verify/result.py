@@ -75,7 +75,7 @@ def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
     return part._replace(
         verdict=verdicts[part.origin != "fixed"],
         expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
-        observed="; ".join(sorted({each.observed for each, _ in shown})),
+        observed="; ".join(sorted({each.otherwise for each, _ in against} or {claim.expected})),
         probe=exchange.probe.name,
         value=claim.value,
         exchange=exchange if against else None,

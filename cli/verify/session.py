@@ -70,8 +70,6 @@ class Session:
                 f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
                 "with its scheme, and without a redirect or a login page before it."
             )
-        if all(each.status == 404 for each in responses):
-            self.tell("warning: the first responses are all 404: is the URL the one before /v1?")
         self.record.projects += self.record.listed(first)
         self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
 
@@ -124,7 +122,7 @@ class Session:
             waited, last = time.monotonic() - started, found[-1]
             if last.status == 429 or last.is_redirect or is_over(last) or waited >= self.wait:
                 return found
-            time.sleep(min(waited / 10, MAX_POLL_PAUSE))
+            time.sleep(min(0.02 + waited / 10, MAX_POLL_PAUSE))
 
     def _send(self, probe: Probe) -> Exchange:
         """Send a probe; after a 5xx once more, but for a POST, which may have created a project."""

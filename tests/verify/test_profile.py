@@ -18,6 +18,7 @@ from tests.conftest import Clock
 from tests.live import serving
 from tests.stub.like import LIKE
 from tests.verify.conftest import TOKEN, Change, Request, Response, Service, listening, verify
+from tests.verify.differences import on_deployment, put
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -31,14 +32,14 @@ LIST = "#/paths/~1v1~1projects/get/responses/200"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.4)
+    monkeypatch.setattr("cli.verify.session.STILL", 0.8)
 
 
 class Ticking(Clock):
     """Each look at it is later, so that each status is seen however busy the machine is."""
 
     def __call__(self) -> datetime:
-        self.advance(0.2)
+        self.advance(0.3)
         return self.now
 
 
@@ -101,7 +102,7 @@ def secrets(response: Response, request: Request, number: int) -> None:
         response.body |= {"owner": "s3cr3t-owner", "labels": []}
         response.status = 200
     if response.case == "deployment":
-        response.body |= {"status": "s3cr3t ready!", "region": None}
+        response.body |= {"id": "s3cr3t", "status": "s3cr3t ready!", "region": None}
     if response.status >= 400:
         response.body = {"error": {"message": "s3cr3t-message", "token": TOKEN}}
         response.headers["Content-Type"] = "application/json"
@@ -120,6 +121,7 @@ def test_a_profile_has_forms_and_no_value_of_the_service(tmp_path: Path) -> None
     assert "statuses" not in profile
     told = {each["part"] for each in profile["not_imitated"]}
     assert "#/components/schemas/Problem" in told
+    assert "#/paths/~1v1~1deployments~1{id}/get/parameters/0" not in told  # is fixed
     assert "#/components/schemas/Deployment/properties/status" in told
     text = (tmp_path / "p").read_text("utf-8")
     values = [each["id"] for each in service.projects] + [*service.deployments, TOKEN, "s3cr3t"]
@@ -183,9 +185,12 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path) -> None:
-    for level in ("write", "read"):
-        assert verify(planted(), "--like", str(known), level=level).status == 0
+def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_path: Path) -> None:
+    still = planted(on_deployment(put(status="queued")))
+    for service, level in ((planted(), "write"), (still, "write"), (planted(), "read")):
+        assert verify(service, "--like", str(known), level=level).status == 0
+    empty = save(planted(sample=0), tmp_path / "p")
+    assert empty["members"]["project"]["added"] == {}  # not what verify has sent
 
 
 @pytest.mark.parametrize(("change", "finding"), DRIFTS)

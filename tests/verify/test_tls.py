@@ -18,19 +18,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs("openssl")
     folder = tmp_path_factory.mktemp("tls")
     for name, address in (("good", "127.0.0.1"), ("far", "127.0.0.9")):
-        key = (
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-keyout",
-            f"{name}.key",
-            "-out",
-            f"{name}.crt",
-        )
-        names = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}")
-        words = ("openssl", "req", "-x509", "-days", "9", *key, *names)
+        key = f"-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout {name}.key"
+        words = f"openssl req -x509 -days 9 {key} -out {name}.crt -subj /CN={name}".split()
+        words += ("-addext", f"subjectAltName=IP:{address}")
         subprocess.run(words, cwd=folder, check=True, capture_output=True)
     return folder
 
