@@ -110,19 +110,12 @@ def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
 
 def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
     others = {*threading.enumerate()}
-    app = Flask("counting")
 
-    @app.get("/")
-    def count() -> str:
+    def count(url: str) -> int:
         mine = {*threading.enumerate()} - others
-        return str(len([thread for thread in mine if thread.name.startswith("waitress")]))
+        return sum(thread.name.startswith("waitress") for thread in mine)
 
-    done = run(
-        *("--threads", "3", "--no-stub"),
-        create_app=lambda **options: app,
-        during=lambda url: call(url, "/").data,
-    )
-    assert done.result == b"3"
+    assert run("--threads", "3", "--no-stub", during=count).result == 3
 
 
 def test_without_grace_the_end_waits_for_no_request() -> None:

@@ -9,7 +9,6 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import pytest
@@ -94,13 +93,6 @@ def test_a_signal_before_the_command_is_started_reaches_it() -> None:
         words = ["--", "sleep", "20"]
         status = main(create_app, words, environment(), io.StringIO(), Stderr())
     assert status == 128 + signal.SIGTERM
-
-
-def test_handlers_and_streams_are_put_back() -> None:
-    before = [signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr
-    with process_state(), TemporaryFile("w") as stderr:
-        assert main(create_app, ["--", "true"], environment(), io.StringIO(), stderr) == 0
-    assert ([signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr) == before
 
 
 @pytest.mark.xdist_group("time")
