@@ -37,7 +37,6 @@ OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
     "app.py",
     cls=Program,
     params=[*OPTIONS.values()],
-    options_metavar="[OPTIONS]",
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
     commands=[show_document, verify, health_command],

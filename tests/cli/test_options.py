@@ -25,6 +25,7 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     ([], {"STUB_TOKEN": "one dev-token"}, "/v1/projects", b"website"),
     ([], {"STUB_MAX_PROJECTS": "", "STUB_TOKEN": ""}, "/v1/projects", b"website"),
     (["--grease", "member-order", "--grease-seed", "7"], {}, "/_stub/grease", b'["member-order"]'),
+    (["--grease"], {}, "/_stub/grease", b'"headers", "ids", "times"]'),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
     (["--pace", "0", "--grace", "0"], {}, "/v1/projects", b"website"),

@@ -20,8 +20,6 @@ from tests.wire import call
 
 pytestmark = pytest.mark.process
 
-ALL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
 # Writes its URL, and the number of each signal that it gets; at a line exits with 10 plus
 # their number. A command that a failing test leaves is ended by the alarm.
 COUNTS = """
