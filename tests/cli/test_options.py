@@ -53,17 +53,6 @@ def test_an_option_or_its_variable_has_its_effect(
     assert (done.status, found in done.result.data) == (0, True), done.result.data
 
 
-def test_freeze_and_ids_seed_fix_times_and_ids() -> None:
-    def create(url: str) -> Any:
-        return call(url, "/v1/projects", body=b'{"name": "a"}').json
-
-    options = ("--freeze", "2026-01-05T09:00:00Z", "--ids-seed", "5")
-    one, other = run(*options, during=create).result, run(*options, during=create).result
-    assert one == other
-    assert one["created_at"] == "2026-01-05T09:00:00.000Z"
-    assert run("--ids-seed", "6", during=create).result["id"] != one["id"]
-
-
 def test_delay_is_the_least_time_that_a_response_takes() -> None:
     def ask(url: str) -> Any:
         call(url, "/v1/projects")
