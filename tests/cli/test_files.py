@@ -1,6 +1,7 @@
 """The files that the program reads and writes: --seed, --states, --report and --log."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -87,22 +88,23 @@ def test_the_state_of_a_sample_that_is_larger_than_the_store_can_be_read(tmp_pat
 
 
 def test_a_file_that_cannot_be_read_or_written_is_an_error_at_the_start(tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to("/dev/null")
+    fifo, link = tmp_path / "fifo", tmp_path / "link"
+    os.mkfifo(fifo)
+    link.symlink_to(fifo)
     assert not_started("--seed", str(tmp_path)) == f"error: {tmp_path}: Is a directory\n"
-    assert not_started("--report", str(link)) == "error: /dev/null: not a file.\n"
+    assert not_started("--report", str(link)) == f"error: {fifo}: not a file.\n"
     assert not_started("--log", str(tmp_path)) == f"error: {tmp_path}: Is a directory.\n"
     for option in ("--report", "--log"):
         path = tmp_path / "no" / "x"
         assert not_started(option, str(path)) == f"error: {path}: No such file or directory.\n"
-    assert link.is_symlink()
+    assert link.is_fifo()
 
 
 def test_no_option_writes_the_file_of_another(tmp_path: Path) -> None:
     file, link = tmp_path / "file", tmp_path / "link"
     file.write_text("{}")
     link.symlink_to(file)
-    for one, other in (("--seed", "--report"), ("--states", "--log"), ("--log", "--report")):
+    for one, other in (("--seed", "--report"), ("--states", "--log"), ("--like", "--report")):
         error = not_started(one, str(file), other, str(link))
         assert error.startswith("error: two options name the same file: ")
         assert file.read_text("utf-8") == "{}"
