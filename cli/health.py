@@ -10,8 +10,13 @@ from .options import OPTIONS, Settings
 TIMEOUT = 5.0  # seconds that the program may be silent
 
 
+@click.command(
+    "health",
+    params=[OPTIONS[name] for name in ("port", "no_stub", "host")],
+    short_help="Ask the running program whether it is ready.",
+)
 @click.pass_context
-def check_health(context: click.Context, /, **values: Any) -> None:
+def health(context: click.Context, /, **values: Any) -> None:
     """Ask the program that runs on this machine whether it is ready.
 
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
@@ -37,12 +42,3 @@ def check_health(context: click.Context, /, **values: Any) -> None:
         reason = " ".join(reason.split())
         raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")
-
-
-health_command = click.Command(
-    "health",
-    params=[OPTIONS[name] for name in ("port", "no_stub", "host")],
-    callback=check_health,
-    help=check_health.__doc__,
-    short_help="Ask the running program whether it is ready.",
-)

@@ -16,7 +16,7 @@ import server
 from auth import DEFAULT_TOKEN
 
 from .documents import show_document
-from .health import health_command
+from .health import health
 from .log import Log
 from .options import OPTIONS, Program, Settings, Start
 from .report import remove_old_report, report
@@ -37,10 +37,9 @@ OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
     "app.py",
     cls=Program,
     params=[*OPTIONS.values()],
-    options_metavar="[OPTIONS]",
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
-    commands=[show_document, verify, health_command],
+    commands=[show_document, verify, health],
     context_settings={"max_content_width": 100, "show_default": True},
 )
 @click.version_option(VERSION, message="%(version)s")

@@ -2,8 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -38,9 +38,9 @@ class Run:
     """A run that has ended, and its output, masked.
 
     Its result is `passes`, `breaks` or `hangs`; with an axis also `not met`, `disturbed`,
-    `unstable` or `implied`. `varied` is how many responses the axis varied, and `parts` in which
-    parts, each with the result of a run with this part alone, if there was one. A run is disturbed
-    if a process that a run left sent a request before or after it.
+    `unstable` or `implied`. `parts` are those that the axis varied, in so many responses, and
+    `results` those of the runs with one part alone. A run is disturbed if a process that a run
+    left sent a request before or after it.
     """
 
     name: str
@@ -50,11 +50,12 @@ class Run:
     output: str
     is_disturbed: bool
     varied: int
-    parts: dict[str, str]
+    parts: Sequence[str]
+    results: dict[str, str] = field(default_factory=dict)
 
     @property
     def broken_parts(self) -> list[str]:
-        return [part for part, result in self.parts.items() if result in BREAKS]
+        return [part for part, result in self.results.items() if result in BREAKS]
 
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
@@ -122,7 +123,7 @@ class Probe:
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures], self.stub.operations)
-        if self.axes and not any(axis.result in BREAKS for axis in self.axes):
+        if self.is_complete and self.axes and not any(axis.result in BREAKS for axis in self.axes):
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
 
@@ -140,9 +141,7 @@ class Probe:
                     **axis.document(),
                     "output": axis.output[-MAX_OUTPUT:],
                     "parts": [
-                        {"part": part, "result": result}
-                        for part, result in axis.parts.items()
-                        if result
+                        {"part": part, "result": axis.results[part]} for part in axis.results
                     ],
                 }
                 for axis in self.axes
@@ -202,8 +201,8 @@ class Probe:
         while run.result in BREAKS:
             before = axis.broken_parts
             for part in run.parts:
-                if not axis.parts.get(part):
-                    axis.parts[part] = self._run(f"{axis.name}@{part}").result
+                if part not in axis.results:
+                    axis.results[part] = self._run(f"{axis.name}@{part}").result
             broken = axis.broken_parts
             if broken == before:
                 break
@@ -213,7 +212,7 @@ class Probe:
         for other in self.axes:
             if other.name == IMPLIED_BY.get(axis.name):
                 implied = {*axis.broken_parts}.intersection(other.broken_parts)
-                axis.parts.update(dict.fromkeys(implied, "implied"))
+                axis.results.update(dict.fromkeys(implied, "implied"))
                 if implied and not axis.broken_parts:
                     axis.result = "implied"
 
@@ -251,8 +250,7 @@ class Probe:
             elif status and is_disturbed:
                 result = "disturbed"
         say(f"probe: {label or name}: {said}\n")
-        tried = dict.fromkeys(parts, "")
-        return Run(name, result, status, seconds, text, is_disturbed, varied, tried)
+        return Run(name, result, status, seconds, text, is_disturbed, varied, parts)
 
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""

@@ -49,11 +49,7 @@ def report(
         document = verdict.document(status)
         if probe:
             document["probe"] = probe.document()
-        try:
-            write_whole(settings.report, json.dumps(document, indent=2) + "\n")
-        except OSError as error:
-            say(f"error: {settings.report}: {error.strerror}\n")
-            status = status or 1
+        write_whole(settings.report, json.dumps(document, indent=2) + "\n")
     return status
 
 

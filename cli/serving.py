@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 def make_app(
-    start: Start,
-    settings: Settings,
-    log: Log,
-    seed: Seed,
-    stub_options: stub.StubOptions,
-    **probed: Any,
+    start: Start, settings: Settings, log: Log, seed: Seed, options: stub.StubOptions, **probed: Any
 ) -> Flask:
     """The app for these settings; that of a run of --probe replaces some options of the stub.
 
@@ -48,7 +43,7 @@ def make_app(
             max_projects=settings.max_projects,
             seed=seed,
             strict=settings.strict,
-            stub_options=None if settings.no_stub else stub_options._replace(**probed),
+            stub_options=None if settings.no_stub else options._replace(**probed),
             log=log.add,
             **more,
         )

@@ -30,7 +30,7 @@ sys.exit(int(sys.argv[1]))
 
 def command(status: int, *paths: str) -> list[str]:
     """A COMMAND that calls these paths and exits with a status."""
-    return ["--", sys.executable, "-c", CALLS, str(status), *paths]
+    return ["--", sys.executable, "-S", "-c", CALLS, str(status), *paths]
 
 
 def requests(stderr: str) -> list[str]:

@@ -93,6 +93,7 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
     (line,) = [line for line in done.stderr.splitlines() if line.endswith(", not met")]
     assert line.startswith("probe: ids: passes in ")
     assert number_of_runs(done.stderr) == 1 + 6
+    assert done.stderr.count("GET /v1/projects 200") == 1  # that of the plain run
 
 
 def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(

@@ -77,16 +77,6 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     assert failed["unavailable"]["exit_status"] == 0
 
 
-def test_a_run_that_breaks_is_no_finding_and_allow_takes_findings_out(tmp_path: Path) -> None:
-    allowed = [word for each in AFTER for word in ("--allow", each)]
-    words = (*allowed, "--", sys.executable, "-c", CLIENT)
-    done, report = probe(tmp_path, *words, axes="cut-body,unavailable")
-    assert [*failures_of(report)] == ["unavailable", "cut-body"]
-    assert "probe: cut-body: breaks in " in done.stderr
-    assert (done.status, report["findings"]) == (0, [])
-    assert done.stderr.count("matches no finding") == 2
-
-
 def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:
     words = ("--", sys.executable, "-c", f"{CALL}\ncall('/v1/projects')")
     done, report = probe(tmp_path, *words, axes="lost-response,member-order")

@@ -9,7 +9,6 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import pytest
@@ -20,8 +19,6 @@ from tests.program import environment, process, process_state
 from tests.wire import call
 
 pytestmark = pytest.mark.process
-
-ALL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Writes its URL, and the number of each signal that it gets; at a line exits with 10 plus
 # their number. A command that a failing test leaves is ended by the alarm.
@@ -94,13 +91,6 @@ def test_a_signal_before_the_command_is_started_reaches_it() -> None:
         words = ["--", "sleep", "20"]
         status = main(create_app, words, environment(), io.StringIO(), Stderr())
     assert status == 128 + signal.SIGTERM
-
-
-def test_handlers_and_streams_are_put_back() -> None:
-    before = [signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr
-    with process_state(), TemporaryFile("w") as stderr:
-        assert main(create_app, ["--", "true"], environment(), io.StringIO(), stderr) == 0
-    assert ([signal.getsignal(each) for each in ALL], sys.stdout, sys.stderr) == before
 
 
 @pytest.mark.xdist_group("time")
