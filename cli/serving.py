@@ -101,8 +101,7 @@ def server_options(
         log.add_rejected(rejected)
         current = probe.app if probe else app
         if current and "stub" in current.extensions:
-            worlds = current.extensions["stub"].worlds
-            worlds.count_rejection(stub.RejectedRequest(*rejected))
+            current.extensions["stub"].worlds.count_rejection(*rejected)
 
     def follow(port: int, stop: Callable[[], None]) -> None:
         url = settings.reachable_url(port)

@@ -25,7 +25,7 @@ from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, parse_kinds
-from .worlds import RejectedRequest, StubOptions, WorldFactory, Worlds
+from .worlds import StubOptions, WorldFactory, Worlds
 
 OPEN_PATHS = {
     "/llms.txt",

@@ -12,7 +12,6 @@ from .coverage import Coverage
 from .entry import request_name
 from .faults import Fault
 from .rules import matches
-from .worlds import RejectedRequest
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text
 # Each kind of finding, and what to do about it.
@@ -62,16 +61,16 @@ class Finding:
 class Verdict:
     """The verdict of a run, or of a world.
 
-    `rejections` are the server's own. `fail_on` are the kinds of findings. `allowed` are texts, or
-    shell patterns, of findings to ignore. `more` are findings that the requests alone do not show.
-    `dropped` is how many entries the journals dropped.
+    `rejections` are the server's own: how many, and the first. `fail_on` are the kinds of findings.
+    `allowed` are texts, or shell patterns, of findings to ignore. `more` are findings that the
+    requests alone do not show. `dropped` is how many entries the journals dropped.
     """
 
     def __init__(
         self,
         coverage: Coverage,
         unused_faults: Collection[Fault],
-        rejections: Collection[tuple[int, RejectedRequest]],
+        rejections: Collection[tuple[int, dict[str, Any]]],
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],
@@ -83,18 +82,18 @@ class Verdict:
         self._document = {
             **coverage.document(worlds=True),
             "rejected_by_the_server": [
-                {"status": rejection.status, "code": rejection.code, "count": count}
-                for count, rejection in rejections
+                {"status": first["status"], "code": first["code"], "count": count}
+                for count, first in rejections
             ],
             "unused_faults": [{"what": what, "count": count} for what, count in unused.items()],
             "dropped": dropped,
         }
         self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         seen = coverage.seen()
-        for count, each in rejections:
-            if each.status in REJECTED:
-                what = f"before the app {each.status} {each.code}"
-                seen.append(("rejected", what, count, each.document(redactor)))
+        for count, first in rejections:
+            if first["status"] in REJECTED:
+                what = f"before the app {first['status']} {first['code']}"
+                seen.append(("rejected", what, count, first))
         seen += not_met(self._document["operations"])
         seen += [("unused-faults", what, count, None) for what, count in unused.items()]
         found = [

@@ -166,33 +166,6 @@ class World:
             return list(self.journal.entries), self.journal.last, self.coverage.document()
 
 
-class RejectedRequest(NamedTuple):
-    """A request that the server rejected; `target` is as it was sent."""
-
-    method: str
-    target: str
-    host: str
-    status: int
-    code: str
-    detail: str
-
-    def document(self, redactor: Redactor) -> dict[str, Any]:
-        """As the first request of a finding, which has a world and a number."""
-        path, _, query = self.target.partition("?")
-        return {
-            "world": None,
-            "number": None,
-            "method": redactor.text(self.method),
-            "path": redactor.text(path),
-            "query": redactor.text(redactor.query(query)),
-            "headers": {"Host": redactor.text(self.host)} if self.host else {},
-            "body": "",
-            "status": self.status,
-            "code": self.code,
-            "reason": self.detail,
-        }
-
-
 class Worlds:
     """The worlds by name. The main one has the empty name and exists from the start."""
 
@@ -207,7 +180,7 @@ class Worlds:
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
         # By code: how many, and the first.
-        self.rejections: dict[str, tuple[int, RejectedRequest]] = {}
+        self.rejections: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def open(self, name: str) -> World:
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
@@ -260,11 +233,27 @@ class Worlds:
                 self._unused_faults.extend(previous.faults.unused())
                 self._dropped += previous.journal.dropped
 
-    def count_rejection(self, rejection: RejectedRequest) -> None:
-        """Count a request that the server rejected before the app."""
+    def count_rejection(
+        self, method: str, target: str, host: str, status: int, code: str, detail: str
+    ) -> None:
+        """Count a request that the server rejected before the app; the target is as it was sent."""
+        redactor = self._start.redactor
+        path, _, query = target.partition("?")
+        request = {  # as the first one of a finding, which has a world and a number
+            "world": None,
+            "number": None,
+            "method": redactor.text(method),
+            "path": redactor.text(path),
+            "query": redactor.text(redactor.query(query)),
+            "headers": {"Host": redactor.text(host)} if host else {},
+            "body": "",
+            "status": status,
+            "code": code,
+            "reason": detail,
+        }
         with self._count_lock:
-            count, first = self.rejections.get(rejection.code, (0, rejection))
-            self.rejections[rejection.code] = count + 1, first
+            count, first = self.rejections.get(code, (0, request))
+            self.rejections[code] = count + 1, first
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of

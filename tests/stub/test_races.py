@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 
 from app import create_app
-from stub import RejectedRequest, StubOptions
+from stub import StubOptions
 from tests.conftest import ROOT, control_client_of, in_parallel, names, seed_of
 from tests.stub.conftest import in_thread, interrupted, stub_of
 
@@ -67,8 +67,8 @@ def race_to_add_the_last_faults(app: Flask) -> None:
 
 
 def race_to_count_rejections(app: Flask) -> None:
-    rejection = RejectedRequest("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(stub_of(app).worlds.count_rejection, rejection)], "worlds")
+    rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
+    race(8 * [partial(stub_of(app).worlds.count_rejection, *rejection)], "worlds")
     document = stub_of(app).judge().document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 

@@ -6,7 +6,6 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from stub import RejectedRequest
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
 from tests.stub.conftest import entries, stub_of
@@ -101,9 +100,7 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    stub_of(app).worlds.count_rejection(
-        RejectedRequest("", "", "", 400, "malformed_request", "Send CRLF.")
-    )
+    stub_of(app).worlds.count_rejection("", "", "", 400, "malformed_request", "Send CRLF.")
     verdict = stub_of(app).judge(["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
     assert [finding.line() for finding in verdict.findings] == [
@@ -158,7 +155,7 @@ def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
         for reason in ("Why.", "Other."):
             target = "/v1/dev-token?access_token=s"
-            count(RejectedRequest("GET", target, "x.test", status, code, reason))
+            count("GET", target, "x.test", status, code, reason)
     assert report(app)["rejected_by_the_server"] == [
         {"status": 400, "code": "malformed_request", "count": 2},
         {"status": 431, "code": "headers_too_large", "count": 2},
