@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,21 +49,19 @@ def frozen(new_store: Any = MemoryStore, **options: Any) -> FlaskClient:
     return control_client_of(frozen_app(new_store, **options))
 
 
-def run_session(client: FlaskClient) -> list[bytes]:
+def run_session(send: Callable[[str, str, str], Any], session: Any = SESSION) -> list[bytes]:
     """The bodies of the responses."""
-    return [
-        client.open(target, method=method, data=body, content_type="application/json").data
-        for method, target, body in SESSION
-    ]
+    return [send(*each).data for each in session]
 
 
 def test_the_same_requests_get_the_same_bytes() -> None:
     for world, more in (("", {"grease": AXES, "grease_seed": 7}), (".job-42", {})):
-        first, second = (
-            run_session(control_client_of(frozen_app(**more), f"dev-token{world}"))
-            for _ in range(2)
-        )
-        assert first == second
+        first, second = (control_client_of(frozen_app(**more), f"dev-token{world}") for _ in "ab")
+
+        def send(client: FlaskClient, method: str, path: str, body: str) -> Any:
+            return client.open(path, method=method, data=body, content_type="application/json")
+
+        assert run_session(partial(send, first)) == run_session(partial(send, second))
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
@@ -119,12 +118,12 @@ WITHOUT_GREASE = ("PUT", "/_stub/grease", '{"axes": []}')
 
 def session_in(url: str, world: str) -> list[bytes]:
     """The bodies of the responses in a world; in that of the name `plain` nothing varies."""
-    session = [WITHOUT_GREASE, *SESSION] if world == ".plain" else SESSION
-    return [
-        # The port, which is another in each run, is in no Host of these requests.
-        call(url, target, method=method, body=body.encode(), token=f"dev-token{world}").data
-        for method, target, body in session
-    ]
+
+    # The port, which is another in each run, is in no Host of these requests.
+    def send(method: str, path: str, body: str) -> Any:
+        return call(url, path, method=method, body=body.encode(), token=f"dev-token{world}")
+
+    return run_session(send, [WITHOUT_GREASE, *SESSION] if world == ".plain" else SESSION)
 
 
 @pytest.mark.process

@@ -83,25 +83,12 @@ STAGE = {"status": "queued", "seconds": 1}
 LAST = {"status": "failed"}
 
 
-def of(project: Any = None, deployment: Any = None) -> Any:
-    document: dict[str, Any] = {"projects": [{"name": "x", "id": "x"}]}
-    if project is not None:
-        document["projects"].append(project)
-    if deployment is not None:
-        document["deployments"] = [deployment]
-    return document
+def of(*projects: Any, **more: Any) -> Any:
+    return {"projects": [{"name": "x", "id": "x"}, *projects], **more}
 
 
-def named(project_id: Any) -> Any:
-    return of({"name": "a", "id": project_id})
-
-
-def moving(*timeline: Any) -> Any:
-    return of(deployment={"id": "d", "timeline": [*timeline]})
-
-
-def in_status(status: Any, **members: Any) -> Any:
-    return of(deployment={"id": "d", "status": status, **members})
+def deployed(**members: Any) -> Any:
+    return of(deployments=[{"id": "d", **members}])
 
 
 TIME, ID = ["/projects/1/created_at"], ["/projects/1/id"]
@@ -119,25 +106,34 @@ INVALID: list[tuple[Any, list[str]]] = [
     (of({"name": "a", "x": 65536 * "y"}), ["/projects/1"]),
     (of({"name": 1, "id": 2, "created_at": 3}), ["/projects/1/name", *ID, *TIME]),
     (of({"name": "a", "latest_deployment_id": "d"}), ["/projects/1/latest_deployment_id"]),
-    *((named(each), ID) for each in (".", "..", "", "a\n", "\u0085", "\ufffd", 256 * "a", None)),
+    *(
+        (of({"name": "a", "id": each}), ID)
+        for each in (".", "..", "", "a\n", "\u0085", "\ufffd", 256 * "a", None)
+    ),
     *((of({"name": "a", "created_at": each}), TIME) for each in NO_TIMES),
     (of({"name": "x"}), ["/projects/1/name"]),
     (of({"name": "y", "id": "x"}), ID),
-    (of(deployment=1), ["/deployments/0"]),
-    (of(deployment={}), ["/deployments/0/id", "/deployments/0"]),
-    (of(deployment={"id": "."} | LAST), ["/deployments/0/id"]),
-    (in_status("failed", timeline=[LAST]), ["/deployments/0"]),
-    *((in_status(each), STATUS) for each in ("Failed", "", 65 * "a", None)),
-    (in_status("failed", name=1), ["/deployments/0/name"]),
-    *((in_status("a", project_id=each), ["/deployments/0/project_id"]) for each in ("y", 1)),
-    (in_status("failed", created_at=1), ["/deployments/0/created_at"]),
-    (moving(), ["/deployments/0/timeline"]),
-    (of(deployment={"id": "d", "timeline": {}}), ["/deployments/0/timeline"]),
-    (moving(1, LAST), [FIRST]),
-    (moving(STAGE), [f"{FIRST}/seconds"]),
-    (moving(LAST, LAST), [f"{FIRST}/seconds"]),
-    *((moving(STAGE | {"seconds": n}, LAST), [f"{FIRST}/seconds"]) for n in (True, -0.1, "1")),
-    (moving({**STAGE, "x": 1}, {"status": 1}), [f"{FIRST}/x", "/deployments/0/timeline/1/status"]),
+    (of(deployments=[1]), ["/deployments/0"]),
+    (of(deployments=[{}]), ["/deployments/0/id", "/deployments/0"]),
+    (deployed(**LAST | {"id": "."}), ["/deployments/0/id"]),
+    (deployed(status="failed", timeline=[LAST]), ["/deployments/0"]),
+    *((deployed(status=each), STATUS) for each in ("Failed", "", 65 * "a", None)),
+    (deployed(status="failed", name=1), ["/deployments/0/name"]),
+    *((deployed(status="a", project_id=each), ["/deployments/0/project_id"]) for each in ("y", 1)),
+    (deployed(status="failed", created_at=1), ["/deployments/0/created_at"]),
+    (deployed(timeline=[]), ["/deployments/0/timeline"]),
+    (deployed(timeline={}), ["/deployments/0/timeline"]),
+    (deployed(timeline=[1, LAST]), [FIRST]),
+    (deployed(timeline=[STAGE]), [f"{FIRST}/seconds"]),
+    (deployed(timeline=[LAST, LAST]), [f"{FIRST}/seconds"]),
+    *(
+        (deployed(timeline=[STAGE | {"seconds": n}, LAST]), [f"{FIRST}/seconds"])
+        for n in (True, -0.1, "1")
+    ),
+    (
+        deployed(timeline=[{**STAGE, "x": 1}, {"status": 1}]),
+        [f"{FIRST}/x", "/deployments/0/timeline/1/status"],
+    ),
     ({"deployments": 3 * [{"id": "d"} | LAST]}, ["/deployments/1/id", "/deployments/2/id"]),
     ({"projects": 2 * [{"name": "a", "id": "p"}]}, [*ID, "/projects/1/name"]),
 ]
