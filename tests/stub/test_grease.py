@@ -418,6 +418,7 @@ INVALID: list[tuple[Any, dict[str, str | None]]] = [
     ({"axes": "members"}, {"/axes": AXES_RULE}),
     ({"axes": [[]], "seed": "1", "x": 1}, {"/x": None, "/axes": AXES_RULE, "/seed": None}),
     ({"axes": ["member"], "seed": -1}, {"/axes": AXES_RULE, "/seed": None}),
+    ({"axes": [], "seed": 2**63 + 1}, {"/seed": None}),
     ({"axes": ["times", "times-odd"], "parts": ["Project"]}, {"/parts": NO_TIME}),
     ({"axes": ["times"], "parts": "Project.created_at"}, {"/parts": NO_TIME}),
     ({"axes": [], "parts": ["Project"]}, {"/parts": f"{NO_PART}none"}),
