@@ -120,7 +120,7 @@ class PlainStore:
 
 
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:
-    deployment = Deployment(f"d{number}", f"p{number}", START, (Stage("failed"),))
+    deployment = Deployment(f"d{number}", f"p{number}", START, FAILED)
     sent = f'{{"name": "n{number}"}}'
     created_at = START - timedelta(days=number // 3)
     return Project(f"p{number}", f"n{number}", created_at, deployment.id, sent), deployment

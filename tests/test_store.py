@@ -8,9 +8,9 @@ from itertools import chain, count
 import pytest
 
 from records import Deployment, Records, Stage
-from store import NameTaken, Store
+from store import NameTaken, Store, StoreFull
 from tests.conftest import START, Clock, counting_ids
-from tests.stores import STORES, MakeStore, implementation, records_of
+from tests.stores import FAILED, STORES, MakeStore, implementation, records_of
 
 
 @pytest.fixture(params=STORES)
@@ -49,11 +49,10 @@ def test_a_list_is_a_snapshot(store: Store) -> None:
 def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock: Clock) -> None:
     store.create_project("a", '{"name": "a"}')
     assert len(store.list_projects().representation) > 0
-    clock.advance(-3600)
+    clock.advance(-3599.9996)
     store.create_project("b", '{"name": "b"}')
-    clock.advance(0.0004)  # within the same millisecond
+    clock.advance(-0.0002)  # within the same millisecond
     store.create_project("c", '{"name": "c"}')
-    clock.advance(-0.0002)
     assert [project.name for project in store.list_projects()] == ["b", "c", "a"]
     listed = json.loads(store.list_projects().representation)["projects"]
     assert [project["name"] for project in listed] == ["b", "c", "a"]
@@ -65,6 +64,16 @@ def test_an_id_in_use_is_not_used_again(make_store: MakeStore) -> None:
     project = store.create_project("new", '{"name": "new"}')
     assert not {project.id, project.latest_deployment_id} & {"p1", "d1"}
     assert store.list_projects() == (*records_of(1).projects, project)
+
+
+def test_deployments_beyond_the_latest_have_as_much_room_as_projects(make_store: MakeStore) -> None:
+    store = make_store(records=records_of(1, 2))
+    for number in range(3):
+        store.put_deployment(f"x{number}", FAILED)
+    for deployment_id, project_id in (("x3", None), ("d1", "p2")):  # p1 would have to get one
+        with pytest.raises(StoreFull):
+            store.put_deployment(deployment_id, FAILED, project_id)
+    assert store.put_deployment("x0", FAILED)[1] is False
 
 
 def test_a_store_begins_with_records(make_store: MakeStore) -> None:
