@@ -70,7 +70,7 @@ export function curlOf({ method, path, query, headers, body, code }) {
   }
   const all = [...differences, ...lost];
   const differs = all.length ? `Differs from the original: ${all.join("; ")}.` : "";
-  const unrepeatable = lost[0]?.split(":")[0] ?? (new URL(url).href === url ? "" : "a browser does not send such a request");
+  const unrepeatable = lost[0]?.split(":")[0] ?? "";
   return { command: [...parts, quote(url)].join(" \\\n  "), differs, url, headers: Object.fromEntries(kept), unrepeatable };
 }
 

@@ -118,7 +118,12 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     expect(status).to_have_accessible_description(re.compile("^Status must be an integer .*[.]$"))
     status.fill("503")
     expect(controls.get_by_role("alert")).to_have_count(0)
-    controls.get_by_text("Path, delay").click()
+    more, delay = controls.get_by_text("Path, delay"), controls.get_by_label("Delay (s)")
+    more.click()
+    delay.fill("-1")
+    more.click()
+    console.press("Add fault")
+    expect(delay).to_be_visible()  # since it has an error
     fields = {"Path": "/v1/deployments/*", "Delay (s)": "0.01", "Retry after (s)": "7",
               "Cut (bytes)": "3", "Times": "2"}  # fmt: skip
     for label, value in fields.items():
@@ -215,6 +220,7 @@ def test_the_contract_says_what_is_promised_and_what_was_used(console: Console) 
                  operation["responses"]["200"]["x-origin"]["chosen"],
                  "projects.latest_deployment_id", "query parameter page1\u00d7"):  # fmt: skip
         expect(listed).to_contain_text(text)
+    expect(tab.get_by_text("code", exact=True)).to_have_count(0)  # a member of each error
     listed.get_by_role("button", name="✓ 2: the requests of listProjects with 200").click()
     expect(console.rows).to_have_count(2)
     console.page.unroute("**/openapi.json")
@@ -259,6 +265,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
     expect(console.filter).to_have_value("p?/")
     console.filter.fill("")
     console.requests.get_by_role("group", name="Newest requests").focus()
+    page.keyboard.press("Alt+p")
     for name, text in {"Paused": "Paused", "Pause": "New requests are shown again"}.items():
         page.keyboard.press("p")
         expect(console.announced).to_have_text(text)
