@@ -220,6 +220,7 @@ DIFFERENCES = [
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
     read("a project twice", differs(ITEMS), on_list(lambda projects: [*projects, projects[0]])),
+    write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
     write("cut from the list", differs(PROJECT), on_listed(without("stub_verify"))),
     write("list without ids", differs(ID), on_listed(without("id"))),
@@ -242,6 +243,9 @@ DIFFERENCES = [
             has=lambda each: "/deployments/" in each.target,
         ),
     ),
+    read("a page for all", broken(DEP, DEP_PATH) | differs(UNKNOWN, DEP_404), on(
+        "deployment", "no deployment", "unknown", status=404, raw=b"404 page not found"
+    )),
     read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
     read("deployment in an object", differs(DEPLOYMENT), on_deployment(lambda x: {"data": x})),
