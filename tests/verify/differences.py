@@ -246,6 +246,11 @@ DIFFERENCES = [
     read("a page for all", broken(DEP, DEP_PATH) | differs(UNKNOWN, DEP_404), on(
         "deployment", "no deployment", "unknown", status=404, raw=b"404 page not found"
     )),
+    read(
+        *("errors without codes", differs(LATEST, PROBLEM)),
+        on("deployment", status=404, body=lambda _: {"error": "no deployment"}),
+        on("unknown", body=lambda _: {"error": "no route"}),
+    ),
     read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
     read("deployment in an object", differs(DEPLOYMENT), on_deployment(lambda x: {"data": x})),
