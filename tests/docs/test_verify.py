@@ -16,34 +16,30 @@ BLOCKS = blocks_of(NAME)
 pytestmark = pytest.mark.process
 
 
-def test_the_command_prints_what_is_printed() -> None:
+def test_the_command_prints_what_is_printed_and_its_files_have_the_printed_form(
+    tmp_path: Path,
+) -> None:
     (command,) = (text for kind, text in BLOCKS if kind == "sh")
     (printed,) = (text for kind, text in BLOCKS if kind == "text" and text.startswith("verify "))
+    (known,) = (text for kind, text in BLOCKS if kind == "text" and "differs: #" in text)
+    (report,) = (json.loads(text) for kind, text in BLOCKS if kind == "json")
     (options,) = re.findall(r"Start the program with `(.*?)`", TEXTS[NAME])
     variable, _, _, verify, url = command.split()
+    (tmp_path / "known.txt").write_text(known)
+    files = ("--known", str(tmp_path / "known.txt"), "--report", str(tmp_path / "report.json"))
     with program("--quiet", *options.split()) as (_, real_url):
-        done = run(verify, real_url, "--pause", "0", env=dict([variable.split("=")]))
-    assert done.status == 0, done.stderr
+        words, env = (verify, real_url, "--pause", "0"), dict([variable.split("=")])
+        done = run(*words, env=env)
+        again = run(*words, "--fail-on", "differs", *files, env=env)
+    assert (done.status, again.status) == (0, 0), done.stderr
     shown = done.stdout.replace(real_url, url)
     pieces = map(re.escape, printed.split("…\n"))
     assert re.fullmatch(r"(.*\n)+".join(pieces) + "\n", shown), shown
-
-
-def test_the_files_have_the_printed_form(tmp_path: Path) -> None:
-    (report,) = (json.loads(text) for kind, text in BLOCKS if kind == "json")
-    (known,) = (text for kind, text in BLOCKS if kind == "text" and "differs: #" in text)
-    (tmp_path / "known.txt").write_text(known)
-    with program("--quiet", "--grease", "list-order") as (_, url):
-        file = tmp_path / "report.json"
-        options = ["--known", str(tmp_path / "known.txt"), "--report", str(file)]
-        words = ["verify", url, "--pause", "0", "--fail-on", "differs", *options]
-        done = run(*words, env={"VERIFY_TOKEN": "dev-token"})
-    assert done.status == 0, done
-    assert done.stdout.count("matches no finding") == 1
-    made = json.loads(file.read_text())
+    assert again.stdout.count("matches no finding") == 1
+    made = json.loads((tmp_path / "report.json").read_text())
     assert made.keys() == report.keys()
-    assert made["parts"][0].keys() == report["parts"][0].keys()
-    assert made["probes"][0].keys() == report["probes"][0].keys()
+    for name in ("parts", "probes"):
+        assert made[name][0].keys() == report[name][0].keys()
 
 
 def test_the_nightly_job_is_never_run_for_a_pull_request() -> None:

@@ -220,6 +220,7 @@ DIFFERENCES = [
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
     read("a project twice", differs(ITEMS), on_list(lambda projects: [*projects, projects[0]])),
+    write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
     write("cut from the list", differs(PROJECT), on_listed(without("stub_verify"))),
     write("list without ids", differs(ID), on_listed(without("id"))),
@@ -241,6 +242,14 @@ DIFFERENCES = [
             status=404,
             has=lambda each: "/deployments/" in each.target,
         ),
+    ),
+    read("a page for all", broken(DEP, DEP_PATH) | differs(UNKNOWN, DEP_404), on(
+        "deployment", "no deployment", "unknown", status=404, raw=b"404 page not found"
+    )),
+    read(
+        *("errors without codes", differs(LATEST, PROBLEM)),
+        on("deployment", status=404, body=lambda _: {"error": "no deployment"}),
+        on("unknown", body=lambda _: {"error": "no route"}),
     ),
     read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),

@@ -1,7 +1,5 @@
 """A service that misbehaves is a sentence and status 2, or what could not be checked."""
 
-import gzip
-import json
 import socket
 import threading
 from collections.abc import Callable
@@ -65,12 +63,6 @@ def short(response: Response, data: bytes) -> bytes:
     return head(response, Content_Length=len(data) + 9) + data
 
 
-def zipped(response: Response, request: Request, number: int) -> None:
-    if response.case == "list":
-        response.headers["Content-Encoding"] = "gzip"
-        response.raw = gzip.compress(json.dumps(response.body).encode())
-
-
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\n<!doc"
 NO_CHUNK = framed(lambda r, x: head(r, Transfer_Encoding="chunked") + b"zz\r\n{}\r\n")
 # Nothing can be said of these; what the sentence is about.
@@ -113,8 +105,6 @@ PARTLY = [
     read("3.9 MiB", parts.NOTHING, on("list", body=put(filling="x" * int(3.9 * MIB)))),
     read("deep JSON", parts.NO_LIST, on("list", raw=b'{"a":' + b"[" * 10**5 + b"]" * 10**5 + b"}")),
     read("UTF-16", parts.NO_LIST, on("list", raw='{"projects": []}'.encode("utf-16"))),
-    # Not asked for: RFC 9110 §12.5.3 allows it none the less.
-    read("compressed", parts.NO_LIST, zipped),
     read("headers twice", parts.NOTHING, write=framed(
         lambda r, x: head(r).replace(b"Cache-", b"Cache-Control: private\r\nCache-", 1) + x
     )),
