@@ -50,7 +50,7 @@ ADVICE_2 = {
     ),
     "ids-encoded": (
         "an id may have any character",
-        "take any id, and percent-encode each that becomes part of a path",
+        "percent-encode each id that becomes part of a path",
     ),
 }
 ADVICE = ADVICE_1 | ADVICE_2
