@@ -58,7 +58,7 @@ def test_without_the_stub_the_contract_is_asked_for() -> None:
         assert is_ready(run("health", "--no-stub", env={"STUB_PORT": str(port)}))
         done = run("health", env={"STUB_PORT": str(port)})
     assert not is_ready(done)
-    assert 'GET /_stub/ready: HTTP Error 401: Unauthorized {"type": ' in done.stderr
+    assert 'GET /_stub/ready: HTTP Error 401: UNAUTHORIZED {"type": ' in done.stderr
 
 
 def test_a_program_that_is_silent_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
