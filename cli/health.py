@@ -1,6 +1,5 @@
 """The health check: `app.py health` asks the running program whether it is ready."""
 
-from http.client import HTTPException
 from typing import Any
 
 import click
@@ -36,7 +35,7 @@ def health(context: click.Context, /, **values: Any) -> None:
     try:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
-    except (OSError, HTTPException) as error:
+    except OSError as error:
         text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
         reason = f"host {settings.host}, port {settings.port}: GET {path}: {error} {text}"
         reason = " ".join(reason.split())

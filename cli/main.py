@@ -100,7 +100,7 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     paths = [os.path.realpath(each) for each in files if each]
     is_open = not server.address_of(settings.host).is_loopback
     rules: list[tuple[object, str]] = [
-        (start.words is not None and not start.words, "give a command after --."),
+        ((probe or start.words is not None) and not start.words, "give a command after --."),
         (
             is_open and DEFAULT_TOKEN in settings.token,
             "STUB_TOKEN, a token of your own, is missing: type `-e STUB_TOKEN=a-token-of-your-own` "
@@ -108,7 +108,6 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
             f"reached from elsewhere, and {DEFAULT_TOKEN} is published.",
         ),
         (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
-        (probe and not start.words, "--probe runs a command several times: give one after --."),
         (
             probe and (settings.grease or settings.no_stub or settings.store),
             "--probe varies the responses by itself: leave out --grease, --no-stub and --store.",

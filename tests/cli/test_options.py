@@ -165,7 +165,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--delay", "31"], "0.2-1.5"),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--probe", "all"], "--probe runs a command several times: give one after --."),
+    (["--probe", "all"], "give a command after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "members@Project", "--", "true"], "'members@Project' is unknown: there are tier1"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm"),
