@@ -81,7 +81,9 @@ class Server(TcpWSGIServer):
         waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
         """
         ends = self.options.clock() + self.options.grace
-        for _ in range(2):  # accept and read what the kernel has received
+        known = 0
+        while known < len(self._map):  # accept and read what the kernel has received
+            known = len(self._map)
             self.run_once(0)
         wasyncore.dispatcher.close(self)
         while True:

@@ -174,16 +174,20 @@ def test_a_request_whose_body_arrives_at_the_signal_gets_its_response(
         assert client.closed()
 
 
-def test_a_request_that_the_kernel_has_received_gets_its_response(echo: Echo) -> None:
+def test_requests_that_the_kernel_has_received_get_their_responses(echo: Echo) -> None:
     server = create_server(echo.app, "127.0.0.1", 0)
     thread = threading.Thread(target=server.run)
     with closing(server):
-        with Connection(server.effective_port) as client:
-            client.send(get("/one") + get("/two"))
+        with ExitStack() as stack:
+            port = server.effective_port
+            clients = [stack.enter_context(Connection(port)) for _ in range(5)]
+            for client in clients:
+                client.send(get("/one") + get("/two"))
             server.stop()
             thread.start()
-            assert [path_of(client.reply()) for _ in range(2)] == ["/one", "/two"]
-            assert client.closed()
+            for client in clients:
+                assert [path_of(client.reply()) for _ in range(2)] == ["/one", "/two"]
+                assert client.closed()
         thread.join()
 
 

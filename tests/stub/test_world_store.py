@@ -9,12 +9,7 @@ from records import Deployment, Records, Stage
 from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
-from tests.stores import (
-    STORES,
-    MakeStore,
-    implementation,
-    records_of,
-)
+from tests.stores import STORES, MakeStore, implementation, records_of
 
 
 @pytest.fixture(params=STORES)
