@@ -70,7 +70,10 @@ def read_head(head: bytes, settings: Settings) -> dict[str, Any]:
     """
     validate_head(head)
     reader: Any = HTTPRequestParser(settings)
-    reader.parse_header(head)
+    try:
+        reader.parse_header(head)
+    except ValueError:  # urlsplit() rejects an IPv6 address that is none
+        raise Rejection from None
     reader.body_rcv = None  # each request has its own
     reader.path = reader.path or "/"  # an absolute URL need not have one
     prefix = settings.options.control_prefix
