@@ -314,7 +314,6 @@ def test_worlds_are_listed_chosen_and_shown_apart(
             world.fill(name)
             world.press("Enter")
             expect(console.alert).to_contain_text("The world is invalid.")
-            expect(world).to_have_attribute("aria-invalid", "true")
             expect(console.rows).to_have_count(0)
         monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
         world.fill("more")
