@@ -81,9 +81,6 @@ class Client:
                 "set the environment variable VERIFY_TOKEN to a token of the service: printable "
                 "ASCII without spaces, and without the word Bearer"
             )
-        context = ssl.create_default_context()
-        if ca:
-            context.load_verify_locations(ca)
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {
             TOKEN: f"Bearer {token}",
@@ -93,7 +90,11 @@ class Client:
         }
         self._opener = OpenerDirector()  # which has no handler of proxies, redirects and errors
         self._opener.add_handler(HTTPHandler())
-        self._opener.add_handler(HTTPSHandler(context=context))
+        if self._base.scheme == "https":
+            context = ssl.create_default_context()
+            if ca:
+                context.load_verify_locations(ca)
+            self._opener.add_handler(HTTPSHandler(context=context))
 
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
