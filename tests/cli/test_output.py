@@ -25,6 +25,7 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
     hint, page, line, *coverage = done.stderr.splitlines()
     assert hint == f'try: curl -H "Authorization: Bearer dev-token" {url}/v1/projects'
     assert page == f"open {url}/"
+    assert "open http" not in run("--no-stub").stderr
     assert re.fullmatch(r"#1 GET /v1/projects 200 \d+\.\d ms", line)
     assert coverage[0].startswith("coverage: 1 of ")
 

@@ -58,6 +58,7 @@ def assert_found(folder: Path, dependency: str, seed: int) -> None:
     others = {also: results(report)[also]} if also else {}  # implied, if the spelling shows it
     assert {*others.values()} <= {"passes", "implied"}
     assert results(report) == {**dict.fromkeys(AXES, "passes"), **others, axis: "breaks"}
+    assert [each["tier"] for each in report["probe"]["axes"]] == [*6 * [1], *7 * [2]]
     (broken,) = [each for each in report["probe"]["axes"] if each["axis"] == axis]
     assert [each["part"] for each in broken["parts"] if each["result"] == "breaks"] == [part]
     assert "it depends on this" in broken["output"]
