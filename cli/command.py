@@ -14,6 +14,8 @@ import server
 
 from .stderr import say
 
+# The server's, and that of Ctrl-\, at which this process would end at once.
+SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 REPEAT_WINDOW = 0.2  # seconds; `timeout` sends its signal twice, to the process and to its group
 COMMAND_GRACE = 5.0  # seconds that the command has to end when the server has failed
@@ -36,8 +38,8 @@ class Command:
         self.status = 0
 
     def forward_signals(self) -> None:
-        """From now on the server's signals are for the command, also before it is started."""
-        for each in server.STOP_SIGNALS:
+        """From now on signals are for the command, also before it is started."""
+        for each in SIGNALS:
             if signal.getsignal(each) is not signal.SIG_IGN:  # as `nohup` has set it
                 signal.signal(each, self._forward)
 
@@ -95,6 +97,8 @@ class Command:
             self._send(signal.SIGTERM)
         if self._thread:
             self._thread.join(COMMAND_GRACE)
+        if self._process and self._process.poll() is None:
+            self._send(KILL)
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""

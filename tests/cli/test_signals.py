@@ -29,7 +29,7 @@ def note(number, frame):
     global count
     count += 1
     os.write(1, b"%d\\n" % number)
-for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     signal.signal(each, note)
 signal.signal(signal.SIGALRM, lambda number, frame: os._exit(os.write(1, b"too late\\n")))
 signal.alarm(20)
@@ -65,6 +65,7 @@ SENT = [
     (signal.SIGTERM, os.killpg),
     (signal.SIGINT, os.kill),
     (signal.SIGHUP, os.killpg),
+    (signal.SIGQUIT, os.kill),
 ]
 
 
