@@ -16,7 +16,9 @@ pytestmark = pytest.mark.process
 Capture = pytest.CaptureFixture[str]
 
 CALLS_IT = """
-import os, signal, urllib.request
+import os, signal, sys, urllib.request
+if "ignore" in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print(os.getpid(), flush=True)
 try:
     urllib.request.urlopen(os.environ["STUB_URL"] + "/fail", timeout=1)
@@ -90,8 +92,9 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) 
     os.kill(int(capfd.readouterr().out), signal.SIGKILL)  # what it leaves still runs
 
 
-def test_the_command_is_ended_when_the_server_fails() -> None:
-    words = ("--quiet", "--", sys.executable, "-c", CALLS_IT)
+@pytest.mark.parametrize("word", ["", "ignore"])  # which has 5 seconds to end
+def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
+    words = ("--quiet", "--", sys.executable, "-c", CALLS_IT, word)
     with process("-c", FAILING, *words) as running:
         stdout, stderr = running.communicate(timeout=30)
     assert running.returncode == 1
