@@ -93,12 +93,11 @@ class Command:
     def end(self) -> None:
         """End it, if it still runs after the server."""
         self.signal = self.signal or signal.SIGTERM
-        if self._process and self._process.poll() is None:
-            self._send(signal.SIGTERM)
-        if self._thread:
-            self._thread.join(COMMAND_GRACE)
-        if self._process and self._process.poll() is None:
-            self._send(KILL)
+        for number in (signal.SIGTERM, KILL):
+            if self._process and self._process.poll() is None:
+                self._send(number)
+            if self._thread:
+                self._thread.join(COMMAND_GRACE)
 
     def _forward(self, number: int, frame: FrameType | None) -> None:
         """Pass the first signal on. A second one ends the command and this process."""
