@@ -95,7 +95,7 @@ def order_of(projects: list[dict[str, Any]]) -> str | None:
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
     orders = {OLDEST_FIRST: sorted(times), NEWEST_FIRST: sorted(times, reverse=True)}
     found = [name for name, each in orders.items() if each == times]
-    return found[0] if len(found) == 1 and len(times) == len(projects) else None
+    return found[0] if len(found) == 1 else None
 
 
 def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:

@@ -117,14 +117,17 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert "created_at" not in schemas["Project"]["required"]
     status = schemas["Deployment"]["properties"]["status"]
     assert (status["x-origin"], status["x-known"]["x-origin"]) == ({"fixed": "§3"}, seen)
+    assert status["description"].startswith("Known are `PENDING`, `RUNNING`, `DONE`.")
     assert status["examples"] == ["PENDING", "RUNNING", "DONE"]
     assert status["x-running"] == ["PENDING", "RUNNING"]
     responses = document["paths"]["/v1/projects"]["post"]["responses"]
     assert "201" not in responses
     assert responses["202"]["x-origin"] == seen
     assert [*responses["202"]["content"]] == ["application/vnd.api+json"]
+    assert responses["202"]["headers"]["X-Request-Id"]["x-origin"] == seen
     assert [*document["components"]["responses"]["NotFound"]["content"]] == ["text/json"]
-    assert schemas["ProjectList"]["properties"]["projects"]["x-origin"] == seen
+    projects = schemas["ProjectList"]["properties"]["projects"]
+    assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
     plain = {"observed_at": "2026-11-24", "creation_status": 201}
     origin = served_contract(like(plain), tmp_path).document["paths"]["/v1/projects"]["post"]
     assert origin["responses"]["201"]["x-origin"].keys() == {"chosen", "confirmed"}

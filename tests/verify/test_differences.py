@@ -31,7 +31,8 @@ def test_what_was_not_seen_has_a_reason() -> None:
     ):
         assert (done.parts[part]["verdict"], done.parts[part]["reason"]) == ("not seen", reason)
     away = on("invalid", status=303, headers=parts.AWAY, raw=b"")  # neither takes nor rejects it
-    assert parts.NAMES in verify(Service(away), level="abuse").seen("not seen")
+    unseen = verify(Service(away), level="abuse").parts[parts.NAMES]
+    assert (unseen["verdict"], unseen["reason"]) == ("not seen", "no response had it")
     assert "no listed project" in verify(Service(sample=0)).parts[parts.STATUS]["reason"]
 
 

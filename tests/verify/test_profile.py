@@ -18,7 +18,7 @@ from tests.conftest import Clock
 from tests.live import serving
 from tests.stub.like import LIKE
 from tests.verify.conftest import TOKEN, Change, Request, Response, Service, listening, verify
-from tests.verify.differences import at, on, on_deployment, put
+from tests.verify.differences import at, on, on_deployment, put, without
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -143,8 +143,11 @@ def integers(response: Response, request: Request, number: int) -> None:
 @pytest.mark.parametrize("change", [ENVELOPE, integers])
 def test_what_cannot_be_imitated_is_told(change: Change, tmp_path: Path) -> None:
     profile = save(planted(change), tmp_path / "p")
-    assert profile["not_imitated"]
-    assert all(each["what"].count(" here, ") == 1 for each in profile["not_imitated"])
+    told = [(each["part"], each["what"]) for each in profile["not_imitated"]]
+    assert 0 < len(told) == len({*told})
+    assert all(what.count(" here, ") == 1 for _, what in told)
+    again = verify(planted(change), "--like", str(tmp_path / "p"), level="write")
+    assert "finding: drift" not in again.stdout
     assert ("ids" in profile) == (change is ENVELOPE)
 
 
@@ -173,6 +176,8 @@ def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_pat
         assert verify(service, "--like", str(known), level=level).status == 0
     empty = save(planted(sample=0), tmp_path / "p")
     assert empty["members"]["project"]["added"] == {}  # not what verify has sent
+    bare = save(planted(on_deployment(without("status", "project_id"))), tmp_path / "p")
+    assert bare["members"]["deployment"]["absent"] == ["project_id"]  # the status is fixed
 
 
 @pytest.mark.parametrize(("changes", "finding"), DRIFTS)
