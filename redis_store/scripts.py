@@ -6,9 +6,9 @@ A world has four keys with one hash tag, so that they are in one slot of a clust
 
 state        hash: `clock`, the setting of the clock, empty at first; `epoch`, which is there with
              the records, and changes with them except where a project is created
-projects     list: each project as in `rows.py`
+projects     list: each project as a JSON array
 index        set: `id ID` and `name NAME` of each project
-deployments  hash by id: each deployment as in `rows.py`
+deployments  hash by id: each deployment as a JSON array
 """
 
 

@@ -1,4 +1,8 @@
-"""The store of a world on Redis."""
+"""The store of a world on Redis.
+
+A record there is a JSON array of its members, in which a time is ISO 8601. A text that is no record
+raises `ValueError` or `TypeError`.
+"""
 
 import json
 from collections.abc import Callable
@@ -9,10 +13,10 @@ from operator import attrgetter
 from secrets import token_hex
 from typing import Any
 
-from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Timeline
+from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Stage, Timeline
 from store import Clock, MemoryStore, NameTaken, NewId, StoreFull, StoreUnavailable
 
-from . import rows, scripts
+from . import scripts
 from .clock import RedisClock
 from .server import RedisConnection, log
 
@@ -54,7 +58,7 @@ class RedisStore:
         with self._server.available(self._keys):
             _, epoch, start, new = self._call(scripts.LIST, epoch, len(listed), last)
             if start < len(listed) or new:
-                projects = (*listed[:start], *map(rows.read_project, new))
+                projects = (*listed[:start], *map(read_project, new))
                 listed = ProjectList(sorted(projects, key=OLDEST_FIRST))
                 self._listed = epoch, new[-1] if new else b"", listed
         return listed
@@ -66,7 +70,7 @@ class RedisStore:
                 arguments = self._max_projects, name, sent, self._timeline, *ids
                 status, *row = self._call(scripts.CREATE, *arguments)
                 if status == b"ok":
-                    return rows.read_project(*row)
+                    return read_project(*row)
             if status in CONFLICTS:
                 raise CONFLICTS[status]
             ids = self._new_id("prj"), self._new_id("dpl")
@@ -74,7 +78,7 @@ class RedisStore:
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._server.available(self._keys):
             _, row = self._call(scripts.GET, deployment_id)
-            return None if row is None else rows.read_deployment(row)
+            return None if row is None else read_deployment(row)
 
     def records(self) -> Records:
         return self._read_all()[2]
@@ -107,8 +111,8 @@ class RedisStore:
         with self._server.available(self._keys):
             _, now, epoch, projects, deployments = self._call(scripts.ALL)
             records = Records(
-                tuple(sorted(map(rows.read_project, projects), key=OLDEST_FIRST)),
-                tuple(sorted(map(rows.read_deployment, deployments), key=BY_AGE)),
+                tuple(sorted(map(read_project, projects), key=OLDEST_FIRST)),
+                tuple(sorted(map(read_deployment, deployments), key=BY_AGE)),
             )
             return datetime.fromisoformat(now.decode()), epoch, records
 
@@ -117,7 +121,7 @@ class RedisStore:
         while True:
             setting, _ = self.now.known  # read before the time: an older one is corrected
             now = self.now()
-            common = self._keys, setting, rows.write_time(now)
+            common = self._keys, setting, write_time(now)
             reply: list[Any] = self._server.run(scripts.PRELUDE + script, *common, *arguments)
             if reply[0] == b"absent":
                 self._write(self._initial, now, b"", 0)
@@ -130,10 +134,30 @@ class RedisStore:
         """Replace all records, in one step, if the world is as it was; whether it was."""
         started = [each.with_start(now) for each in records.deployments]
         values: list[list[str]] = [
-            [rows.write(each) for each in records.projects],
+            [write_row(each) for each in records.projects],
             [text for each in records.projects for text in (f"id {each.id}", f"name {each.name}")],
-            [text for each in started for text in (each.id, rows.write(each))],
+            [text for each in started for text in (each.id, write_row(each))],
         ]
         arguments = epoch, count, token_hex(8), *map(json.dumps, values)
         with self._server.available(self._keys):
             return bool(self._server.run(scripts.WRITE, self._keys, *arguments))
+
+
+def write_row(record: Project | Deployment) -> str:
+    return json.dumps(record, default=write_time)
+
+
+def write_time(moment: datetime) -> str:
+    """In whole milliseconds."""
+    return moment.isoformat(timespec="milliseconds")
+
+
+def read_project(row: bytes) -> Project:
+    project_id, name, created_at, latest, sent = json.loads(row)
+    return Project(project_id, name, datetime.fromisoformat(created_at), latest, sent)
+
+
+def read_deployment(row: bytes) -> Deployment:
+    deployment_id, project_id, created_at, timeline = json.loads(row)
+    stages = tuple(Stage(*each) for each in timeline)
+    return Deployment(deployment_id, project_id, datetime.fromisoformat(created_at), stages)
