@@ -21,7 +21,8 @@ def health(context: click.Context, /, **values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
-    from urllib.error import HTTPError  # nothing else needs these
+    from http.client import HTTPException  # nothing else needs these
+    from urllib.error import HTTPError
     from urllib.request import ProxyHandler, build_opener
 
     assert context.parent
@@ -35,7 +36,7 @@ def health(context: click.Context, /, **values: Any) -> None:
     try:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
         reason = f"host {settings.host}, port {settings.port}: GET {path}: {error} {text}"
         reason = " ".join(reason.split())

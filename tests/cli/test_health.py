@@ -1,6 +1,7 @@
 """`app.py health`: the status of a program that runs, for the health check of a container."""
 
 import socket
+from threading import Thread
 
 import pytest
 
@@ -72,3 +73,17 @@ def test_a_program_that_is_silent_is_not_ready(monkeypatch: pytest.MonkeyPatch) 
 def test_no_proxy_is_used(live_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
     assert is_ready(run("--port", str(port_of(live_url)), "health"))
+
+
+def test_a_port_that_speaks_no_http_is_not_ready() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def greet() -> None:
+            with listener.accept()[0] as connection:
+                connection.sendall(b"SSH-2.0-other\r\n")
+
+        thread = Thread(target=greet)
+        thread.start()
+        done = run("health", env={"STUB_PORT": str(listener.getsockname()[1])})
+        thread.join()
+    assert not is_ready(done)
