@@ -75,7 +75,7 @@ def raw_target(environ: dict[str, Any]) -> str:
     has the decoded path alone: from it, `%2F` is a slash.
     """
     target = environ.get("REQUEST_URI") or environ.get("RAW_URI") or request_uri(environ)
-    return ORIGIN.sub("", target)
+    return target if target[0] == "/" else ORIGIN.sub("", target)
 
 
 def decode_segment(segment: str) -> str:
