@@ -34,7 +34,7 @@ BEYOND_A_SCHEMA = {
     "changeState": "params that are those of the state",
 }
 # Pact sends members of its own. Of an empty list in a query, nothing is sent.
-TAKES_MORE = ("changeState", "listRequests", "getConsole")
+TAKES_MORE = ("changeState", "listRequests")
 
 
 def test_what_a_schema_cannot_say_is_described_and_declared() -> None:

@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from flask import Blueprint, request
+from flask import Blueprint
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
@@ -14,11 +14,8 @@ from records import Deployment, Project, timestamp
 from web.redaction import cut
 from web.strict_json import JSON
 
-from ..contract import object_in
-from ..entry import Entry, target_of
 from ..grease.axes import TIER_1, Grease
-from ..journal import read_filters
-from ..routes import current_stub, open_world
+from ..routes import open_world
 from ..worlds import World
 
 POLL_PATH = "/_stub/console"
@@ -33,11 +30,9 @@ CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 # The limits of a view.
 SHOWN_PROJECTS = 50
 SHOWN_STAGES = 20  # of a deployment
-SHOWN_ENTRIES = 100
 SHOWN_FAULTS = 20
 SHOWN_FINDINGS = 10  # of a kind
 MAX_TEXT = 120  # bytes
-MAX_NAME = 40  # bytes
 
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -65,18 +60,16 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
 
 @console.get(POLL_PATH)
 def show_world() -> ResponseReturnValue:
-    filters = read_filters(request.args, current_stub().operations)
-    document = view(open_world(), filters.get("after", 0))
+    document = view(open_world())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 
-def view(world: World, after: int) -> dict[str, Any]:
-    """What the page shows of a world, with the entries of its journal after number `after`.
+def view(world: World) -> dict[str, Any]:
+    """What the page shows of a world, whose journal it reads elsewhere.
 
-    The journal is read first, so that the list has each project whose creation is an entry. All
-    statuses are those of one time, which is the time of the clock.
+    All statuses are those of one time, which is the time of the clock.
     """
-    entries, last, coverage = world.recorded()
+    first, last, coverage = world.recorded()
     projects, faults = world.store.list_projects(), world.faults.documents()
     newest = [
         (project, deployment)
@@ -94,11 +87,7 @@ def view(world: World, after: int) -> dict[str, Any]:
             "count": len(projects),
             "newest": [status_of(*each, now) for each in newest],
         },
-        "requests": {
-            "first": last - len(entries) + 1,
-            "last": last,
-            "entries": [row_of(*each) for each in entries[-SHOWN_ENTRIES:] if each[0] > after],
-        },
+        "requests": {"first": first, "last": last},
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},
         "coverage": {
@@ -125,34 +114,13 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
     }
 
 
-def row_of(number: int, entry: Entry) -> dict[str, Any]:
-    """An entry of the journal without its headers, and of its body the name alone."""
-    shown = entry.document(number)
-    name = object_in(shown["body"]).get("name")
-    return {
-        "number": number,
-        "time": shown["time"],
-        "method": shortened(shown["method"], MAX_NAME),
-        "target": shortened(target_of(shown), MAX_TEXT),
-        "status": entry.status,
-        "code": entry.code,
-        "name": shortened(name, MAX_NAME) if isinstance(name, str) else None,
-        "ms": round(entry.ms, 1),
-        "unpromised": len(shown["unpromised"]),
-        "violations": len(shown["violations"]),
-        "fault": entry.fault is not None,
-        "grease": bool(shown["grease"]),
-    }
-
-
 def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: shortened(value, MAX_TEXT) if isinstance(value, str) else value
-        for name, value in fault.items()
+        name: shortened(value) if isinstance(value, str) else value for name, value in fault.items()
     }
 
 
-def shortened(text: str, size: int) -> str:
-    """The beginning of a text, in at most `size` bytes."""
-    short = cut(text, size)
+def shortened(text: str) -> str:
+    """The beginning of a text, in at most `MAX_TEXT` bytes."""
+    short = cut(text[: MAX_TEXT + 1], MAX_TEXT)
     return f"{short}…" if len(short) < len(text) else short

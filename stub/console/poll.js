@@ -26,7 +26,7 @@ export async function poll() {
   if (invalid) return reject(invalid, `The ${invalid} is invalid.`, `${RULES[invalid].reason} Type another one, and press Connect.`);
   const timeout = setTimeout(() => mine.abort(), TIMEOUT);
   try {
-    const response = await send("GET", `/_stub/console?after=${state.view?.requests.last ?? 0}`, undefined, mine);
+    const response = await send("GET", "/_stub/console", undefined, mine);
     const found = await (response.ok ? response.json() : errorOf(response));
     if (mine !== controller) return;
     if (response.ok) take(found);

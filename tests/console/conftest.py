@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 from tests.conftest import TOKEN, needs
 from tests.wire import Reply, call
 
-POLL = "**/_stub/console?*"
+POLL = "**/_stub/console"
 AS_LOADED = """import("/_stub/console/state.js").then(({set}) =>
     set({tab: "Controls", part: "Response", isPaused: false, dialog: null}))"""
 
@@ -59,7 +59,7 @@ class Console:
 
     def look(self) -> None:
         """Let the page poll, and wait until it has the response."""
-        with self.page.expect_request_finished(lambda each: "/_stub/console?" in each.url):
+        with self.page.expect_request_finished(lambda each: each.url.endswith("/_stub/console")):
             self.poll()
 
     @contextmanager
