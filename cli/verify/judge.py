@@ -227,7 +227,7 @@ def is_same(listed: dict[str, Any], created: dict[str, Any]) -> bool:
 
 def is_id(value: Any) -> bool:
     """Whether it is a text or a number that a path can have."""
-    return value != "" and type(value) in (str, int)
+    return type(value) in (str, int)
 
 
 def likeness(exchange: Exchange) -> Any:

@@ -146,7 +146,7 @@ class Session:
         not_asked = (NOT_SEEN, NEEDS.get(probe.needs, ""))
         silence = judge.silence_of(record, exchanges[-1]) if exchanges else not_asked
         outcome = "agrees" if all(each.holds for each, _ in found) else "differs"
-        if silence and not found:
+        if silence:
             record.silent[probe.name] = silence
             outcome = ": ".join(silence)
         failed = (f"once {each.status}" for each in sent[:-1] if each.status >= 500)

@@ -204,6 +204,7 @@ DIFFERENCES = [
     read("list 203", differs(LIST_200), on("list", status=203)),
     read("list 410", broken(LIST), on("list", status=410)),
     read("list 404", broken(LIST, LIST_PATH), on("list", status=404)),
+    read("list 401", NO_LIST, on("list", status=401)),
     read("list 503", NO_LIST, on("list", status=503)),
     read("list 503 once", NOTHING, first(1, on("list", status=503))),
     read("list moved", broken(LIST_PATH), moved("list")),

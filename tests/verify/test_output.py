@@ -25,10 +25,11 @@ STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 
 def test_both_sides_and_counts_are_told() -> None:
-    done = verify(Service(on("created", status=200), GONE, NO_STATUS), level="write")
+    page = on("created", status=200, headers={"Content-Type": "text/html"})
+    done = verify(Service(page, GONE, NO_STATUS), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
-        (parts.POST_201, "201", "200"),
+        (parts.POST_201, "201; application/json", "200; text/html"),
         (parts.DEP_404, "404", "410"),
         (parts.STATUS, "present", "missing"),
     ):

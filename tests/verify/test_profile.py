@@ -157,6 +157,10 @@ DRIFTS: list[tuple[Sequence[Change], str]] = [
     (at("2026-01-05T09:00:00.000Z"), '/times: {"offset": "Z", "digits": 0, "case": "upper"} in '),
     (at("2026-01-05T09:00:00.000Z")[:1], f"{CREATED_AT}: times of one form here, of others there"),
     ([on_deployment(put(url="here"))], '/members/deployment: {"added": {}, "absent": []} in the '),
+    (
+        [on_deployment(put(status="READY"))],
+        '/statuses: {"run": ["queued", "building", "succeeded"]',
+    ),
     ([on(headers={"X-Zone": "1"})], '/headers: [] in the profile, ["X-Zone"] there'),
     ([ENVELOPE], "#/components/schemas/ProjectList: "),
 ]
