@@ -100,15 +100,16 @@ class Session:
         self._conclude(probe, [last])
 
     def _follow(self, probe: Probe) -> None:
-        """Poll the created deployment until it has ended or changes no more."""
+        """Poll the created deployment until it has ended, or keeps a status that is not known."""
         record, seen = self.record, dict[str, float]()  # since when, by status
-        ended = {*record.contract.statuses} - {*record.contract.running}
+        running = {*record.contract.running}
+        ended = {*record.contract.statuses} - running
 
         def has_ended(exchange: Exchange) -> bool:
             found = record.unwrap(judge.DEPLOYMENT, exchange.json) if exchange.is_success else {}
             status, now = str(found.get("status")), time.monotonic()
             is_still = exchange.is_success and now - seen.setdefault(status, now) >= STILL
-            return status in ended or is_still
+            return status in ended or (is_still and status not in running)
 
         exchanges = self._poll(probe, has_ended)
         record.has_ended = has_ended(exchanges[-1])

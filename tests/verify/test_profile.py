@@ -86,6 +86,12 @@ def test_every_form_comes_back(tmp_path: Path) -> None:
     assert [found[form] for form in others] == [known[form] for form in others]
 
 
+def test_a_slow_build_has_not_ended(tmp_path: Path) -> None:
+    slow = Service(on_deployment(put(status="building")))
+    profile = save(slow, tmp_path / "p", "--wait", "1")
+    assert profile["statuses"] == {"run": ["building"], "ended": None}
+
+
 def planted(*changes: Change, **more: Any) -> Service:
     return Service(*changes, id_form="{}-zq7xk{:03}", **more)
 
