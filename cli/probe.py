@@ -157,7 +157,6 @@ class Probe:
         }
 
     def _run_all(self, names: tuple[str, ...]) -> None:
-        say(f"probe: seed {self.settings.grease_seed}, runs to come: {len(names)}\n")
         self.log.is_muted = True
         for name in names:
             if name in stub.ADVICE:
@@ -239,6 +238,7 @@ class Probe:
         result = "hangs" if seconds > limit else "breaks" if status else "passes"
         said = f"{result} in {seconds:.1f} s"
         said += f" (exit status {status})" if result == "breaks" else ""
+        said += self._plan() if not (self.plain or status) else ""
         is_disturbed = was_disturbed or self.is_disturbed
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
         if axis in stub.ADVICE:
@@ -251,6 +251,15 @@ class Probe:
                 result = "disturbed"
         say(f"probe: {label or name}: {said}\n")
         return Run(name, result, status, seconds, text, is_disturbed, varied, parts)
+
+    def _plan(self) -> str:
+        """What comes after the plain run."""
+        names = self.settings.probe
+        axes = len([name for name in names if name in stub.ADVICE])
+        kinds = [(axes, "axis", "axes"), (len(names) - axes, "failure", "failures")]
+        counts = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in kinds if n)
+        runs = "1 run" if len(names) == 1 else f"{len(names)} runs"
+        return f"; {counts}, seed {self.settings.grease_seed}; {runs} to come"
 
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""

@@ -85,7 +85,7 @@ def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script(CLIENT), axes="times,ids")
     assert (done.status, report["findings"], report["probe"]["is_complete"]) == (0, [], True)
     assert results(report) == {"ids": "passes", "times": "passes"}
-    assert done.stderr.splitlines()[2] == "probe: seed 7, runs to come: 2"
+    assert done.stderr.splitlines()[1].endswith(" s; 2 axes, seed 7; 2 runs to come")
     assert "no dependency was found with seed 7; others may find more\n" in done.stderr
 
 

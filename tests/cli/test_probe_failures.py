@@ -57,9 +57,11 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     # Five runs, one of which waits for three timeouts of 0.8 s: 3 s.
     done, report = probe(tmp_path, "--", sys.executable, "-c", CLIENT, axes="failures")
     lines = done.stderr.splitlines()
-    head, *rows = (re.split("  +", line.strip()) for line in lines[7:11])
+    plan = r"probe: plain: passes in .* s; 4 failures, seed 7; 4 runs to come"
+    assert re.fullmatch(plan, lines[1])
+    head, *rows = (re.split("  +", line.strip()) for line in lines[6:10])
     assert head == ["unavailable", "lost-response", "cut-body", "stalled"]
-    assert [line.split(": ")[1] for line in lines[3:7]] == head
+    assert [line.split(": ")[1] for line in lines[2:6]] == head
     shown = {row[0]: re.sub(r"\d+\.\d+ s", "S s", "; ".join(row[1:])) for row in rows}
     assert shown["createProject"].startswith("again after S s; again after S s; ")
     assert shown["listProjects"].endswith("closed after S s, again after S s")
