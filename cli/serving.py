@@ -101,7 +101,7 @@ def server_options(
         log.add_rejected(rejected)
         current = probe.app if probe else app
         if current and "stub" in current.extensions:
-            current.extensions["stub"].worlds.count_rejection(*rejected)
+            current.extensions["stub"].count_rejection(*rejected)
 
     def follow(port: int, stop: Callable[[], None]) -> None:
         url = settings.reachable_url(port)

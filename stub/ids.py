@@ -2,7 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
@@ -22,24 +22,25 @@ class Ids:
 
     Created ids may be random, so each is numbered, and its number is the key of the resource.
     Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
-    worlds share the `initial` ids, which they begin with. `forms` are those of a profile.
+    worlds share the ids that they begin with. `forms` are those of a profile.
     """
 
     new_id: NewId
     seed: int | None
     forms: Mapping[str, IdForm]
-    world: str
     grease: Switch
-    initial: InitVar["Ids | None"] = None
+    world: str = ""
+    are_varied: bool = False  # whether grease varied any of them
+    _count: int = 0
+    # The key of each id, and the axes that varied it, each with its part.
+    _made: ChainMap[str, tuple[str, tuple[Pair, ...]]] = field(default_factory=ChainMap)
 
-    def __post_init__(self, initial: "Ids | None") -> None:
+    def __post_init__(self) -> None:
         self._lock = Lock()
-        self._count: int = initial._count if initial else 0
-        # The key of each id, and the axes that varied it, each with its part.
-        self._made: ChainMap[str, tuple[str, tuple[Pair, ...]]]
-        self._made = initial._made.new_child() if initial else ChainMap()
-        self.are_varied: bool = initial.are_varied if initial else False
-        """Whether grease varied any of them."""
+
+    def of_world(self, world: str, grease: Switch) -> "Ids":
+        """The ids of a world, which begins with these."""
+        return replace(self, world=world, grease=grease, _made=self._made.new_child())
 
     def __call__(self, prefix: str) -> str:
         """The id of a new resource: the plain one, or a varied one."""

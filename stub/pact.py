@@ -19,8 +19,6 @@ from .worlds import World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-States = Mapping[str, tuple[Check, SetUp]]
-"""The provider states by name: the check of their params, and what sets each up."""
 
 CHANGE = {
     "state": rule(lambda value: isinstance(value, str), "must be a string"),
@@ -47,20 +45,19 @@ def read_change() -> tuple[str, dict[str, Any]]:
     return "" if document.get("action") == "teardown" else document["state"], given
 
 
-def find_state(states: States, name: str, params: dict[str, Any]) -> SetUp:
-    """What sets up the state of this name, once its params are checked."""
-    if name not in states:
-        known = ", ".join(f'"{each}"' for each in states)
+def find_state(own: Mapping[str, Seed], name: str, params: dict[str, Any]) -> SetUp:
+    """What sets up the state of this name, a built-in one or a team's own, once its params are
+    checked. Each may be set up repeatedly.
+    """
+    if name in own:
+        return partial(add_seed, own[name])
+    if name not in BUILT_IN:
+        known = ", ".join(f'"{each}"' for each in BUILT_IN | dict(own))
         detail = f"No provider state has this name. These are known: {known}."
         raise Problem(404, "not_found", detail)
-    check, set_up = states[name]
+    check, set_up = BUILT_IN[name]
     require_valid(under(("params",), check(params)))
     return set_up
-
-
-def states_of(own: Mapping[str, Seed]) -> States:
-    """The built-in states and a team's own. Each may be set up repeatedly."""
-    return BUILT_IN | {name: (lambda _: (), partial(add_seed, seed)) for name, seed in own.items()}
 
 
 def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
@@ -72,7 +69,7 @@ def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
     # A deployment is of the project that has the name.
     moved = {each.id: existing.get(each.name, each.id) for each in seed.projects} | {None: None}
     deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
-    store.add(world.records_of(Seed(tuple(new), tuple(deployments)), store.now()))
+    store.add(world.records_of(Seed(tuple(new), tuple(deployments))))
     values: Values = {}
     names = {each.name for each in seed.projects}
     ids = {each.id for each in seed.projects}

@@ -68,7 +68,7 @@ def race_to_add_the_last_faults(app: Flask) -> None:
 
 def race_to_count_rejections(app: Flask) -> None:
     rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(stub_of(app).worlds.count_rejection, *rejection)], "worlds")
+    race(8 * [partial(stub_of(app).count_rejection, *rejection)], "worlds")
     document = stub_of(app).judge().document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 
