@@ -60,8 +60,7 @@ class Contract:
             return {}
         (content,) = declared[str(status)]["content"].values()
         (problem, *_) = content["examples"].values()
-        found: dict[str, Any] = problem["value"]
-        return found
+        return dict(problem["value"])
 
     def _read(self, operation: dict[str, Any]) -> Operation:
         body = operation.get("requestBody", {"content": {}})["content"].values()
@@ -115,14 +114,12 @@ def find_violations(operation: Operation | None, rejected: str | None, target: s
     `rejected` is the Authorization header, None if it was accepted.
     """
     found: list[str] = []
-    name = operation.id if operation else "no operation"
-    if rejected == "":
-        found.append(f"{name}: no Authorization header")
-    elif rejected is not None and not WELL_FORMED.fullmatch(rejected):
-        found.append(f"{name}: an Authorization header of another form")
-    if operation is None:
-        found.append(f"no operation: {target}")
-    return found
+    if rejected is not None and not WELL_FORMED.fullmatch(rejected):
+        header = (
+            "an Authorization header of another form" if rejected else "no Authorization header"
+        )
+        found = [f"{operation.id if operation else 'no operation'}: {header}"]
+    return found if operation else [*found, f"no operation: {target}"]
 
 
 def object_in(body: str | bytes) -> dict[str, Any]:

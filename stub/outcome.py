@@ -46,7 +46,7 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     prefer = None if fault else PREFERRED.search(request.environ.get("HTTP_PREFER", ""))
     if prefer:
         status = int(prefer[2])
-        example = contract.problem(operation, status) or {}
+        example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"
         if status == 503:
             headers["Retry-After"] = "1"

@@ -71,10 +71,9 @@ def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
     deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
     store.add(world.records_of(Seed(tuple(new), tuple(deployments))))
     values: Values = {}
-    names = {each.name for each in seed.projects}
-    ids = {each.id for each in seed.projects}
+    own = {value for each in seed.projects for value in (each.name, each.id)}
     for project in store.list_projects():
-        if project.name in names or project.id in ids:
+        if {project.name, project.id} & own:
             values |= project_values(project)
     for each in deployments:
         deployment = store.get_deployment(each.id)
@@ -130,6 +129,9 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, world: World) -> Values:
-    status, project_id = deployment.status(world.store.now()), deployment.project_id
-    values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
-    return values if project_id is None else {**values, "project_id": project_id}
+    values = {
+        "id": deployment.id,
+        "deployment_id": deployment.id,
+        "status": deployment.status(world.store.now()),
+    }
+    return values | ({"project_id": deployment.project_id} if deployment.project_id else {})

@@ -30,7 +30,7 @@ from .grease.parts import Parts
 from .ids import Ids
 from .journal import Journal
 from .profile import NO_PROFILE, Profile
-from .seed import EMPTY_SEED, Seed
+from .seed import Seed
 from .verdict import Finding, Verdict
 
 MAX_WORLDS = 1000
@@ -120,7 +120,7 @@ class Stub:
         # The ids and the records that all worlds start with.
         self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
         now = options.freeze or self.clock()
-        self.records = (self.seed or EMPTY_SEED).records(now, self.ids, self.timeline)
+        self.records = (self.seed or Seed()).records(now, self.ids, self.timeline)
         self._lock = Lock()
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
         self._count_lock = Lock()  # another one, as a reset may be slow
@@ -151,7 +151,6 @@ class Stub:
         """The worlds of this process by name, the main one first, and the room for more of them."""
         with self._lock:
             worlds = [self._worlds[name] for name in sorted(self._worlds)]
-            room = MAX_WORLDS + 1 - len(worlds)  # the main one needs none
         documents = [
             {
                 "name": world.name,
@@ -160,7 +159,10 @@ class Stub:
             }
             for world in worlds
         ]
-        return {"worlds": documents, "room": room}
+        return {
+            "worlds": documents,
+            "room": MAX_WORLDS + 1 - len(worlds),
+        }  # the main one needs none
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
