@@ -18,7 +18,7 @@ class Operation:
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     members: frozenset[str]  # of the object in its body
-    observed: frozenset[str]  # members of a project, as a profile has them
+    notes: dict[str, str]  # on members of a project, as a profile has them
 
 
 class Contract:
@@ -70,7 +70,11 @@ class Contract:
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(members),
-            frozenset(name for name, each in project.items() if "observed" in each["x-origin"]),
+            {
+                name: " (observed)"
+                for name, each in project.items()
+                if "observed" in each["x-origin"]
+            },
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -103,8 +107,7 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in request.args]
     if body and operation.members:
         names = [name for name in document or object_in(body) if name not in operation.members]
-        notes = dict.fromkeys(operation.observed, " (observed)")
-        found += [f"{operation.id}: body member {name}{notes.get(name, '')}" for name in names]
+        found += [f"{operation.id}: body member {n}{operation.notes.get(n, '')}" for n in names]
     return found
 
 

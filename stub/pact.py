@@ -8,12 +8,12 @@ from typing import Any
 from flask import request
 
 from records import Deployment, Project, Stage
-from store import NameTaken, UnknownProject
-from web.problems import FieldError, InvalidBody, Problem
+from store import NameTaken
+from web.problems import Problem
 from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
-from .rules import ID, NO_SUCH_PROJECT, PROJECT, STATUS, Check, check_members, rule
+from .rules import ID, PROJECT, STATUS, Check, check_members, rule
 from .seed import Seed
 from .worlds import World
 
@@ -100,12 +100,8 @@ def a_project(world: World, params: dict[str, Any]) -> Values:
 def a_deployment(world: World, params: dict[str, Any]) -> Values:
     """Create or replace a deployment."""
     timeline = (Stage(params.get("status", "succeeded")),)
-    put = world.store.put_deployment
-    try:
-        deployment, _ = put(params.get("id"), timeline, params.get("project_id"))
-    except UnknownProject:
-        raise InvalidBody([FieldError("/params/project_id", NO_SUCH_PROJECT)]) from None
-    return deployment_values(deployment, world)
+    wanted = params.get("id"), timeline, params.get("project_id")
+    return deployment_values(world.store.put_deployment(*wanted)[0], world)
 
 
 # With the check of its params, all of which are optional.

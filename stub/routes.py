@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from functools import partial
 from importlib.resources import files
 from typing import Any, cast
 
@@ -60,6 +59,13 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
+@controls.errorhandler(UnknownProject)
+def unknown_project(error: UnknownProject) -> ResponseReturnValue:
+    """The response for a deployment of a project that does not exist."""
+    pointer = "/params/project_id" if request.path == "/_stub/pact" else "/project_id"
+    return respond(InvalidBody([FieldError(pointer, rules.NO_SUCH_PROJECT)]))
+
+
 def no_content() -> Response:
     response = Response(status=204, headers={"Cache-Control": "no-store"})
     del response.headers["Content-Type"]
@@ -91,10 +97,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     require_valid([*of_path, *rules.check_deployment(document, {"project_id": rules.PROJECT})])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
-    try:
-        deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
-    except UnknownProject:
-        raise InvalidBody([FieldError("/project_id", rules.NO_SUCH_PROJECT)]) from None
+    deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
 
@@ -201,9 +204,5 @@ SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def show(document: Callable[[], dict[str, Any]]) -> ResponseReturnValue:
-    return json_response(document())
-
-
 for name, document in SHOWN.items():
-    controls.add_url_rule(f"/{name}", name, partial(show, document))
+    controls.add_url_rule(f"/{name}", name, lambda show=document: json_response(show()))

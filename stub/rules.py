@@ -113,9 +113,8 @@ STAGE = {
         lambda value: is_number(value, 0, float("inf")), "must be a number of seconds, 0 or more"
     ),
 }
-LAST_STAGE = {
-    "status": STATUS,
-    "seconds": rule(lambda _: False, "must be left out: the last stage has no end"),
+LAST_STAGE = STAGE | {
+    "seconds": rule(lambda _: False, "must be left out: the last stage has no end")
 }
 
 
