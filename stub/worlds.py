@@ -2,11 +2,12 @@
 
 import json
 import time
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from operator import attrgetter
 from random import Random
 from threading import Lock
@@ -25,15 +26,16 @@ from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import Switch, read_grease
+from .grease.axes import ID_AXES, Pair, Switch, read_grease
+from .grease.forms import vary_id
 from .grease.parts import Parts
-from .ids import Ids
 from .journal import Journal
-from .profile import NO_PROFILE, Profile
+from .profile import NO_PROFILE, IdForm, Profile, make_id
 from .seed import Seed
 from .verdict import Finding, Verdict
 
 MAX_WORLDS = 1000
+PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
 class TooManyWorlds(Problem):
@@ -86,6 +88,64 @@ class StubOptions(NamedTuple):
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
     failures: Failures | None = None  # those of a run of `--probe failures`
     like: Profile = NO_PROFILE  # the forms of a service
+
+
+@dataclass
+class Ids:
+    """The source of the ids of a world. It is called with the prefix of a new id.
+
+    Created ids may be random, so each is numbered, and its number is the key of the resource.
+    Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
+    worlds share the ids that they begin with. `forms` are those of a profile.
+    """
+
+    new_id: NewId
+    seed: int | None
+    forms: Mapping[str, IdForm]
+    grease: Switch
+    world: str = ""
+    are_varied: bool = False  # whether grease varied any of them
+    _count: int = 0
+    # The key of each id, and the axes that varied it, each with its part.
+    _made: ChainMap[str, tuple[str, tuple[Pair, ...]]] = field(default_factory=ChainMap)
+
+    def __post_init__(self) -> None:
+        self._lock = Lock()
+
+    def of_world(self, world: str, grease: Switch) -> "Ids":
+        """The ids of a world, which begins with these."""
+        return replace(self, world=world, grease=grease, _made=self._made.new_child())
+
+    def __call__(self, prefix: str) -> str:
+        """The id of a new resource: the plain one, or a varied one."""
+        part = PARTS.get(prefix, prefix)
+        with self._lock:
+            self._count += 1
+            key = f"#{self._count}"
+            made = self._plain_id(prefix, part)
+            grease = self.grease.current
+            pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
+            if pairs:
+                made = vary_id(dict(pairs), grease.seed, key, made)
+                self.are_varied = True
+            self._made[made] = key, pairs
+            return made
+
+    def _plain_id(self, prefix: str, part: str) -> str:
+        source = f"{self.seed} {self.world} {self._count}"
+        if part in self.forms:
+            return make_id(self.forms[part], Random(None if self.seed is None else source))
+        if self.seed is None:
+            return self.new_id(prefix)
+        return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
+
+    def key(self, text: str) -> str:
+        """The key of an id. Any other text is its own key."""
+        return self._made.get(text, (text, ()))[0]
+
+    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+        """The axes that varied an id, with its part; none for any other text."""
+        return self._made.get(text, (text, ()))[1]
 
 
 @dataclass(eq=False)
