@@ -65,7 +65,7 @@ class Steps:
         world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
         failures, sleep = stub.options.failures, stub.options.sleep
         if path.startswith(OPERATIONS):
-            outcome.delay = stub.draw_delay()
+            outcome.delay = stub.delays.uniform(*stub.options.delay)
         if response.status_code == 201:
             response.status_code = stub.parts.like.get("creation_status", 201)
         if failures and outcome.attempt:

@@ -1,4 +1,7 @@
-"""Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
+"""Worlds: each has a store, a clock, ids, faults, a journal and a coverage, and is replaced whole.
+
+`Stub` has all worlds of an app, and what they share.
+"""
 
 import json
 import time
@@ -6,12 +9,9 @@ from collections import ChainMap, deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from hashlib import blake2b
-from operator import attrgetter
 from random import Random
 from threading import Lock
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -75,7 +75,7 @@ class WorldStore(Store, Protocol):
 class StubOptions(NamedTuple):
     """What the stub adds."""
 
-    states: Mapping[str, Seed] = MappingProxyType({})  # Pact's provider states by name
+    states: Mapping[str, Seed] = {}  # Pact's provider states by name
     cors_origins: Collection[str] = ()  # of browser clients
     grease: tuple[str, ...] = ()  # the axes, each as `axis` or `axis@part`
     grease_seed: int = 0
@@ -173,8 +173,7 @@ class Stub:
         self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
         self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        # The seconds of the next `--delay`.
-        self.draw_delay = partial(Random(options.delay_seed).uniform, *options.delay)
+        self.delays = Random(options.delay_seed)
         run = like.get("statuses", {"run": STATUSES})["run"]
         self.timeline = timeline_of(self.pace, run)  # of a created deployment
         # The ids and the records that all worlds start with.
@@ -219,10 +218,8 @@ class Stub:
             }
             for world in worlds
         ]
-        return {
-            "worlds": documents,
-            "room": MAX_WORLDS + 1 - len(worlds),
-        }  # the main one needs none
+        # The main one needs no room.
+        return {"worlds": documents, "room": MAX_WORLDS + 1 - len(worlds)}
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -275,7 +272,7 @@ class Stub:
                 journals = [world.journal for world in list(self._worlds.values())]
                 self._kept = sum(each.size for each in journals)
                 while self._kept > most * 15 // 16:
-                    self._kept -= max(journals, key=attrgetter("size")).drop()
+                    self._kept -= max(journals, key=lambda each: each.size).drop()
 
     def judge(
         self,
