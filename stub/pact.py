@@ -125,9 +125,6 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, world: World) -> Values:
-    values = {
-        "id": deployment.id,
-        "deployment_id": deployment.id,
-        "status": deployment.status(world.store.now()),
-    }
+    status = deployment.status(world.store.now())
+    values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
     return values | ({"project_id": deployment.project_id} if deployment.project_id else {})

@@ -63,7 +63,7 @@ class Steps:
         # A request that was rejected has no outcome, and perhaps no world.
         outcome: Outcome = context.get("outcome") or Outcome(stub.contract.operation(received))
         world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
-        failures, sleep = stub.options.failures, stub.options.sleep
+        failures = stub.options.failures
         if path.startswith(OPERATIONS):
             outcome.delay = stub.delays.uniform(*stub.options.delay)
         if response.status_code == 201:
@@ -83,9 +83,9 @@ class Steps:
         context["log_notes"] = notes_of(outcome)
         stub.make_room(entry.size)
         if outcome.delay:
-            sleep(outcome.delay)
+            stub.options.sleep(outcome.delay)
         if failures and outcome.attempt and fault:
-            failures.carry_out(outcome.attempt, received.environ, sleep)
+            failures.carry_out(outcome.attempt, received.environ, stub.options.sleep)
         return response
 
 
