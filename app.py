@@ -130,10 +130,10 @@ def create_app(
 
         options = stub.StubOptions() if stub_options is True else stub_options
         contract = stub.observed(contract, options.like)
-        factory = stub.WorldFactory(
+        whole = stub.Stub(
             new_store, clock, new_id, pace, max_projects, seed, options, contract, redactor
         )
-        steps = stub.install(app, factory)
+        steps = stub.install(app, whole)
         cors = stub.Cors(options.cors_origins)
         auth = BearerAuth(tokens, worlds=True)
         before = [

@@ -14,7 +14,7 @@ from auth import DEFAULT_TOKEN
 from store import Store
 from stub.failures import STALLED
 from stub.profile import NO_PROFILE, read_profile
-from stub.seed import EMPTY_SEED, SAMPLE, Seed, read_seed, read_states
+from stub.seed import SAMPLE, Seed, read_seed, read_states
 from web.routing import CONTROLS
 
 from .log import Log
@@ -66,7 +66,7 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
-    seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
+    seed = Seed() if settings.empty else read_seed(SAMPLE)
     states: dict[str, Seed] = {}
     like = NO_PROFILE
     try:
@@ -101,7 +101,7 @@ def server_options(
         log.add_rejected(rejected)
         current = probe.app if probe else app
         if current and "stub" in current.extensions:
-            current.extensions["stub"].worlds.count_rejection(*rejected)
+            current.extensions["stub"].count_rejection(*rejected)
 
     def follow(port: int, stop: Callable[[], None]) -> None:
         url = settings.reachable_url(port)

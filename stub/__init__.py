@@ -3,9 +3,7 @@
 What app.py and the program need of it, they find here.
 """
 
-from functools import partial
 from pkgutil import get_data
-from random import Random
 
 from flask import Flask
 from flask.typing import ResponseReturnValue
@@ -18,14 +16,13 @@ from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
-from .pact import states_of
 from .profile import observed
-from .routes import Stub, controls
+from .routes import controls
 from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, parse_kinds
-from .worlds import StubOptions, WorldFactory, Worlds
+from .worlds import Stub, StubOptions
 
 OPEN_PATHS = {
     "/llms.txt",
@@ -36,22 +33,16 @@ OPEN_PATHS = {
 }
 
 
-def install(app: Flask, factory: WorldFactory) -> Steps:
+def install(app: Flask, stub: Stub) -> Steps:
     """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 
     Each request finds the store of its world in `g.store`.
     """
-    options, contract, redactor = factory.options, factory.contract, factory.redactor
-    worlds = Worlds(factory)
-    operations = tuple(operation.id for operation in contract.operations)
-    states = states_of(options.states)
-    app.extensions["stub"] = Stub(worlds, states, redactor, operations, factory.parts)
+    app.extensions["stub"] = stub
     app.register_blueprint(controls)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
-    delay = partial(Random(options.delay_seed).uniform, *options.delay)
-    failures = options.failures
-    return Steps(worlds, contract, factory.parts, redactor, options.sleep, delay, failures)
+    return Steps(stub)
 
 
 def show_guide() -> ResponseReturnValue:

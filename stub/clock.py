@@ -15,7 +15,7 @@ class WorldClock:
         self._real = real
         # The time at which it stands still, if it does; else how far it is ahead.
         self._setting: datetime | timedelta = frozen_at or timedelta()
-        self._advanced = timedelta()  # by all steps
+        self.advanced = 0.0  # seconds of all steps
         self._lock = Lock()
 
     def __call__(self) -> datetime:
@@ -28,23 +28,18 @@ class WorldClock:
             return self._real() + setting, False
         return setting, True
 
-    @property
-    def advanced(self) -> float:
-        """The seconds by which it was advanced."""
-        return self._advanced.total_seconds()
-
     def change(self, seconds: float, *, freeze: bool | None) -> bool:
         """Advance it, and freeze it or let it run; None does neither.
 
         False if it would pass `MAX_ADVANCE` in total: then nothing changes.
         """
-        step = timedelta(seconds=seconds)
         with self._lock:
-            if self._advanced + step > MAX_ADVANCE:
+            advanced = round(self.advanced + seconds, 6)
+            if advanced > MAX_ADVANCE.total_seconds():
                 return False
             now, is_frozen = self.reading()
-            now += step
-            self._advanced += step
+            now += timedelta(seconds=seconds)
+            self.advanced = advanced
             keeps_still = is_frozen if freeze is None else freeze
             self._setting = now if keeps_still else now - self._real()
             return True

@@ -18,7 +18,7 @@ class Operation:
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     members: frozenset[str]  # of the object in its body
-    observed: frozenset[str]  # members of a project, as a profile has them
+    notes: dict[str, str]  # on members of a project, as a profile has them
 
 
 class Contract:
@@ -60,8 +60,7 @@ class Contract:
             return {}
         (content,) = declared[str(status)]["content"].values()
         (problem, *_) = content["examples"].values()
-        found: dict[str, Any] = problem["value"]
-        return found
+        return dict(problem["value"])
 
     def _read(self, operation: dict[str, Any]) -> Operation:
         body = operation.get("requestBody", {"content": {}})["content"].values()
@@ -71,7 +70,11 @@ class Contract:
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(members),
-            frozenset(name for name, each in project.items() if "observed" in each["x-origin"]),
+            {
+                name: " (observed)"
+                for name, each in project.items()
+                if "observed" in each["x-origin"]
+            },
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +107,7 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in request.args]
     if body and operation.members:
         names = [name for name in document or object_in(body) if name not in operation.members]
-        notes = dict.fromkeys(operation.observed, " (observed)")
-        found += [f"{operation.id}: body member {name}{notes.get(name, '')}" for name in names]
+        found += [f"{operation.id}: body member {n}{operation.notes.get(n, '')}" for n in names]
     return found
 
 
@@ -115,14 +117,12 @@ def find_violations(operation: Operation | None, rejected: str | None, target: s
     `rejected` is the Authorization header, None if it was accepted.
     """
     found: list[str] = []
-    name = operation.id if operation else "no operation"
-    if rejected == "":
-        found.append(f"{name}: no Authorization header")
-    elif rejected is not None and not WELL_FORMED.fullmatch(rejected):
-        found.append(f"{name}: an Authorization header of another form")
-    if operation is None:
-        found.append(f"no operation: {target}")
-    return found
+    if rejected is not None and not WELL_FORMED.fullmatch(rejected):
+        header = (
+            "an Authorization header of another form" if rejected else "no Authorization header"
+        )
+        found = [f"{operation.id if operation else 'no operation'}: {header}"]
+    return found if operation else [*found, f"no operation: {target}"]
 
 
 def object_in(body: str | bytes) -> dict[str, Any]:

@@ -64,12 +64,14 @@ class Cors:
         if not is_preflight(request) or not {"*", request.origin} & {*self._origins}:
             return None
         # Any method, so that the page gets the 405 or the 404 of the path.
-        method = request.headers["Access-Control-Request-Method"]
-        names = request.headers.get("Access-Control-Request-Headers", "")
-        response = no_content()
-        response.headers["Access-Control-Allow-Methods"] = method
-        response.headers["Access-Control-Allow-Headers"] = names
-        response.access_control_max_age = MAX_AGE
+        response, asked = no_content(), request.headers
+        response.headers.update(
+            {
+                "Access-Control-Allow-Methods": asked["Access-Control-Request-Method"],
+                "Access-Control-Allow-Headers": asked.get("Access-Control-Request-Headers", ""),
+                "Access-Control-Max-Age": MAX_AGE,
+            }
+        )
         return response
 
     def add_headers(self, response: Response) -> Response:

@@ -38,15 +38,13 @@ class Outcome:
 def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     """The outcome of a request to `/v1`. A fault that matches it is used up."""
     operation = contract.operation(request)
-    name = operation.id if operation else None
-    fault = faults.take(name, request)
+    fault = faults.take(operation.id if operation else None, request)
     status = fault.status if fault else None
     headers: dict[str, str] = {}
     example: dict[str, Any] = {}
-    prefer = None if fault else PREFERRED.search(request.environ.get("HTTP_PREFER", ""))
-    if prefer:
+    if not fault and (prefer := PREFERRED.search(request.environ.get("HTTP_PREFER", ""))):
         status = int(prefer[2])
-        example = contract.problem(operation, status) or {}
+        example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"
         if status == 503:
             headers["Retry-After"] = "1"

@@ -8,19 +8,17 @@ from typing import Any
 from flask import request
 
 from records import Deployment, Project, Stage
-from store import NameTaken, UnknownProject
-from web.problems import FieldError, InvalidBody, Problem
+from store import NameTaken
+from web.problems import Problem
 from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
-from .rules import ID, NO_SUCH_PROJECT, PROJECT, STATUS, Check, check_members, rule
+from .rules import ID, PROJECT, STATUS, Check, check_members, rule
 from .seed import Seed
 from .worlds import World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-States = Mapping[str, tuple[Check, SetUp]]
-"""The provider states by name: the check of their params, and what sets each up."""
 
 CHANGE = {
     "state": rule(lambda value: isinstance(value, str), "must be a string"),
@@ -47,20 +45,19 @@ def read_change() -> tuple[str, dict[str, Any]]:
     return "" if document.get("action") == "teardown" else document["state"], given
 
 
-def find_state(states: States, name: str, params: dict[str, Any]) -> SetUp:
-    """What sets up the state of this name, once its params are checked."""
-    if name not in states:
-        known = ", ".join(f'"{each}"' for each in states)
+def find_state(own: Mapping[str, Seed], name: str, params: dict[str, Any]) -> SetUp:
+    """What sets up the state of this name, a built-in one or a team's own, once its params are
+    checked. Each may be set up repeatedly.
+    """
+    if name in own:
+        return partial(add_seed, own[name])
+    if name not in BUILT_IN:
+        known = ", ".join(f'"{each}"' for each in BUILT_IN | dict(own))
         detail = f"No provider state has this name. These are known: {known}."
         raise Problem(404, "not_found", detail)
-    check, set_up = states[name]
+    check, set_up = BUILT_IN[name]
     require_valid(under(("params",), check(params)))
     return set_up
-
-
-def states_of(own: Mapping[str, Seed]) -> States:
-    """The built-in states and a team's own. Each may be set up repeatedly."""
-    return BUILT_IN | {name: (lambda _: (), partial(add_seed, seed)) for name, seed in own.items()}
 
 
 def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
@@ -72,12 +69,11 @@ def add_seed(seed: Seed, world: World, params: dict[str, Any]) -> Values:
     # A deployment is of the project that has the name.
     moved = {each.id: existing.get(each.name, each.id) for each in seed.projects} | {None: None}
     deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
-    store.add(world.records_of(Seed(tuple(new), tuple(deployments)), store.now()))
+    store.add(world.records_of(Seed(tuple(new), tuple(deployments))))
     values: Values = {}
-    names = {each.name for each in seed.projects}
-    ids = {each.id for each in seed.projects}
+    own = {value for each in seed.projects for value in (each.name, each.id)}
     for project in store.list_projects():
-        if project.name in names or project.id in ids:
+        if {project.name, project.id} & own:
             values |= project_values(project)
     for each in deployments:
         deployment = store.get_deployment(each.id)
@@ -104,12 +100,8 @@ def a_project(world: World, params: dict[str, Any]) -> Values:
 def a_deployment(world: World, params: dict[str, Any]) -> Values:
     """Create or replace a deployment."""
     timeline = (Stage(params.get("status", "succeeded")),)
-    put = world.store.put_deployment
-    try:
-        deployment, _ = put(params.get("id"), timeline, params.get("project_id"))
-    except UnknownProject:
-        raise InvalidBody([FieldError("/params/project_id", NO_SUCH_PROJECT)]) from None
-    return deployment_values(deployment, world)
+    wanted = params.get("id"), timeline, params.get("project_id")
+    return deployment_values(world.store.put_deployment(*wanted)[0], world)
 
 
 # With the check of its params, all of which are optional.
@@ -133,6 +125,6 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, world: World) -> Values:
-    status, project_id = deployment.status(world.store.now()), deployment.project_id
+    status = deployment.status(world.store.now())
     values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
-    return values if project_id is None else {**values, "project_id": project_id}
+    return values | ({"project_id": deployment.project_id} if deployment.project_id else {})

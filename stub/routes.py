@@ -1,10 +1,9 @@
 """The control routes: everything under `/_stub`."""
 
 import json
-from collections.abc import Callable, Collection
-from functools import partial
+from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from flask import Blueprint, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
@@ -13,7 +12,6 @@ from werkzeug.exceptions import HTTPException
 from records import timestamp
 from store import StoreFull, UnknownProject
 from web.problems import FieldError, InvalidBody, Problem, respond
-from web.redaction import Redactor
 from web.routing import CONTROLS, is_control_path
 from web.strict_json import JSON, read_json
 from web.validation import require_valid, under
@@ -22,14 +20,12 @@ from . import rules
 from .clock import MAX_ADVANCE
 from .faults import check_fault
 from .grease.axes import check_grease
-from .grease.parts import Parts
 from .journal import read_filters
-from .pact import States, find_state, read_change
+from .pact import find_state, read_change
 from .seed import SEED_DEPTH, make_seed, write_seed
-from .verdict import KINDS, Finding, Verdict, parse_kinds
-from .worlds import TooManyWorlds, World, Worlds
+from .verdict import KINDS, Verdict, parse_kinds
+from .worlds import Stub, TooManyWorlds, World
 
-CONTRACT = files(__package__) / "openapi.json"
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
 CLOCK = {
@@ -40,44 +36,14 @@ CLOCK = {
 controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
-class Stub(NamedTuple):
-    """What the control routes work on: `app.extensions["stub"]`."""
-
-    worlds: Worlds
-    states: States
-    redactor: Redactor
-    operations: tuple[str, ...]  # the ids of the contract
-    parts: Parts
-
-    def judge(
-        self,
-        fail_on: Collection[str] = (),
-        allowed: Collection[str] = (),
-        more: Collection[Finding] = (),
-    ) -> Verdict:
-        """The verdict of all requests so far, to all worlds.
-
-        `more` are findings that the requests alone do not show.
-        """
-        return Verdict(
-            self.worlds.run,
-            self.worlds.unused_faults(),
-            self.worlds.rejections.values(),
-            self.redactor,
-            fail_on,
-            allowed,
-            more,
-            self.worlds.dropped(),
-        )
-
-
 def current_stub() -> Stub:
+    """What the control routes work on."""
     return cast("Stub", current_app.extensions["stub"])
 
 
 def open_world() -> World:
     """The world of the request. Opened late, so that an invalid request makes none."""
-    return current_stub().worlds.open(g.world_name)
+    return current_stub().open(g.world_name)
 
 
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
@@ -93,6 +59,13 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
     return respond(error)
 
 
+@controls.errorhandler(UnknownProject)
+def unknown_project(error: UnknownProject) -> ResponseReturnValue:
+    """The response for a deployment of a project that does not exist."""
+    pointer = "/params/project_id" if request.path == "/_stub/pact" else "/project_id"
+    return respond(InvalidBody([FieldError(pointer, rules.NO_SUCH_PROJECT)]))
+
+
 def no_content() -> Response:
     response = Response(status=204, headers={"Cache-Control": "no-store"})
     del response.headers["Content-Type"]
@@ -101,13 +74,13 @@ def no_content() -> Response:
 
 @controls.get("/openapi.json")
 def contract() -> ResponseReturnValue:
-    return CONTRACT.read_bytes(), 200, JSON
+    return (files(__package__) / "openapi.json").read_bytes(), 200, JSON
 
 
 @controls.post("/reset")
 def reset() -> Response:
     seed = make_seed(*read_json(MAX_SEED_BYTES, SEED_DEPTH)) if request.get_data() else None
-    current_stub().worlds.reset(g.world_name, seed)
+    current_stub().reset(g.world_name, seed)
     return no_content()
 
 
@@ -124,10 +97,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     require_valid([*of_path, *rules.check_deployment(document, {"project_id": rules.PROJECT})])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
-    try:
-        deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
-    except UnknownProject:
-        raise InvalidBody([FieldError("/project_id", rules.NO_SUCH_PROJECT)]) from None
+    deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
 
@@ -175,7 +145,7 @@ def change_state() -> ResponseReturnValue:
     state, params = read_change()
     if not state:
         return json_response({})
-    set_up = find_state(current_stub().states, state, params)
+    set_up = find_state(current_stub().options.states, state, params)
     try:
         return json_response(set_up(open_world(), params))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
@@ -187,7 +157,7 @@ def change_state() -> ResponseReturnValue:
 
 
 def readiness() -> dict[str, Any]:
-    current_stub().worlds.open("").clock.change(0, freeze=None)  # which a store on a server writes
+    current_stub().open("").clock.change(0, freeze=None)  # which a store on a server writes
     return {"status": "ok"}
 
 
@@ -223,7 +193,7 @@ def show_verdict() -> dict[str, Any]:
 SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
     "health": lambda: {"status": "ok"},
     "ready": readiness,
-    "worlds": lambda: current_stub().worlds.document(),
+    "worlds": lambda: current_stub().document(),
     "clock": show_clock,
     "faults": lambda: {"faults": open_world().faults.documents()},
     "grease": lambda: open_world().grease.current.document(),
@@ -234,9 +204,5 @@ SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def show(document: Callable[[], dict[str, Any]]) -> ResponseReturnValue:
-    return json_response(document())
-
-
 for name, document in SHOWN.items():
-    controls.add_url_rule(f"/{name}", name, partial(show, document))
+    controls.add_url_rule(f"/{name}", name, lambda show=document: json_response(show()))

@@ -113,8 +113,9 @@ STAGE = {
         lambda value: is_number(value, 0, float("inf")), "must be a number of seconds, 0 or more"
     ),
 }
-NO_SECONDS = rule(lambda _: False, "must be left out: the last stage has no end")
-LAST_STAGE = STAGE | {"seconds": NO_SECONDS}
+LAST_STAGE = STAGE | {
+    "seconds": rule(lambda _: False, "must be left out: the last stage has no end")
+}
 
 
 def check_timeline(stages: Any) -> Iterator[FieldError]:

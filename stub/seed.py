@@ -1,7 +1,6 @@
 """The seed document: one JSON form of a state, for the sample, `--seed`, a reset and an export."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +15,7 @@ from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
 from web.validation import check_project, pointer, require_valid
 
 from . import rules
+from .grease.forms import read, unquote_numbers
 from .rules import check_array, check_members, check_object, parse_time
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
@@ -25,12 +25,6 @@ SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = {"id": rules.ID, "created_at": rules.TIME}
-
-# Numbers are read as strings that begin with a lone surrogate, which no valid document has, and
-# are written without their quotes: a project keeps them digit by digit.
-_NUMBER = "\udfff"
-_READER = json.JSONDecoder(parse_int=_NUMBER.__add__, parse_float=_NUMBER.__add__)
-_QUOTED_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
 
 
 class Readable(Protocol):
@@ -78,16 +72,13 @@ class Seed(NamedTuple):
         return Records(tuple(projects), tuple(deployments.values()))
 
 
-EMPTY_SEED = Seed()
-
-
 # Reading
 
 
 def make_seed(text: str, document: Any) -> Seed:
     """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
     require_valid(check_seed(document))
-    return seed_of_valid(document, _READER.decode(text))
+    return seed_of_valid(document, read(text))
 
 
 def read_seed(path: Readable) -> Seed:
@@ -102,7 +93,7 @@ def read_states(path: Readable) -> dict[str, Seed]:
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
         names = documents if isinstance(documents, dict) else ()
         require_valid(check_object(documents, dict.fromkeys(names, check_seed)))
-        exact = _READER.decode(text)
+        exact = read(text)
         return {name: seed_of_valid(documents[name], exact[name]) for name in names}
 
 
@@ -141,8 +132,7 @@ def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
 def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) -> str:
     """The JSON of a project without what a service gives, with its numbers as they were sent."""
     members = {name: value for name, value in project.items() if name not in GIVEN}
-    text = json.dumps(members, ensure_ascii=False, separators=separators)
-    return _QUOTED_NUMBER.sub(r"\1", text)
+    return unquote_numbers(json.dumps(members, ensure_ascii=False, separators=separators))
 
 
 # Checking
@@ -157,8 +147,10 @@ def check_seed(document: Any) -> Iterator[FieldError]:
     )
     deployment = {**GIVEN, "project_id": rules.or_null(is_known)}
     check_one = partial(rules.check_deployment, checks=deployment, required=("id",))
-    arrays: dict[str, rules.Check] = {"projects": check_seed_project, "deployments": check_one}
-    checks = {name: partial(check_array, check=check) for name, check in arrays.items()}
+    checks = {
+        "projects": partial(check_array, check=check_seed_project),
+        "deployments": partial(check_array, check=check_one),
+    }
     yield from check_object(document, checks)
     for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
         seen = set()

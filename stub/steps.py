@@ -1,23 +1,18 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, g, request
 from flask.typing import ResponseReturnValue
 
-from web.redaction import Redactor
 from web.routing import CONTROLS, OPERATIONS
 
-from .contract import Contract
 from .cors import is_preflight
 from .entry import describe, request_name
-from .failures import Failures
-from .grease.parts import Parts
 from .grease.responses import vary
 from .outcome import Outcome, decide
-from .worlds import World, Worlds
+from .worlds import Stub, World
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
@@ -34,21 +29,15 @@ def bound(proxy: Any) -> Any:
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps, and what they work on. `draw_delay` returns the seconds of the next `--delay`."""
+    """The steps, and what they work on."""
 
-    worlds: Worlds
-    contract: Contract
-    parts: Parts
-    redactor: Redactor
-    sleep: Callable[[float], None]
-    draw_delay: Callable[[], float]
-    failures: Failures | None
+    stub: Stub
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
         if is_recorded(bound(request).environ["PATH_INFO"]):
             context = bound(g)
-            context.world = world = self.worlds.open(context.world_name)
+            context.world = world = self.stub.open(context.world_name)
             context.store = world.store
 
     def decide_outcome(self) -> ResponseReturnValue | None:
@@ -56,48 +45,47 @@ class Steps:
         received = bound(request)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        context = bound(g)
-        context.outcome = outcome = decide(received, context.world.faults, self.contract)
-        if self.failures and outcome.operation:
-            attempt = self.failures.arrive(received, outcome.operation.id, context.world_name)
+        context, failures = bound(g), self.stub.options.failures
+        context.outcome = outcome = decide(received, context.world.faults, self.stub.contract)
+        if failures and outcome.operation:
+            attempt = failures.arrive(received, outcome.operation.id, context.world_name)
             if not (outcome.fault or outcome.response):  # which are of the tests
                 outcome.attempt = attempt
-                context.store = self.failures.store(context.store, attempt)
+                context.store = failures.store(context.store, attempt)
         return outcome.response
 
     def finish(self, response: Response) -> Response:
         """Vary the response, cut it short, record it, and then delay it: in this order."""
-        received, context = bound(request), vars(bound(g))
+        received, context, stub = bound(request), vars(bound(g)), self.stub
         path = received.environ["PATH_INFO"]
         if not is_recorded(path) or (received.method == "OPTIONS" and is_preflight(received)):
             return response
         # A request that was rejected has no outcome, and perhaps no world.
-        outcome: Outcome = context.get("outcome") or Outcome(self.contract.operation(received))
-        world: World = context.get("world") or self.worlds.intended(
-            context.get("intended_world_name", "")
-        )
+        outcome: Outcome = context.get("outcome") or Outcome(stub.contract.operation(received))
+        world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
+        failures = stub.options.failures
         if path.startswith(OPERATIONS):
-            outcome.delay = self.draw_delay()
+            outcome.delay = stub.delays.uniform(*stub.options.delay)
         if response.status_code == 201:
-            response.status_code = self.parts.like.get("creation_status", 201)
-        if self.failures and outcome.attempt:
-            outcome.fault = self.failures.meet(outcome.attempt, response)
+            response.status_code = stub.parts.like.get("creation_status", 201)
+        if failures and outcome.attempt:
+            outcome.fault = failures.meet(outcome.attempt, response)
         outcome.status, fault = response.status_code, outcome.fault
         # An id stays varied when its axis is off.
-        is_read = world.grease.current.parts or world.ids.are_varied or self.parts.like
+        is_read = world.grease.current.parts or world.ids.are_varied or stub.parts.like
         if is_read and not (fault and fault.body is not None):
-            outcome.axes = vary(response, world, self.parts, outcome.operation, received)
+            outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
         if fault:
             outcome.delay += fault.delay or 0.0
             fault.change(response, received.environ.get("server.close"))
-        entry = describe(received, response, context, outcome, world.clock, self.redactor)
+        entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         context["log_name"] = request_name(world.name, world.record(entry))
         context["log_notes"] = notes_of(outcome)
-        self.worlds.make_room(entry.size)
+        stub.make_room(entry.size)
         if outcome.delay:
-            self.sleep(outcome.delay)
-        if self.failures and outcome.attempt and fault:
-            self.failures.carry_out(outcome.attempt, received.environ, self.sleep)
+            stub.options.sleep(outcome.delay)
+        if failures and outcome.attempt and fault:
+            failures.carry_out(outcome.attempt, received.environ, stub.options.sleep)
         return response
 
 

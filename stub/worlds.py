@@ -1,15 +1,17 @@
-"""Worlds: each has a store, a clock, faults, a journal and a coverage, and is replaced whole."""
+"""Worlds: each has a store, a clock, ids, faults, a journal and a coverage, and is replaced whole.
+
+`Stub` has all worlds of an app, and what they share.
+"""
 
 import json
 import time
-from collections import deque
+from collections import ChainMap, deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from operator import attrgetter
+from hashlib import blake2b
+from random import Random
 from threading import Lock
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -24,22 +26,20 @@ from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import Switch, read_grease
+from .grease.axes import ID_AXES, Pair, Switch, read_grease
+from .grease.forms import vary_id
 from .grease.parts import Parts
-from .ids import Ids
 from .journal import Journal
-from .profile import NO_PROFILE, Profile
-from .seed import EMPTY_SEED, Seed
+from .profile import NO_PROFILE, IdForm, Profile, make_id
+from .seed import Seed
+from .verdict import Finding, Verdict
 
 MAX_WORLDS = 1000
+PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
 
 
 class TooManyWorlds(Problem):
     """507: there is no room for another world."""
-
-    def __init__(self) -> None:
-        detail = f"There are {MAX_WORLDS:,} worlds. Reset one that is no longer used, to free it."
-        super().__init__(507, "too_many_worlds", detail)
 
 
 class WorldStore(Store, Protocol):
@@ -75,7 +75,7 @@ class WorldStore(Store, Protocol):
 class StubOptions(NamedTuple):
     """What the stub adds."""
 
-    states: Mapping[str, Seed] = MappingProxyType({})  # Pact's provider states by name
+    states: Mapping[str, Seed] = {}  # Pact's provider states by name
     cors_origins: Collection[str] = ()  # of browser clients
     grease: tuple[str, ...] = ()  # the axes, each as `axis` or `axis@part`
     grease_seed: int = 0
@@ -91,10 +91,69 @@ class StubOptions(NamedTuple):
 
 
 @dataclass
-class WorldFactory:
-    """What worlds are made of, and what they share: the ids and the records that they start with.
+class Ids:
+    """The source of the ids of a world. It is called with the prefix of a new id.
 
-    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
+    Created ids may be random, so each is numbered, and its number is the key of the resource.
+    Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
+    worlds share the ids that they begin with. `forms` are those of a profile.
+    """
+
+    new_id: NewId
+    seed: int | None
+    forms: Mapping[str, IdForm]
+    grease: Switch
+    world: str = ""
+    are_varied: bool = False  # whether grease varied any of them
+    _count: int = 0
+    # The key of each id, and the axes that varied it, each with its part.
+    _made: ChainMap[str, tuple[str, tuple[Pair, ...]]] = field(default_factory=ChainMap)
+
+    def __post_init__(self) -> None:
+        self._lock = Lock()
+
+    def of_world(self, world: str, grease: Switch) -> "Ids":
+        """The ids of a world, which begins with these."""
+        return replace(self, world=world, grease=grease, _made=self._made.new_child())
+
+    def __call__(self, prefix: str) -> str:
+        """The id of a new resource: the plain one, or a varied one."""
+        part = PARTS.get(prefix, prefix)
+        with self._lock:
+            self._count += 1
+            key = f"#{self._count}"
+            made = self._plain_id(prefix, part)
+            grease = self.grease.current
+            pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
+            if pairs:
+                made = vary_id(dict(pairs), grease.seed, key, made)
+                self.are_varied = True
+            self._made[made] = key, pairs
+            return made
+
+    def _plain_id(self, prefix: str, part: str) -> str:
+        source = f"{self.seed} {self.world} {self._count}"
+        if part in self.forms:
+            return make_id(self.forms[part], Random(None if self.seed is None else source))
+        if self.seed is None:
+            return self.new_id(prefix)
+        return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
+
+    def key(self, text: str) -> str:
+        """The key of an id. Any other text is its own key."""
+        return self._made.get(text, (text, ()))[0]
+
+    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+        """The axes that varied an id, with its part; none for any other text."""
+        return self._made.get(text, (text, ()))[1]
+
+
+@dataclass(eq=False)
+class Stub:
+    """The worlds of an app by name, what they are made of, and what they share.
+
+    The main world has the empty name and exists from the start. `new_store` to `seed` are those of
+    `create_app`. Raises `UnknownPart`.
     """
 
     new_store: Callable[..., Any]
@@ -108,93 +167,39 @@ class WorldFactory:
     redactor: Redactor
 
     def __post_init__(self) -> None:
-        like = self.options.like
+        options, like = self.options, self.options.like
         self.contract = Contract(json.loads(self.openapi))
+        self.operations = [operation.id for operation in self.contract.operations]
         self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
-        self.parts = Parts(self.contract, like, are_announced=self.options.announces_grease)
-        self.grease = read_grease(self.options.grease, self.options.grease_seed, self.parts.by_axis)
+        self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
+        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
+        self.delays = Random(options.delay_seed)
         run = like.get("statuses", {"run": STATUSES})["run"]
         self.timeline = timeline_of(self.pace, run)  # of a created deployment
-        # The seed gets the ids that it lacks from the same source as a world.
-        self.new_ids = partial(Ids, self.new_id, self.options.ids_seed, like.get("ids", {}))
-        self.ids = self.new_ids("", Switch(self.grease))
-        now = self.options.freeze or self.clock()
-        self.records = (self.seed or EMPTY_SEED).records(now, self.ids, self.timeline)
-
-
-class World:
-    """A world between two resets. A request stays in the one that it entered."""
-
-    def __init__(self, name: str, start: WorldFactory) -> None:
-        self.name = start.redactor.text(name)  # masked, as a name may be a token
-        self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self.run = start.run
-        self.coverage = Coverage(start.contract)
-        self.journal = Journal()
-        self.faults = Faults()
-        self.grease = Switch(start.grease)
-        self.ids = start.new_ids(name, self.grease, start.ids)
-        clock = start.clock, start.options.freeze
-        self.clock = WorldClock(*clock)
-        if hasattr(start.new_store, "share_clock"):  # where processes share the records
-            self.clock = start.new_store.share_clock(*clock, MAX_ADVANCE, world=name)
-        self.timeline = start.timeline
-        self.store: WorldStore = start.new_store(
-            self.clock,
-            self.ids,
-            timeline=self.timeline,
-            max_projects=start.max_projects,
-            records=start.records,
-            world=name,
-        )
-
-    def records_of(self, seed: Seed, now: datetime) -> Records:
-        """New records of a seed, with ids of this world."""
-        return seed.records(now, self.ids, self.timeline)
-
-    def record(self, entry: Entry) -> int:
-        """Add a request to the journal and to the coverage in one step; return its number."""
-        with self.journal.lock:
-            number = self.journal.append(entry)
-            for coverage in (self.coverage, self.run):
-                coverage.count(self.name, number, entry)
-            return number
-
-    def recorded(self) -> tuple[int, int, dict[str, Any]]:
-        """The number of the oldest entry, the highest number, and the coverage of these."""
-        with self.journal.lock:
-            last = self.journal.last
-            return last - len(self.journal.entries) + 1, last, self.coverage.document()
-
-
-class Worlds:
-    """The worlds by name. The main one has the empty name and exists from the start."""
-
-    def __init__(self, start: WorldFactory) -> None:
-        self._start = start
+        # The ids and the records that all worlds start with.
+        self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
+        now = options.freeze or self.clock()
+        self.records = (self.seed or Seed()).records(now, self.ids, self.timeline)
         self._lock = Lock()
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
         self._count_lock = Lock()  # another one, as a reset may be slow
-        self._worlds = {"": World("", start)}
-        self.run = start.run
+        self._worlds = {"": World("", self)}
         # Of the worlds that a reset has ended.
         self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
         # By code: how many, and the first.
-        self.rejections: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._rejections: dict[str, tuple[int, dict[str, Any]]] = {}
 
-    def open(self, name: str) -> World:
+    def open(self, name: str) -> "World":
         """The world of that name, made on first use. Raises `TooManyWorlds`."""
-        world = self._worlds.get(name)
-        if world is None:
-            with self._lock:
-                self._check_room(name)
-                if name not in self._worlds:
-                    self._worlds[name] = World(name, self._start)
-                world = self._worlds[name]
-        return world
+        if world := self._worlds.get(name):
+            return world
+        with self._lock:
+            self._check_room(name)
+            self._worlds[name] = world = self._worlds.get(name) or World(name, self)
+            return world
 
-    def intended(self, name: str) -> World:
+    def intended(self, name: str) -> "World":
         """The world that a rejected request meant; the main one where there is no room for it."""
         try:
             return self.open(name)
@@ -205,7 +210,6 @@ class Worlds:
         """The worlds of this process by name, the main one first, and the room for more of them."""
         with self._lock:
             worlds = [self._worlds[name] for name in sorted(self._worlds)]
-            room = MAX_WORLDS + 1 - len(worlds)  # the main one needs none
         documents = [
             {
                 "name": world.name,
@@ -214,7 +218,8 @@ class Worlds:
             }
             for world in worlds
         ]
-        return {"worlds": documents, "room": room}
+        # The main one needs no room.
+        return {"worlds": documents, "room": MAX_WORLDS + 1 - len(worlds)}
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -225,8 +230,8 @@ class Worlds:
         with self._lock:
             if seed is not None:
                 self._check_room(name)
-            world = World(name, self._start)
-            world.store.reset(None if seed is None else world.records_of(seed, world.clock()))
+            world = World(name, self)
+            world.store.reset(None if seed is None else world.records_of(seed))
             previous = self._worlds.pop(name, None)
             if seed is not None or not name:
                 self._worlds[name] = world
@@ -238,7 +243,7 @@ class Worlds:
         self, method: str, target: str, host: str, status: int, code: str, detail: str
     ) -> None:
         """Count a request that the server rejected before the app; the target is as it was sent."""
-        redactor = self._start.redactor
+        redactor = self.redactor
         path, _, query = target.partition("?")
         request = {  # as the first one of a finding, which has a world and a number
             "world": None,
@@ -253,33 +258,85 @@ class Worlds:
             "reason": detail,
         }
         with self._count_lock:
-            count, first = self.rejections.get(code, (0, request))
-            self.rejections[code] = count + 1, first
+            count, first = self._rejections.get(code, (0, request))
+            self._rejections[code] = count + 1, first
 
     def make_room(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
         the largest journals, and a sixteenth more than needed, so that this is rare.
         """
-        most = self._start.options.journal_bytes
+        most = self.options.journal_bytes
         with self._count_lock:
             self._kept += size
             if self._kept > most:
                 journals = [world.journal for world in list(self._worlds.values())]
                 self._kept = sum(each.size for each in journals)
                 while self._kept > most * 15 // 16:
-                    self._kept -= max(journals, key=attrgetter("size")).drop()
+                    self._kept -= max(journals, key=lambda each: each.size).drop()
 
-    def dropped(self) -> int:
-        """How many entries of all journals were dropped to make room."""
-        with self._lock:
-            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
+    def judge(
+        self,
+        fail_on: Collection[str] = (),
+        allowed: Collection[str] = (),
+        more: Collection[Finding] = (),
+    ) -> Verdict:
+        """The verdict of all requests so far, to all worlds.
 
-    def unused_faults(self) -> list[Fault]:
-        """The faults of all worlds that no request has met."""
+        `more` are findings that the requests alone do not show.
+        """
         with self._lock:
-            current = [each for world in self._worlds.values() for each in world.faults.unused()]
-            return [*self._unused_faults, *current]
+            worlds = self._worlds.values()
+            unused = [*self._unused_faults, *(f for each in worlds for f in each.faults.unused())]
+            dropped = self._dropped + sum(each.journal.dropped for each in worlds)
+        rejections = self._rejections.values()
+        return Verdict(self.run, unused, rejections, self.redactor, fail_on, allowed, more, dropped)
 
     def _check_room(self, name: str) -> None:
         if name not in self._worlds and len(self._worlds) > MAX_WORLDS:
-            raise TooManyWorlds
+            detail = (
+                f"There are {MAX_WORLDS:,} worlds. Reset one that is no longer used, to free it."
+            )
+            raise TooManyWorlds(507, "too_many_worlds", detail)
+
+
+class World:
+    """A world between two resets. A request stays in the one that it entered."""
+
+    def __init__(self, name: str, stub: Stub) -> None:
+        self._stub = stub
+        self.name = stub.redactor.text(name)  # masked, as a name may be a token
+        self.instance = uuid4().hex  # of no other world, also after the program was started anew
+        self.coverage = Coverage(stub.contract)
+        self.journal = Journal()
+        self.faults = Faults()
+        self.grease = Switch(stub.grease)
+        self.ids = stub.ids.of_world(name, self.grease)
+        clock = stub.clock, stub.options.freeze
+        self.clock = WorldClock(*clock)
+        if hasattr(stub.new_store, "share_clock"):  # where processes share the records
+            self.clock = stub.new_store.share_clock(*clock, MAX_ADVANCE, world=name)
+        self.store: WorldStore = stub.new_store(
+            self.clock,
+            self.ids,
+            timeline=stub.timeline,
+            max_projects=stub.max_projects,
+            records=stub.records,
+            world=name,
+        )
+
+    def records_of(self, seed: Seed) -> Records:
+        """New records of a seed, with ids of this world."""
+        return seed.records(self.clock(), self.ids, self._stub.timeline)
+
+    def record(self, entry: Entry) -> int:
+        """Add a request to the journal and to the coverage in one step; return its number."""
+        with self.journal.lock:
+            number = self.journal.append(entry)
+            for coverage in (self.coverage, self._stub.run):
+                coverage.count(self.name, number, entry)
+            return number
+
+    def recorded(self) -> tuple[list[tuple[int, Entry]], int, dict[str, Any]]:
+        """All entries, each with its number; the highest number; the coverage of these."""
+        with self.journal.lock:
+            return list(self.journal.entries), self.journal.last, self.coverage.document()

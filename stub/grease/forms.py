@@ -29,12 +29,17 @@ EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"
 # written without their quotes, so that none that a client sent changes.
 _MARK = "\udfff"
 _READER = json.JSONDecoder(parse_int=_MARK.__add__, parse_float=_MARK.__add__)
-_NUMBER = re.compile(r'"\\udfff([^"]*)"')
+_NUMBER = re.compile(r'"(?:\\udfff|\udfff)([^"]*)"')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def read(text: str) -> Any:
     return _READER.decode(text)
+
+
+def unquote_numbers(text: str) -> str:
+    """JSON text with the numbers that were read as strings as they were."""
+    return _NUMBER.sub(r"\1", text)
 
 
 def write(body: Any, space: str = "", escape_at: int | None = None) -> str:
@@ -50,7 +55,7 @@ def write(body: Any, space: str = "", escape_at: int | None = None) -> str:
         return f"{text[:at]}\\u{ord(text[at]):04x}{text[at + 1 :]}"
 
     text = json.dumps(body, separators=(f"{space}, ", f"{space}: "))
-    return _STRING.sub(escape, _NUMBER.sub(r"\1", text))
+    return _STRING.sub(escape, unquote_numbers(text))
 
 
 def draws(seed: int, axis: str, *key: str) -> Random:

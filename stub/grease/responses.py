@@ -10,9 +10,8 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..ids import Ids
 from ..profile import NEWEST_FIRST, PLAIN, TIMES
-from ..worlds import World
+from ..worlds import Ids, World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair
 from .parts import Parts
