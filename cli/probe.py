@@ -15,7 +15,7 @@ from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, printable
 
 from .command import Command
-from .failures import findings, reactions, table
+from .failures import findings, table
 from .log import Log
 from .options import Settings
 from .stderr import say
@@ -150,7 +150,7 @@ class Probe:
                 {
                     "failure": run.name,
                     **run.document(),
-                    "operations": reactions(failures, self.stub.operations),
+                    "operations": {name: failures.reaction(name) for name in self.stub.operations},
                 }
                 for failures, run in self.failures
             ],

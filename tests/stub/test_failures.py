@@ -106,10 +106,10 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
             assert connection.is_silent()
         eventually(lambda: failures.met["getDeployment"].ended is not None)
         waited, closed = failures.met["listProjects"], failures.met["getDeployment"]
-        assert waited.closed_after is None
+        assert waited.reaction["waited"]
         assert waited.ended
         assert 0.3 <= waited.ended - waited.arrived < 10
-        assert closed.closed_after is not None
+        assert closed.reaction["closed_after"] is not None
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:
@@ -143,7 +143,7 @@ def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None
                 client.get(**each)
         failures = found["unavailable"]
         failures.settle(found[""])
-        again = failures.met["listProjects"].again_after
+        again = failures.reaction("listProjects")["again_after"]
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
 
