@@ -21,8 +21,7 @@ from web.validation import require_valid, under
 from . import rules
 from .clock import MAX_ADVANCE
 from .faults import check_fault
-from .grease.axes import check_grease
-from .grease.parts import Parts
+from .grease.axes import Parts, check_grease
 from .journal import read_filters
 from .pact import States, find_state, read_change
 from .seed import SEED_DEPTH, make_seed, write_seed

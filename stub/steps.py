@@ -14,7 +14,7 @@ from .contract import Contract
 from .cors import is_preflight
 from .entry import describe, request_name
 from .failures import Failures
-from .grease.parts import Parts
+from .grease.axes import Parts
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .worlds import World, Worlds

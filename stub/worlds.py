@@ -24,8 +24,7 @@ from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import Switch, read_grease
-from .grease.parts import Parts
+from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
 from .journal import Journal
 from .profile import NO_PROFILE, Profile

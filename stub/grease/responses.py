@@ -14,8 +14,7 @@ from ..ids import Ids
 from ..profile import NEWEST_FIRST, PLAIN, TIMES
 from ..worlds import World
 from . import forms
-from .axes import AXES, ID_AXES, Grease, Pair
-from .parts import Parts
+from .axes import AXES, ID_AXES, Grease, Pair, Parts
 
 
 def vary(
