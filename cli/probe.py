@@ -243,7 +243,8 @@ class Probe:
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
         if axis in stub.ADVICE:
             whole: stub.Stub = app.extensions["stub"]
-            varied, parts = whole.judge().varied[axis], whole.parts.varied_by(axis)
+            varied = whole.worlds.run.document()["grease"][axis]
+            parts = whole.parts.varied_by(axis)
             said += f", varied responses: {varied}" if parts else ", not met"
             if not parts:
                 result = "not met"

@@ -63,12 +63,7 @@ class Coverage:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
             first = dict(self._first)
         operations = {name: counts[name] for name in self._operations}
-        declared = [
-            count
-            for each in operations.values()
-            for status, count in each.items()
-            if status != "other"
-        ]
+        of = sum(map(len, operations.values())) - len(operations)  # without `other`
         rows = {
             kind: [
                 {"what": what, "count": count, "example": first[kind, what]["number"]}
@@ -80,8 +75,8 @@ class Coverage:
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
-            "met": sum(map(bool, declared)),
-            "of": len(declared),
+            "met": of - sum(len(missed(each)) for each in operations.values()),
+            "of": of,
             **rows,
             "grease": counts["grease"],
         }
@@ -94,3 +89,8 @@ class Coverage:
                 for kind in FINDINGS
                 for what, count in self._counts[kind].items()
             ]
+
+
+def missed(counts: dict[str, int]) -> list[str]:
+    """The declared statuses of an operation that no response had."""
+    return [status for status, count in counts.items() if not count and status != "other"]
