@@ -1,6 +1,7 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -95,9 +96,9 @@ class Entry(NamedTuple):
         shown = self.document(0)
         bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
         labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
-        status = f"{self.status} {self.status // 100}xx"
-        texts = [status, shown["method"], target_of(shown), self.code or "", *labels]
-        return all(word in "\n".join(texts).casefold() for word in words)
+        status = f"{self.status} {self.status // 100}xx {self.code or ''}"
+        text = "\n".join([status, shown["method"], target_of(shown), *labels]).casefold()
+        return all(word in text for word in words)
 
 
 def target_of(document: dict[str, Any]) -> str:
@@ -144,7 +145,10 @@ def describe(
     fields = {
         key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in OTHER_FIELDS
     }
-    body = body_of(request) if "CONTENT_LENGTH" in environ else b""
+    body = b""
+    if "CONTENT_LENGTH" in environ:
+        with suppress(ClientDisconnected):
+            body = request.get_data()
     received = body[:MAX_KEPT]
     pieces: Any = response.response
     sent = b"" if line[0] == "HEAD" else b"".join(pieces)[:MAX_KEPT]
@@ -180,8 +184,8 @@ def count(
     environ, operation, status = request.environ, outcome.operation, outcome.status
     counted = [("grease", axis) for axis in outcome.axes]
     if operation:
-        is_declared = str(status) in operation.responses
-        counted.append((operation.id, str(status) if is_declared else "other"))
+        declared = str(status) if str(status) in operation.responses else "other"
+        counted.append((operation.id, declared))
         if status in REJECTED and outcome.response is None:
             counted.append(("rejected", f"{operation.id} {status}"))
     if "deployment_status" in context and request.method == "GET":
@@ -196,11 +200,3 @@ def count(
         found = find_unpromised(operation, request, context.get("document"), body)
     short = [cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found[:MAX_SENTENCES]]
     return counted + [(kind, each) for each in short]
-
-
-def body_of(request: Request) -> bytes:
-    """The body that was received."""
-    try:
-        return request.get_data()
-    except ClientDisconnected:
-        return b""

@@ -58,10 +58,8 @@ class Grease(NamedTuple):
         return part in self.parts.get(axis, ())
 
     def document(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"axes": list(self.parts), "seed": self.seed}
-        if self.is_limited:
-            document["parts"] = names(self.parts, self.parts)
-        return document
+        parts = {"parts": names(self.parts, self.parts)} if self.is_limited else {}
+        return {"axes": list(self.parts), "seed": self.seed, **parts}
 
 
 class Switch:
@@ -72,8 +70,7 @@ class Switch:
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""
-        axes = document["axes"]
-        seed = int(document.get("seed", self.current.seed))
+        axes, seed = document["axes"], int(document.get("seed", self.current.seed))
         self.current = select(axes, document.get("parts", axes), seed, parts)
         return self.current
 
@@ -122,17 +119,16 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
     """The errors of a switch; `parts` are those that there are."""
     axes = document.get("axes")
     chosen = [axis for axis in AXES if axis in axes] if isinstance(axes, list) else AXES
-    possible = names(chosen, parts)
-    there_are = ", ".join(possible) or "none"
     checks = {
-        "axes": array_of(AXES, f"must be an array of {', '.join(AXES)}"),
+        "axes": array_of("", AXES),
         "seed": integer(0, MAX_SEED),
-        "parts": array_of(possible, f"must be an array of parts that these axes vary: {there_are}"),
+        "parts": array_of("parts that these axes vary: ", names(chosen, parts)),
     }
     return check_object(document, checks, required=("axes",))
 
 
-def array_of(known: Collection[str], detail: str) -> Check:
+def array_of(kind: str, known: Collection[str]) -> Check:
+    detail = f"must be an array of {kind}{', '.join(known) or 'none'}"
     return rule(lambda value: isinstance(value, list) and all(x in known for x in value), detail)
 
 

@@ -27,8 +27,7 @@ def vary(
     if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
     ((media_type, content),) = declaration["content"].items()
-    key = request_key(world.ids, request)
-    variation = Variation(grease, world.ids, parts, key)
+    variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
     variation.vary(response, media_type, content["schema"], part)
     parts.varied.update(variation.applied)
     applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
