@@ -15,8 +15,7 @@ from .entry import Entry
 
 MAX_ENTRIES = 1000
 
-NUMBER = "[0-9]{1,15}"
-NUMBERS = dict.fromkeys(("after", "before", "limit"), NUMBER)
+NUMBERS = dict.fromkeys(("after", "before", "limit"), "[0-9]{1,15}")
 # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
 FILTERS = {"status": "20[0-2]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,256})"}
 

@@ -28,9 +28,8 @@ KINDS = {
 def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[str]:
     """The kinds in these values, separated by commas; `ValueError` for one that is not known."""
     kinds = [kind.strip() for value in values for kind in value.split(",")]
-    for kind in kinds:
-        if kind not in known:
-            raise ValueError(f"{kind!r} is unknown: there are {', '.join(known)}")
+    if unknown := [kind for kind in kinds if kind not in known]:
+        raise ValueError(f"{unknown[0]!r} is unknown: there are {', '.join(known)}")
     return kinds
 
 

@@ -83,9 +83,9 @@ def parse_axes(text: str) -> tuple[str, ...]:
     if text in ("tier1", "all"):
         return TIER_1 if text == "tier1" else AXES
     words = tuple(word.strip() for word in text.split(","))
-    for word in words:
-        if word.partition("@")[0] not in AXES:
-            raise ValueError(f"{word!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
+    if unknown := [word for word in words if word.partition("@")[0] not in AXES]:
+        message = f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all"
+        raise ValueError(message)
     return words
 
 
@@ -172,5 +172,4 @@ def all_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
     for operation in contract.operations:
         for status, response in operation.responses.items():
             yield f"{operation.id} {status}", response
-    for number, response in contract.elsewhere.items():
-        yield str(number), response
+    yield from contract.elsewhere.items()
