@@ -36,10 +36,11 @@ def table(runs: Sequence[Failures], operations: Sequence[str]) -> str:
 def text_of(reaction: dict[str, Any]) -> str:
     if not reaction["met"]:
         return "not met"
-    words = ["waited"] if reaction["waited"] else []
-    if reaction["closed_after"] is not None:
-        words.append(f"closed after {reaction['closed_after']:.1f} s")
-    if again := reaction["again_after"]:
-        times = f" ({len(again)} times)" if len(again) > 1 else ""
-        words.append(f"again after {again[0]:.2f} s{times}")
-    return ", ".join(words) or "gave up"
+    closed_after, again = reaction["closed_after"], reaction["again_after"]
+    times = f" ({len(again)} times)" if len(again) > 1 else ""
+    words = (
+        "waited" if reaction["waited"] else "",
+        "" if closed_after is None else f"closed after {closed_after:.1f} s",
+        f"again after {again[0]:.2f} s{times}" if again else "",
+    )
+    return ", ".join(filter(None, words)) or "gave up"

@@ -38,7 +38,7 @@ class Coverage:
 
     def count(self, world: str, number: int, entry: Entry) -> None:
         with self._lock:
-            self.is_called |= entry.line[1].startswith(OPERATIONS)
+            self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
                 if what not in counts:

@@ -25,7 +25,9 @@ ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and witho
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
-OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
+# Of the WSGI environment, beside what begins with HTTP_.
+LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
+KEPT = (*LINE, "CONTENT_TYPE", "CONTENT_LENGTH")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
@@ -48,8 +50,7 @@ class Entry(NamedTuple):
     operation: str | None
     fault: str | None
     counted: tuple[tuple[str, str], ...]  # what the coverage counts, each with its kind
-    line: tuple[str, str, str]  # method, path and query, as in the WSGI environment
-    fields: dict[str, str]  # the header fields, by their keys there
+    environ: dict[str, str]  # of the WSGI environment, what is shown
     received: bytes
     sent: bytes
     sent_fields: Iterable[tuple[str, str]]
@@ -60,18 +61,19 @@ class Entry(NamedTuple):
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
-        redactor, (method, path, query) = self.redactor, self.line
+        redactor, environ = self.redactor, self.environ
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
-            for key, value in self.fields.items()
+            for key, value in environ.items()
+            if key not in LINE
         )
         return {
             "number": number,
             "time": timestamp(self.time),
             "ms": round(self.ms, 3),
-            "method": redactor.text(method),
-            "path": redactor.text(get_path_info({"PATH_INFO": path})),
-            "query": redactor.text(redactor.query(query)),
+            "method": redactor.text(environ["REQUEST_METHOD"]),
+            "path": redactor.text(get_path_info(environ)),
+            "query": redactor.text(redactor.query(environ.get("QUERY_STRING", ""))),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
             "status": self.status,
@@ -141,23 +143,20 @@ def describe(
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
     environ, problem = request.environ, context.get("problem")
-    line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
-    fields = {
-        key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in OTHER_FIELDS
-    }
+    shown = {key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in KEPT}
     body = b""
     if "CONTENT_LENGTH" in environ:
         with suppress(ClientDisconnected):
             body = request.get_data()
     received = body[:MAX_KEPT]
     pieces: Any = response.response
-    sent = b"" if line[0] == "HEAD" else b"".join(pieces)[:MAX_KEPT]
+    sent = b"" if request.method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
     reason = None
     if problem and response.status_code in REJECTED:
         reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
     counted = tuple(count(request, context, outcome, body, redactor))
     time, is_frozen = clock.reading()
-    texts = "".join([*line, *fields.values(), *[what for _, what in counted]])
+    texts = "".join([*shown.values(), *[what for _, what in counted]])
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
@@ -169,8 +168,7 @@ def describe(
         outcome.operation.id if outcome.operation else None,
         outcome.fault.id if outcome.fault else None,
         counted,
-        line,
-        fields,
+        shown,
         received,
         sent,
         response.headers,

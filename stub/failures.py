@@ -64,7 +64,14 @@ class Failures:
 
     def store(self, store: Store, attempt: Attempt) -> Store:
         """The store of a request, which may be unavailable."""
-        return Outage(store, partial(self.claim, attempt)) if self.name == UNAVAILABLE else store
+        return Outage(store, partial(self.fail, attempt)) if self.name == UNAVAILABLE else store
+
+    def fail(self, attempt: Attempt) -> None:
+        """Raise a 503 if a request that would succeed meets the failure."""
+        if self.claim(attempt):
+            detail = "This outage is of `--probe`: send this again."
+            headers = {"Retry-After": str(RETRY_AFTER)}
+            raise Problem(503, "injected_fault", detail, headers=headers)
 
     def claim(self, attempt: Attempt) -> bool:
         """Whether a request that would succeed meets the failure: the first of its operation."""
@@ -117,28 +124,21 @@ class Failures:
 
 
 class Outage:
-    """A store of which each call that would succeed fails if `is_unavailable` says so."""
+    """A store of which each call that would succeed may fail first: `fail` raises then."""
 
-    def __init__(self, store: Store, is_unavailable: Callable[[], bool]) -> None:
-        self._store = store
-        self._is_unavailable = is_unavailable
-        self.now = store.now
+    def __init__(self, store: Store, fail: Callable[[], None]) -> None:
+        self._store, self._fail, self.now = store, fail, store.now
 
     def list_projects(self) -> ProjectList:
         self._fail()
         return self._store.list_projects()
 
     def create_project(self, name: str, sent: str) -> Project:
-        self._fail(unless=name in {each.name for each in self._store.list_projects()})
+        if name not in {each.name for each in self._store.list_projects()}:
+            self._fail()
         return self._store.create_project(name, sent)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
-        deployment = self._store.get_deployment(deployment_id)
-        self._fail(unless=deployment is None)
+        if deployment := self._store.get_deployment(deployment_id):
+            self._fail()
         return deployment
-
-    def _fail(self, *, unless: bool = False) -> None:
-        if not unless and self._is_unavailable():
-            detail = "This outage is of `--probe`: send this again."
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            raise Problem(503, "injected_fault", detail, headers=headers)

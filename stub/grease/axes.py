@@ -15,16 +15,14 @@ from ..contract import Contract
 from ..profile import Profile
 from ..rules import Check, check_object, integer, rule
 
-# The axes of each tier: what a client does about it, and why nobody promised what an axis varies.
-ADVICE_1 = {
+# The axes: what a client does about each, and why nobody promised what it varies.
+ADVICE = {
     "members": "let the client ignore what it does not know; any server may add members (RFC 8259)",
     "member-order": "read members by name; those of an object have no order (RFC 8259 §4)",
     "json-text": "parse the body; whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
     "headers": "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1)",
     "ids": "take ids as opaque strings of any length; their form is the server's own",
     "times": "parse times; a moment has several spellings (RFC 3339 §5.6)",
-}
-ADVICE_2 = {
     "list-order": "find a record by its name or id, or sort; no order was promised",
     "status-values": "take an unknown status as one that may still change; the set may grow",
     "success-code": "take any 2xx as a success; no status was promised",
@@ -33,9 +31,8 @@ ADVICE_2 = {
     "times-odd": "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
     "ids-encoded": "take any id, and percent-encode each that becomes part of a path",
 }
-ADVICE = ADVICE_1 | ADVICE_2
-TIER_1 = tuple(ADVICE_1)
 AXES = tuple(ADVICE)
+TIER_1 = AXES[: AXES.index("list-order")]  # the axes that any server may vary
 ID_AXES = ("ids", "ids-encoded")
 MAX_SEED = 2**63
 
@@ -84,8 +81,7 @@ def parse_axes(text: str) -> tuple[str, ...]:
         return TIER_1 if text == "tier1" else AXES
     words = tuple(word.strip() for word in text.split(","))
     if unknown := [word for word in words if word.partition("@")[0] not in AXES]:
-        message = f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, or tier1 or all"
-        raise ValueError(message)
+        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, tier1 or all")
     return words
 
 
