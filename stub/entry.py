@@ -46,7 +46,7 @@ class Entry(NamedTuple):
     ms: float
     status: int
     code: str | None
-    reason: str | None
+    reason: str  # why a request was rejected, or empty
     operation: str | None
     fault: str | None
     counted: tuple[tuple[str, str], ...]  # what the coverage counts, each with its kind
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
             "body": mask_body(self.received, redactor),
             "status": self.status,
             "code": self.code,
-            "reason": self.reason,
+            "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
             "operation": self.operation,
             "fault": self.fault,
             "unpromised": self.found("unpromised"),
@@ -151,12 +151,10 @@ def describe(
     received = body[:MAX_KEPT]
     pieces: Any = response.response
     sent = b"" if request.method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
-    reason = None
-    if problem and response.status_code in REJECTED:
-        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
+    reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
     counted = tuple(count(request, context, outcome, body, redactor))
     time, is_frozen = clock.reading()
-    texts = "".join([*shown.values(), *[what for _, what in counted]])
+    texts = "".join([*shown.values(), reason, *[what for _, what in counted]])
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
