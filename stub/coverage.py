@@ -10,9 +10,9 @@ from .entry import Entry
 from .grease.axes import AXES
 
 MAX_KINDS = 1000
-MAX_WHOLE = 100  # first requests that are kept with their headers and body
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
+# What is kept of the first request of a finding. Secrets are masked, and the body is cut.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
@@ -44,15 +44,10 @@ class Coverage:
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
                     if kind in FINDINGS and what not in counts:
-                        self._first[kind, what] = self._keep(world, number, entry)
+                        document = entry.document(number)
+                        shown = {name: document[name] for name in REQUEST}
+                        self._first[kind, what] = {"world": world, **shown}
                 counts[what] = counts.get(what, 0) + 1
-
-    def _keep(self, world: str, number: int, entry: Entry) -> dict[str, Any]:
-        """The first request of a finding. Secrets are masked, and the body is cut."""
-        document = entry.document(number)
-        if len(self._first) >= MAX_WHOLE:
-            document |= {"headers": {}, "body": ""}
-        return {"world": world, **{name: document[name] for name in REQUEST}}
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
