@@ -168,12 +168,12 @@ class Probe:
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.no_failures.succeeded)
+        failures = Failures(name, self.no_failures)
         run = self._run(name, self.make_app(failures=failures))
         end = time.monotonic() + failures.stall  # the server sees later that a client has closed
         while any(each.ended is None for each in failures.met.values()) and time.monotonic() < end:
             time.sleep(SETTLE)
-        failures.settle(self.no_failures)
+        failures.settle()
         self.failures.append((failures, run))
 
     def _try_axis(self, name: str) -> None:

@@ -4,7 +4,7 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -43,16 +43,16 @@ class Attempt:
 
 @dataclass(eq=False)
 class Failures:
-    """Counts the requests of a run, and lets each of the `operations` meet the failure `name`.
+    """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
-    The plain run has no name. `stall` is in seconds.
+    It is met by the first request that would have a 2xx response, of an operation that had one in
+    the `plain` run. That one has no failure. `stall` is in seconds.
     """
 
     name: str = ""
-    operations: Collection[str] = ()
+    plain: "Failures | None" = None
     stall: float = 20.0
-    met: dict[str, Attempt] = field(default_factory=dict)
-    succeeded: set[str] = field(default_factory=set)  # operations that had a 2xx response
+    met: dict[str, Attempt] = field(default_factory=dict)  # by operation
     attempts: list[Attempt] = field(default_factory=list)
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
@@ -64,26 +64,21 @@ class Failures:
 
     def store(self, store: Store, attempt: Attempt) -> Store:
         """The store of a request, which may be unavailable."""
-        return Outage(store, partial(self.fail, attempt)) if self.name == UNAVAILABLE else store
+        return Watched(store, partial(self.claim, attempt))
 
-    def fail(self, attempt: Attempt) -> None:
-        """Raise a 503 if a request that would succeed meets the failure."""
-        if self.claim(attempt):
-            detail = "This outage is of `--probe`: send this again."
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            raise Problem(503, "injected_fault", detail, headers=headers)
-
-    def claim(self, attempt: Attempt) -> bool:
-        """Whether a request that would succeed meets the failure: the first of its operation."""
-        is_first = attempt.operation in self.operations
-        return is_first and self.met.setdefault(attempt.operation, attempt) is attempt
+    def claim(self, attempt: Attempt) -> None:
+        """Note that a request would succeed. Raises a 503 if it meets an outage."""
+        operation = attempt.operation
+        if self.plain is None or operation in self.plain.met:
+            is_first = self.met.setdefault(operation, attempt) is attempt
+            if is_first and self.name == UNAVAILABLE:
+                detail = "This outage is of `--probe`: send this again."
+                headers = {"Retry-After": str(RETRY_AFTER)}
+                raise Problem(503, "injected_fault", detail, headers=headers)
 
     def meet(self, attempt: Attempt, response: Response) -> Fault | None:
         """What the failure does to a response, if the request meets it."""
-        if response.status_code < 300:
-            self.succeeded.add(attempt.operation)
-            self.claim(attempt)
-        if self.met.get(attempt.operation) is not attempt:
+        if self.plain is None or self.met.get(attempt.operation) is not attempt:
             return None
         cut = {LOST: 0, CUT: len(response.get_data()) // 2}.get(self.name)
         return Fault(self.name, cut=cut)
@@ -105,40 +100,39 @@ class Failures:
         if self.name == LOST or not is_open:
             environ["server.drop"]()
 
-    def settle(self, plain: "Failures") -> None:
+    def settle(self) -> None:
         """Find the repetitions of each request that met the failure: the first later ones with its
         key, as many as there are more than in the plain run.
         """
+        plain = [each.key for each in self.plain.attempts] if self.plain else []
         for attempt in self.met.values():
-            here, plainly = (
-                [each.arrived for each in run.attempts if each.key == attempt.key]
-                for run in (self, plain)
-            )
+            here = [each.arrived for each in self.attempts if each.key == attempt.key]
             end = attempt.ended or attempt.arrived
             later = [round(max(0.0, each - end), 2) for each in here if each > attempt.arrived]
-            attempt.reaction["again_after"] = later[: max(0, len(here) - len(plainly))]
+            more = max(0, len(here) - plain.count(attempt.key))
+            attempt.reaction["again_after"] = later[:more]
 
     def reaction(self, operation: str) -> dict[str, Any]:
         """What the client did after the failure of an operation; times are in seconds."""
         return self.met[operation].reaction if operation in self.met else NOT_MET
 
 
-class Outage:
-    """A store of which each call that would succeed may fail first: `fail` raises then."""
+class Watched:
+    """A store that calls `claim` before each call that would succeed."""
 
-    def __init__(self, store: Store, fail: Callable[[], None]) -> None:
-        self._store, self._fail, self.now = store, fail, store.now
+    def __init__(self, store: Store, claim: Callable[[], None]) -> None:
+        self._store, self._claim, self.now = store, claim, store.now
 
     def list_projects(self) -> ProjectList:
-        self._fail()
+        self._claim()
         return self._store.list_projects()
 
     def create_project(self, name: str, sent: str) -> Project:
         if name not in {each.name for each in self._store.list_projects()}:
-            self._fail()
+            self._claim()
         return self._store.create_project(name, sent)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         if deployment := self._store.get_deployment(deployment_id):
-            self._fail()
+            self._claim()
         return deployment

@@ -58,8 +58,8 @@ class Fault:
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
         if self.operation not in (None, operation) or not is_method:
             return False
-        sent = raw_target(request.environ).partition("?")[0]
-        spellings = (sent, unquote(path), path)  # the last one is the journal's
+        # As it was sent, decoded, and as the journal shows it.
+        spellings = (raw_target(request.environ).partition("?")[0], unquote(path), path)
         return self.path is None or any(matches(self.path, each) for each in spellings)
 
     def change(self, response: Response, close: Callable[[], None] | None) -> None:

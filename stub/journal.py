@@ -77,9 +77,8 @@ class Journal:
             and status in ("", str(entry.status), f"{entry.status // 100}xx")
             and (not words or entry.has(words))
         )
-        found = sorted(islice(matching, limit))
-        documents = [entry.document(number) for number, entry in found]
-        return {"requests": documents, "last": last, "dropped": dropped}
+        found = [entry.document(number) for number, entry in sorted(islice(matching, limit))]
+        return {"requests": found, "last": last, "dropped": dropped}
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""
