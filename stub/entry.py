@@ -190,7 +190,7 @@ def count(
     kind, found = "unpromised", []
     if not (operation and is_accepted):
         header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-        target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
+        target = f"{request.method} {get_path_info(environ)}"
         kind, found = "violations", find_violations(operation, header, target)
     elif body or environ.get("QUERY_STRING"):
         found = find_unpromised(operation, request, context.get("document"), body)
