@@ -62,10 +62,6 @@ class Failures:
         self.attempts.append(attempt)
         return attempt
 
-    def store(self, store: Store, attempt: Attempt) -> Store:
-        """The store of a request, which may be unavailable."""
-        return Watched(store, partial(self.claim, attempt))
-
     def claim(self, attempt: Attempt) -> None:
         """Note that a request would succeed. Raises a 503 if it meets an outage."""
         operation = attempt.operation
@@ -118,10 +114,10 @@ class Failures:
 
 
 class Watched:
-    """A store that calls `claim` before each call that would succeed."""
+    """The store of a request, which meets a failure before a call that would succeed."""
 
-    def __init__(self, store: Store, claim: Callable[[], None]) -> None:
-        self._store, self._claim, self.now = store, claim, store.now
+    def __init__(self, store: Store, failures: Failures, attempt: Attempt) -> None:
+        self._store, self._claim, self.now = store, partial(failures.claim, attempt), store.now
 
     def list_projects(self) -> ProjectList:
         self._claim()

@@ -13,7 +13,7 @@ from web.routing import CONTROLS, OPERATIONS
 from .contract import Contract
 from .cors import is_preflight
 from .entry import describe, request_name
-from .failures import Failures
+from .failures import Failures, Watched
 from .grease.axes import Parts
 from .grease.responses import vary
 from .outcome import Outcome, decide
@@ -62,7 +62,7 @@ class Steps:
             attempt = self.failures.arrive(received, outcome.operation.id, context.world_name)
             if not (outcome.fault or outcome.response):  # which are of the tests
                 outcome.attempt = attempt
-                context.store = self.failures.store(context.store, attempt)
+                context.store = Watched(context.store, self.failures, attempt)
         return outcome.response
 
     def finish(self, response: Response) -> Response:
