@@ -82,8 +82,11 @@ class Fault:
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return {**given, "times": self.times, "remaining": self.times and self.times - met}
+        return {
+            **{name: value for name, value in asdict(self).items() if value is not None},
+            "times": self.times,
+            "remaining": self.times and self.times - met,
+        }
 
 
 class Faults:
