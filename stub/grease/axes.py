@@ -136,9 +136,7 @@ class Parts:
     """
 
     def __init__(self, contract: Contract, like: Profile, *, are_announced: bool) -> None:
-        self.contract = contract
-        self.like = like
-        self.are_announced = are_announced
+        self.contract, self.like, self.are_announced = contract, like, are_announced
         self.varied: set[Pair] = set()
         self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}
         self.by_axis: PartsByAxis = {
