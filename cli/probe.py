@@ -10,12 +10,11 @@ from typing import Any
 from flask import Flask, Response
 
 import stub
-from stub.failures import STALLED, Failures
+from stub.failures import RETRY_AFTER, STALLED, UNAVAILABLE, Failures
 from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, printable
 
 from .command import Command
-from .failures import findings, table
 from .log import Log
 from .options import Settings
 from .stderr import say
@@ -27,6 +26,7 @@ SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 BREAKS = ("breaks", "hangs")
+PERFORMED = "though it had been performed: where names are not unique, two projects"
 IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
 BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
 "detail": "This request came between two runs of --probe: end what a run starts with the run.", \
@@ -263,3 +263,40 @@ class Probe:
         self.app, late = None, self.late
         time.sleep(SETTLE)
         self.is_disturbed = self.late > late
+
+
+def findings(failures: Failures) -> Iterator[stub.Finding]:
+    """What the client did wrong after the failures of a run."""
+    for name, attempt in failures.met.items():
+        what, reaction = f"{name} after {failures.name}", attempt.reaction
+        for seconds in reaction["again_after"][:1]:
+            again = f"sent again after {seconds:.2f} s"
+            if failures.name != UNAVAILABLE and attempt.method == "POST":
+                yield stub.Finding("repeats", what, 1, f"{again}, {PERFORMED} (RFC 9110 §9.2.2)")
+            if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
+                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
+                yield stub.Finding("hurries", what, 1, advice)
+        if reaction["waited"]:
+            yield stub.Finding("waits", what, 1, f"no timeout within {failures.stall:g} s")
+
+
+def table(runs: Sequence[Failures], operations: Sequence[str]) -> str:
+    """A row for each operation, and a column for each failure."""
+    columns = [["", *operations]]
+    columns += [[run.name, *(text_of(run.reaction(name)) for name in operations)] for run in runs]
+    widths = [max(map(len, column)) + 2 for column in columns]
+    rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
+    return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
+
+
+def text_of(reaction: dict[str, Any]) -> str:
+    if not reaction["met"]:
+        return "not met"
+    closed_after, again = reaction["closed_after"], reaction["again_after"]
+    times = f" ({len(again)} times)" if len(again) > 1 else ""
+    words = (
+        "waited" if reaction["waited"] else "",
+        "" if closed_after is None else f"closed after {closed_after:.1f} s",
+        f"again after {again[0]:.2f} s{times}" if again else "",
+    )
+    return ", ".join(filter(None, words)) or "gave up"
