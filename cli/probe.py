@@ -10,12 +10,11 @@ from typing import Any
 from flask import Flask, Response
 
 import stub
-from stub.failures import STALLED, Failures
+from stub.failures import RETRY_AFTER, STALLED, UNAVAILABLE, Failures
 from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, printable
 
 from .command import Command
-from .failures import findings, reactions, table
 from .log import Log
 from .options import Settings
 from .stderr import say
@@ -27,6 +26,7 @@ SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 BREAKS = ("breaks", "hangs")
+PERFORMED = "though it had been performed: where names are not unique, two projects"
 IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
 BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
 "detail": "This request came between two runs of --probe: end what a run starts with the run.", \
@@ -150,7 +150,7 @@ class Probe:
                 {
                     "failure": run.name,
                     **run.document(),
-                    "operations": reactions(failures, self.stub.operations),
+                    "operations": {name: failures.reaction(name) for name in self.stub.operations},
                 }
                 for failures, run in self.failures
             ],
@@ -167,12 +167,12 @@ class Probe:
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.no_failures.succeeded)
+        failures = Failures(name, self.no_failures)
         run = self._run(name, self.make_app(failures=failures))
         end = time.monotonic() + failures.stall  # the server sees later that a client has closed
         while any(each.ended is None for each in failures.met.values()) and time.monotonic() < end:
             time.sleep(SETTLE)
-        failures.settle(self.no_failures)
+        failures.settle()
         self.failures.append((failures, run))
 
     def _try_axis(self, name: str) -> None:
@@ -243,7 +243,8 @@ class Probe:
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
         if axis in stub.ADVICE:
             whole: stub.Stub = app.extensions["stub"]
-            varied, parts = whole.judge().varied[axis], whole.parts.varied_by(axis)
+            varied = whole.run.document()["grease"][axis]
+            parts = whole.parts.varied_by(axis)
             said += f", varied responses: {varied}" if parts else ", not met"
             if not parts:
                 result = "not met"
@@ -271,3 +272,40 @@ class Probe:
         self.app, late = None, self.late
         time.sleep(SETTLE)
         self.is_disturbed = self.late > late
+
+
+def findings(failures: Failures) -> Iterator[stub.Finding]:
+    """What the client did wrong after the failures of a run."""
+    for name, attempt in failures.met.items():
+        what, reaction = f"{name} after {failures.name}", attempt.reaction
+        for seconds in reaction["again_after"][:1]:
+            again = f"sent again after {seconds:.2f} s"
+            if failures.name != UNAVAILABLE and attempt.method == "POST":
+                yield stub.Finding("repeats", what, 1, f"{again}, {PERFORMED} (RFC 9110 §9.2.2)")
+            if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
+                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
+                yield stub.Finding("hurries", what, 1, advice)
+        if reaction["waited"]:
+            yield stub.Finding("waits", what, 1, f"no timeout within {failures.stall:g} s")
+
+
+def table(runs: Sequence[Failures], operations: Sequence[str]) -> str:
+    """A row for each operation, and a column for each failure."""
+    columns = [["", *operations]]
+    columns += [[run.name, *(text_of(run.reaction(name)) for name in operations)] for run in runs]
+    widths = [max(map(len, column)) + 2 for column in columns]
+    rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
+    return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
+
+
+def text_of(reaction: dict[str, Any]) -> str:
+    if not reaction["met"]:
+        return "not met"
+    closed_after, again = reaction["closed_after"], reaction["again_after"]
+    times = f" ({len(again)} times)" if len(again) > 1 else ""
+    words = (
+        "waited" if reaction["waited"] else "",
+        "" if closed_after is None else f"closed after {closed_after:.1f} s",
+        f"again after {again[0]:.2f} s{times}" if again else "",
+    )
+    return ", ".join(filter(None, words)) or "gave up"

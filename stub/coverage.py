@@ -10,9 +10,9 @@ from .entry import Entry
 from .grease.axes import AXES
 
 MAX_KINDS = 1000
-MAX_WHOLE = 100  # first requests that are kept with their headers and body
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
+# What is kept of the first request of a finding. Secrets are masked, and the body is cut.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
 
@@ -38,21 +38,16 @@ class Coverage:
 
     def count(self, world: str, number: int, entry: Entry) -> None:
         with self._lock:
-            self.is_called |= entry.line[1].startswith(OPERATIONS)
+            self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
                     if kind in FINDINGS and what not in counts:
-                        self._first[kind, what] = self._keep(world, number, entry)
+                        document = entry.document(number)
+                        shown = {name: document[name] for name in REQUEST}
+                        self._first[kind, what] = {"world": world, **shown}
                 counts[what] = counts.get(what, 0) + 1
-
-    def _keep(self, world: str, number: int, entry: Entry) -> dict[str, Any]:
-        """The first request of a finding. Secrets are masked, and the body is cut."""
-        document = entry.document(number)
-        if len(self._first) >= MAX_WHOLE:
-            document |= {"headers": {}, "body": ""}
-        return {"world": world, **{name: document[name] for name in REQUEST}}
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -63,12 +58,7 @@ class Coverage:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
             first = dict(self._first)
         operations = {name: counts[name] for name in self._operations}
-        declared = [
-            count
-            for each in operations.values()
-            for status, count in each.items()
-            if status != "other"
-        ]
+        of = sum(map(len, operations.values())) - len(operations)  # without `other`
         rows = {
             kind: [
                 {"what": what, "count": count, "example": first[kind, what]["number"]}
@@ -80,8 +70,8 @@ class Coverage:
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
-            "met": sum(map(bool, declared)),
-            "of": len(declared),
+            "met": of - sum(len(missed(each)) for each in operations.values()),
+            "of": of,
             **rows,
             "grease": counts["grease"],
         }
@@ -94,3 +84,8 @@ class Coverage:
                 for kind in FINDINGS
                 for what, count in self._counts[kind].items()
             ]
+
+
+def missed(counts: dict[str, int]) -> list[str]:
+    """The declared statuses of an operation that no response had."""
+    return [status for status, count in counts.items() if not count and status != "other"]

@@ -1,6 +1,7 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -24,7 +25,9 @@ ENTRY_SIZE = 2500  # bytes of memory without the texts of the request, and witho
 MARGIN = 16 * 1024  # bytes of a body that are searched for tokens beyond those that are shown
 MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
-OTHER_FIELDS = ("CONTENT_TYPE", "CONTENT_LENGTH")  # whose keys do not begin with HTTP_
+# Of the WSGI environment, beside what begins with HTTP_.
+LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
+KEPT = (*LINE, "CONTENT_TYPE", "CONTENT_LENGTH")
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
@@ -43,12 +46,11 @@ class Entry(NamedTuple):
     ms: float
     status: int
     code: str | None
-    reason: str | None
+    reason: str  # why a request was rejected, or empty
     operation: str | None
     fault: str | None
     counted: tuple[tuple[str, str], ...]  # what the coverage counts, each with its kind
-    line: tuple[str, str, str]  # method, path and query, as in the WSGI environment
-    fields: dict[str, str]  # the header fields, by their keys there
+    environ: dict[str, str]  # of the WSGI environment, what is shown
     received: bytes
     sent: bytes
     sent_fields: Iterable[tuple[str, str]]
@@ -59,23 +61,24 @@ class Entry(NamedTuple):
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
-        redactor, (method, path, query) = self.redactor, self.line
+        redactor, environ = self.redactor, self.environ
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
-            for key, value in self.fields.items()
+            for key, value in environ.items()
+            if key not in LINE
         )
         return {
             "number": number,
             "time": timestamp(self.time),
             "ms": round(self.ms, 3),
-            "method": redactor.text(method),
-            "path": redactor.text(get_path_info({"PATH_INFO": path})),
-            "query": redactor.text(redactor.query(query)),
+            "method": redactor.text(environ["REQUEST_METHOD"]),
+            "path": redactor.text(get_path_info(environ)),
+            "query": redactor.text(redactor.query(environ.get("QUERY_STRING", ""))),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
             "status": self.status,
             "code": self.code,
-            "reason": self.reason,
+            "reason": cut(printable(redactor.text(self.reason)), MAX_REASON) or None,
             "operation": self.operation,
             "fault": self.fault,
             "unpromised": self.found("unpromised"),
@@ -95,9 +98,9 @@ class Entry(NamedTuple):
         shown = self.document(0)
         bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
         labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
-        status = f"{self.status} {self.status // 100}xx"
-        texts = [status, shown["method"], target_of(shown), self.code or "", *labels]
-        return all(word in "\n".join(texts).casefold() for word in words)
+        status = f"{self.status} {self.status // 100}xx {self.code or ''}"
+        text = "\n".join([status, shown["method"], target_of(shown), *labels]).casefold()
+        return all(word in text for word in words)
 
 
 def target_of(document: dict[str, Any]) -> str:
@@ -140,20 +143,18 @@ def describe(
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
     environ, problem = request.environ, context.get("problem")
-    line = environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("QUERY_STRING", "")
-    fields = {
-        key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in OTHER_FIELDS
-    }
-    body = body_of(request) if "CONTENT_LENGTH" in environ else b""
+    shown = {key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in KEPT}
+    body = b""
+    if "CONTENT_LENGTH" in environ:
+        with suppress(ClientDisconnected):
+            body = request.get_data()
     received = body[:MAX_KEPT]
     pieces: Any = response.response
-    sent = b"" if line[0] == "HEAD" else b"".join(pieces)[:MAX_KEPT]
-    reason = None
-    if problem and response.status_code in REJECTED:
-        reason = cut(printable(redactor.text(reasons(problem)[0])), MAX_REASON)
+    sent = b"" if request.method == "HEAD" else b"".join(pieces)[:MAX_KEPT]
+    reason = reasons(problem)[0] if problem and response.status_code in REJECTED else ""
     counted = tuple(count(request, context, outcome, body, redactor))
     time, is_frozen = clock.reading()
-    texts = "".join([*line, *fields.values(), *[what for _, what in counted]])
+    texts = "".join([*shown.values(), reason, *[what for _, what in counted]])
     return Entry(
         redactor,
         ENTRY_SIZE + len(texts) + len(received) + len(sent),
@@ -165,8 +166,7 @@ def describe(
         outcome.operation.id if outcome.operation else None,
         outcome.fault.id if outcome.fault else None,
         counted,
-        line,
-        fields,
+        shown,
         received,
         sent,
         response.headers,
@@ -180,8 +180,8 @@ def count(
     environ, operation, status = request.environ, outcome.operation, outcome.status
     counted = [("grease", axis) for axis in outcome.axes]
     if operation:
-        is_declared = str(status) in operation.responses
-        counted.append((operation.id, str(status) if is_declared else "other"))
+        declared = str(status) if str(status) in operation.responses else "other"
+        counted.append((operation.id, declared))
         if status in REJECTED and outcome.response is None:
             counted.append(("rejected", f"{operation.id} {status}"))
     if "deployment_status" in context and request.method == "GET":
@@ -190,17 +190,9 @@ def count(
     kind, found = "unpromised", []
     if not (operation and is_accepted):
         header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
-        target = f"{environ['REQUEST_METHOD']} {get_path_info(environ)}"
+        target = f"{request.method} {get_path_info(environ)}"
         kind, found = "violations", find_violations(operation, header, target)
     elif body or environ.get("QUERY_STRING"):
         found = find_unpromised(operation, request, context.get("document"), body)
     short = [cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found[:MAX_SENTENCES]]
     return counted + [(kind, each) for each in short]
-
-
-def body_of(request: Request) -> bytes:
-    """The body that was received."""
-    try:
-        return request.get_data()
-    except ClientDisconnected:
-        return b""

@@ -4,7 +4,7 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 """
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,13 +22,15 @@ FAILURES = ("unavailable", "lost-response", "cut-body", "stalled")
 UNAVAILABLE, LOST, CUT, STALLED = FAILURES
 RETRY_AFTER = 1  # seconds
 PAUSE = 0.05  # seconds between two looks whether the client has closed
+NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": False}
 
 
 @dataclass(eq=False)
 class Attempt:
     """A request of an operation; those that repeat each other have one key.
 
-    It has ended when its response was handed to the server, or when the client closed.
+    It has ended when its response was handed to the server, or when the client closed. `reaction`
+    is what the client did then, as the report has it.
     """
 
     operation: str
@@ -36,106 +38,97 @@ class Attempt:
     key: int
     arrived: float = field(default_factory=time.monotonic)
     ended: float | None = None
-    closed_after: float | None = None
-    again_after: list[float] = field(default_factory=list)
+    reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
 
 
+@dataclass(eq=False)
 class Failures:
-    """Counts the requests of a run, and lets each of the `operations` meet the failure `name`.
+    """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
-    The plain run has no name. `stall` is in seconds.
+    It is met by the first request that would have a 2xx response, of an operation that had one in
+    the `plain` run. That one has no failure. `stall` is in seconds.
     """
 
-    def __init__(
-        self, name: str = "", operations: Collection[str] = (), stall: float = 20.0
-    ) -> None:
-        self.name = name
-        self.stall = stall
-        self.met: dict[str, Attempt] = {}
-        self.succeeded: set[str] = set()  # operations that had a 2xx response
-        self._operations = operations
-        self._attempts: list[Attempt] = []
+    name: str = ""
+    plain: "Failures | None" = None
+    stall: float = 20.0
+    met: dict[str, Attempt] = field(default_factory=dict)  # by operation
+    attempts: list[Attempt] = field(default_factory=list)
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
         key = hash((request.method, raw_target(request.environ), world, request.get_data()))
         attempt = Attempt(operation, request.method, key)
-        self._attempts.append(attempt)
+        self.attempts.append(attempt)
         return attempt
 
-    def store(self, store: Store, attempt: Attempt) -> Store:
-        """The store of a request, which may be unavailable."""
-        is_unavailable = partial(self.claim, attempt)
-        return Outage(store, is_unavailable) if self.name == UNAVAILABLE else store
-
-    def claim(self, attempt: Attempt) -> bool:
-        """Whether a request that would succeed meets the failure: the first of its operation."""
-        is_first = attempt.operation in self._operations
-        return is_first and self.met.setdefault(attempt.operation, attempt) is attempt
+    def claim(self, attempt: Attempt) -> None:
+        """Note that a request would succeed. Raises a 503 if it meets an outage."""
+        operation = attempt.operation
+        if self.plain is None or operation in self.plain.met:
+            is_first = self.met.setdefault(operation, attempt) is attempt
+            if is_first and self.name == UNAVAILABLE:
+                detail = "This outage is of `--probe`: send this again."
+                headers = {"Retry-After": str(RETRY_AFTER)}
+                raise Problem(503, "injected_fault", detail, headers=headers)
 
     def meet(self, attempt: Attempt, response: Response) -> Fault | None:
         """What the failure does to a response, if the request meets it."""
-        if response.status_code < 300:
-            self.succeeded.add(attempt.operation)
-            if self.name != UNAVAILABLE:
-                self.claim(attempt)
-        if self.met.get(attempt.operation) is not attempt:
+        if self.plain is None or self.met.get(attempt.operation) is not attempt:
             return None
-        size = len(response.get_data())
-        return Fault(self.name, cut={LOST: 0, CUT: size // 2}.get(self.name))
+        cut = {LOST: 0, CUT: len(response.get_data()) // 2}.get(self.name)
+        return Fault(self.name, cut=cut)
 
     def carry_out(
         self, attempt: Attempt, environ: dict[str, Any], sleep: Callable[[float], None]
     ) -> None:
         """Stall, or send nothing, where that is the failure; note the end."""
+        is_open = True
         if self.name == STALLED:
-            while environ["server.is_open"]() and time.monotonic() < attempt.arrived + self.stall:
+            while (is_open := environ["server.is_open"]()) and (
+                time.monotonic() < attempt.arrived + self.stall
+            ):
                 sleep(PAUSE)
-            if not environ["server.is_open"]():
-                attempt.closed_after = round(time.monotonic() - attempt.arrived, 2)
-        if self.name == LOST or attempt.closed_after is not None:
-            environ["server.drop"]()
+            attempt.reaction["waited"] = is_open
         attempt.ended = time.monotonic()
+        if not is_open:
+            attempt.reaction["closed_after"] = round(attempt.ended - attempt.arrived, 2)
+        if self.name == LOST or not is_open:
+            environ["server.drop"]()
 
-    def settle(self, plain: "Failures") -> None:
+    def settle(self) -> None:
         """Find the repetitions of each request that met the failure: the first later ones with its
         key, as many as there are more than in the plain run.
         """
+        plain = [each.key for each in self.plain.attempts] if self.plain else []
         for attempt in self.met.values():
-            plainly, here = (
-                [each.arrived for each in run._attempts if each.key == attempt.key]
-                for run in (plain, self)
-            )
-            more = max(0, len(here) - len(plainly))
-            later = [each for each in sorted(here) if each > attempt.arrived]
+            here = [each.arrived for each in self.attempts if each.key == attempt.key]
             end = attempt.ended or attempt.arrived
-            attempt.again_after = [round(max(0.0, each - end), 2) for each in later[:more]]
+            later = [round(max(0.0, each - end), 2) for each in here if each > attempt.arrived]
+            more = max(0, len(here) - plain.count(attempt.key))
+            attempt.reaction["again_after"] = later[:more]
+
+    def reaction(self, operation: str) -> dict[str, Any]:
+        """What the client did after the failure of an operation; times are in seconds."""
+        return self.met[operation].reaction if operation in self.met else NOT_MET
 
 
-class Outage:
-    """A store of which each call that would succeed fails if `is_unavailable` says so."""
+class Watched:
+    """The store of a request, which meets a failure before a call that would succeed."""
 
-    def __init__(self, store: Store, is_unavailable: Callable[[], bool]) -> None:
-        self._store = store
-        self._is_unavailable = is_unavailable
-        self.now = store.now
+    def __init__(self, store: Store, failures: Failures, attempt: Attempt) -> None:
+        self._store, self._claim, self.now = store, partial(failures.claim, attempt), store.now
 
     def list_projects(self) -> ProjectList:
-        self._fail()
+        self._claim()
         return self._store.list_projects()
 
     def create_project(self, name: str, sent: str) -> Project:
         if name not in {each.name for each in self._store.list_projects()}:
-            self._fail()
+            self._claim()
         return self._store.create_project(name, sent)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         if deployment := self._store.get_deployment(deployment_id):
-            self._fail()
+            self._claim()
         return deployment
-
-    def _fail(self) -> None:
-        if self._is_unavailable():
-            detail = "This outage is of `--probe`: send this again."
-            headers = {"Retry-After": str(RETRY_AFTER)}
-            raise Problem(503, "injected_fault", detail, headers=headers)

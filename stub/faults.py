@@ -58,8 +58,8 @@ class Fault:
         is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
         if self.operation not in (None, operation) or not is_method:
             return False
-        sent = raw_target(request.environ).partition("?")[0]
-        spellings = (sent, unquote(path), path)  # the last one is the journal's
+        # As it was sent, decoded, and as the journal shows it.
+        spellings = (raw_target(request.environ).partition("?")[0], unquote(path), path)
         return self.path is None or any(matches(self.path, each) for each in spellings)
 
     def change(self, response: Response, close: Callable[[], None] | None) -> None:
@@ -73,19 +73,20 @@ class Fault:
             if close:
                 close()
 
-    def describe(self, mask: Callable[[str], str]) -> str:
-        """One line: `GET /v1/deployments/*: status 503, delay 2`; `mask` hides tokens."""
-        path = mask(self.path) if self.path else "any path"
-        matches = self.operation or f"{self.method or 'any method'} {path}"
+    def describe(self) -> str:
+        """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
+        matches = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
         effects = {"status": self.status, "delay": self.delay, "cut": self.cut}
         given = [f"{name} {value}" for name, value in effects.items() if value is not None]
         return f"{matches}: {', '.join(given)}"
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        remaining = None if self.times is None else self.times - met
-        return {**given, "times": self.times, "remaining": remaining}
+        return {
+            **{name: value for name, value in asdict(self).items() if value is not None},
+            "times": self.times,
+            "remaining": self.times and self.times - met,
+        }
 
 
 class Faults:
@@ -99,35 +100,31 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add the fault of a valid document, and return its wire form."""
-        integers = {  # JSON may have 503.0 for 503
-            name: int(value)
+        members: dict[str, Any] = {  # JSON may have 503.0 for 503
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
             for name, value in document.items()
-            if isinstance(value, float) and value.is_integer()
         }
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
-                too_many = f"exceeds the maximum of {MAX_FAULTS:,} faults"
-                raise InvalidBody([FieldError("", too_many)])
-            fault = Fault(f"flt_{next(self._numbers)}", **document | integers)
+                raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
+            fault = Fault(f"flt_{next(self._numbers)}", **members)
             self.waiting[fault] = 0
         return fault.document(0)
 
     def take(self, operation: str | None, request: Request) -> Fault | None:
         """The first fault that matches. Removed when it has met all its requests."""
         with self._lock:
-            for fault in self.waiting:
-                if fault.is_for(operation, request):
-                    self.waiting[fault] += 1
-                    if self.waiting[fault] == fault.times:
-                        del self.waiting[fault]
-                    return fault
-        return None
+            fault = next((each for each in self.waiting if each.is_for(operation, request)), None)
+            if fault:
+                self.waiting[fault] += 1
+                if self.waiting[fault] == fault.times:
+                    del self.waiting[fault]
+            return fault
 
     def unused(self) -> list[Fault]:
         """The faults that no request has met; removed faults come first."""
         with self._lock:
-            waiting = [fault for fault, met in self.waiting.items() if not met]
-            return [*self._removed_unused, *waiting]
+            return [*self._removed_unused, *(each for each, met in self.waiting.items() if not met)]
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:
@@ -146,10 +143,12 @@ def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterat
     names = rule(lambda value: value in operations, f"must be one of {', '.join(operations)}")
     yield from check_object(document, {"operation": names, **MEMBERS})
     given = document.keys()
-    if "operation" in given and given & {"method", "path"}:
-        yield FieldError("", "must have either an operation, or a method and a path")
-    if not given & {"status", "delay", "cut"}:
-        yield FieldError("", "must have a status, a delay or a cut")
-    for name, needed in (("body", "status"), ("content_type", "body")):
-        if name in given and needed not in given:
-            yield FieldError(f"/{name}", f"needs a {needed}")
+    is_clear = "operation" not in given or not given & {"method", "path"}
+    for is_met, place, detail in (
+        (is_clear, "", "must have either an operation, or a method and a path"),
+        (given & {"status", "delay", "cut"}, "", "must have a status, a delay or a cut"),
+        ("body" not in given or "status" in given, "/body", "needs a status"),
+        ("content_type" not in given or "body" in given, "/content_type", "needs a body"),
+    ):
+        if not is_met:
+            yield FieldError(place, detail)

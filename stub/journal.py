@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Collection
 from itertools import islice
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -15,8 +15,7 @@ from .entry import Entry
 
 MAX_ENTRIES = 1000
 
-NUMBER = "[0-9]{1,15}"
-NUMBERS = dict.fromkeys(("after", "before", "limit"), NUMBER)
+NUMBERS = dict.fromkeys(("after", "before", "limit"), "[0-9]{1,15}")
 # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
 FILTERS = {"status": "20[0-2]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,256})"}
 
@@ -25,7 +24,7 @@ class Journal:
     """The newest entries of a world, numbered from 1 on. `lock` guards the coverage, too."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = RLock()
         self.entries: deque[tuple[int, Entry]] = deque()  # each with its number
         self.size = 0  # bytes that the entries keep
         self.dropped = 0  # entries, to make room
@@ -38,19 +37,18 @@ class Journal:
         self.entries.append((self.last, entry))
         self.size += entry.size
         if len(self.entries) > MAX_ENTRIES:
-            self._drop()
+            self.drop()
         return self.last
 
     def drop(self) -> int:
         """Drop the oldest entry, if any; return the bytes that it kept."""
         with self.lock:
-            return self._drop() if self.entries else 0
-
-    def _drop(self) -> int:
-        _, entry = self.entries.popleft()
-        self.size -= entry.size
-        self.dropped += 1
-        return entry.size
+            if not self.entries:
+                return 0
+            _, entry = self.entries.popleft()
+            self.size -= entry.size
+            self.dropped += 1
+            return entry.size
 
     def document(
         self,
@@ -79,9 +77,8 @@ class Journal:
             and status in ("", str(entry.status), f"{entry.status // 100}xx")
             and (not words or entry.has(words))
         )
-        found = sorted(islice(matching, limit))
-        documents = [entry.document(number) for number, entry in found]
-        return {"requests": documents, "last": last, "dropped": dropped}
+        found = [entry.document(number) for number, entry in sorted(islice(matching, limit))]
+        return {"requests": found, "last": last, "dropped": dropped}
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""

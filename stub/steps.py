@@ -10,6 +10,7 @@ from web.routing import CONTROLS, OPERATIONS
 
 from .cors import is_preflight
 from .entry import describe, request_name
+from .failures import Watched
 from .grease.responses import vary
 from .outcome import Outcome, decide
 from .worlds import Stub, World
@@ -51,7 +52,7 @@ class Steps:
             attempt = failures.arrive(received, outcome.operation.id, context.world_name)
             if not (outcome.fault or outcome.response):  # which are of the tests
                 outcome.attempt = attempt
-                context.store = failures.store(context.store, attempt)
+                context.store = Watched(context.store, failures, attempt)
         return outcome.response
 
     def finish(self, response: Response) -> Response:

@@ -1,14 +1,14 @@
 """The verdict of a run: its coverage, and what in it a team wants to fail on."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from web.access_log import REJECTED
 from web.redaction import Redactor
 
-from .coverage import Coverage
+from .coverage import Coverage, missed
 from .entry import request_name
 from .faults import Fault
 from .rules import matches
@@ -28,9 +28,8 @@ KINDS = {
 def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[str]:
     """The kinds in these values, separated by commas; `ValueError` for one that is not known."""
     kinds = [kind.strip() for value in values for kind in value.split(",")]
-    for kind in kinds:
-        if kind not in known:
-            raise ValueError(f"{kind!r} is unknown: there are {', '.join(known)}")
+    if unknown := [kind for kind in kinds if kind not in known]:
+        raise ValueError(f"{unknown[0]!r} is unknown: there are {', '.join(known)}")
     return kinds
 
 
@@ -77,7 +76,7 @@ class Verdict:
         more: Collection[Finding] = (),
         dropped: int = 0,
     ) -> None:
-        unused = Counter(each.describe(redactor.text) for each in unused_faults)
+        unused = Counter(redactor.text(each.describe()) for each in unused_faults)
         self._is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),
@@ -88,20 +87,21 @@ class Verdict:
             "unused_faults": [{"what": what, "count": count} for what, count in unused.items()],
             "dropped": dropped,
         }
-        self.varied: dict[str, int] = self._document["grease"]  # responses, by axis
         seen = coverage.seen()
-        for count, first in rejections:
-            if first["status"] in REJECTED:
-                what = f"before the app {first['status']} {first['code']}"
-                seen.append(("rejected", what, count, first))
-        seen += not_met(self._document["operations"])
+        seen += [
+            ("rejected", f"before the app {first['status']} {first['code']}", count, first)
+            for count, first in rejections
+            if first["status"] in REJECTED
+        ]
+        for name, counts in self._document["operations"].items():
+            seen += [("missed", f"{name} {status}", 0, None) for status in missed(counts)]
+            seen += [] if any(counts.values()) else [("idle", name, 0, None)]
         seen += [("unused-faults", what, count, None) for what, count in unused.items()]
         found = [
             Finding(kind, what, count, KINDS[kind], first)
             for kind, what, count, first in seen
             if kind in fail_on
-        ]
-        found += more
+        ] + [*more]
         self.findings = [
             each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
         ]
@@ -117,10 +117,9 @@ class Verdict:
         lines = [f"coverage: {self._document['met']} of {self._document['of']} outcomes met"]
         width = max(map(len, operations))
         for name, counts in operations.items():
-            met = [f"{status} x{count}" for status, count in counts.items() if count]
-            missed = [status for status, count in counts.items() if not count and status != "other"]
-            shown = f"{', '.join(met) or 'nothing'}; not met: {' '.join(missed)}"
-            lines.append(f"  {name:{width}}  {shown}")
+            met = ", ".join(f"{status} x{count}" for status, count in counts.items() if count)
+            not_met = " ".join(missed(counts))
+            lines.append(f"  {name:{width}}  {met or 'nothing'}; not met: {not_met}")
         for kind in ("unpromised", "violations"):
             rows = self._document[kind]
             for row in rows[:MAX_PRINTED]:
@@ -143,13 +142,3 @@ class Verdict:
         """The report."""
         findings = [asdict(finding) for finding in self.findings]
         return {**self._document, "findings": findings, "exit_status": exit_status}
-
-
-def not_met(operations: dict[str, dict[str, int]]) -> Iterator[tuple[str, str, int, None]]:
-    """What no request has met: of an operation, its declared statuses, or all of it."""
-    for operation, counts in operations.items():
-        for status, count in counts.items():
-            if not count and status != "other":
-                yield "missed", f"{operation} {status}", 0, None
-        if not any(counts.values()):
-            yield "idle", operation, 0, None

@@ -26,9 +26,8 @@ from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import ID_AXES, Pair, Switch, read_grease
+from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
 from .grease.forms import vary_id
-from .grease.parts import Parts
 from .journal import Journal
 from .profile import NO_PROFILE, IdForm, Profile, make_id
 from .seed import Seed

@@ -1,4 +1,9 @@
-"""The axes, and which of them vary a world, from what seed."""
+"""The axes, the parts of the contract that each can vary, and which vary a world.
+
+A part is a schema (`Project`), a member of one (`Project.created_at`), a response
+(`getDeployment 404`; `404` of no operation), or the ids of a kind of record (`projects`): an id is
+one datum wherever it stands. Its `x-grease` names its axes.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -6,18 +11,18 @@ from typing import Any, NamedTuple
 
 from web.problems import FieldError
 
+from ..contract import Contract
+from ..profile import Profile
 from ..rules import Check, check_object, integer, rule
 
-# The axes of each tier: what a client does about it, and why nobody promised what an axis varies.
-ADVICE_1 = {
+# The axes: what a client does about each, and why nobody promised what it varies.
+ADVICE = {
     "members": "let the client ignore what it does not know; any server may add members (RFC 8259)",
     "member-order": "read members by name; those of an object have no order (RFC 8259 §4)",
     "json-text": "parse the body; whitespace and escapes carry no meaning (RFC 8259 §2, §7)",
     "headers": "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1)",
     "ids": "take ids as opaque strings of any length; their form is the server's own",
     "times": "parse times; a moment has several spellings (RFC 3339 §5.6)",
-}
-ADVICE_2 = {
     "list-order": "find a record by its name or id, or sort; no order was promised",
     "status-values": "take an unknown status as one that may still change; the set may grow",
     "success-code": "take any 2xx as a success; no status was promised",
@@ -26,9 +31,8 @@ ADVICE_2 = {
     "times-odd": "use a parser that reads all of RFC 3339 §5.6, or decide to depend on it",
     "ids-encoded": "take any id, and percent-encode each that becomes part of a path",
 }
-ADVICE = ADVICE_1 | ADVICE_2
-TIER_1 = tuple(ADVICE_1)
 AXES = tuple(ADVICE)
+TIER_1 = AXES[: AXES.index("list-order")]  # the axes that any server may vary
 ID_AXES = ("ids", "ids-encoded")
 MAX_SEED = 2**63
 
@@ -51,10 +55,8 @@ class Grease(NamedTuple):
         return part in self.parts.get(axis, ())
 
     def document(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"axes": list(self.parts), "seed": self.seed}
-        if self.is_limited:
-            document["parts"] = names(self.parts, self.parts)
-        return document
+        parts = {"parts": names(self.parts, self.parts)} if self.is_limited else {}
+        return {"axes": list(self.parts), "seed": self.seed, **parts}
 
 
 class Switch:
@@ -65,8 +67,7 @@ class Switch:
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""
-        axes = document["axes"]
-        seed = int(document.get("seed", self.current.seed))
+        axes, seed = document["axes"], int(document.get("seed", self.current.seed))
         self.current = select(axes, document.get("parts", axes), seed, parts)
         return self.current
 
@@ -79,9 +80,8 @@ def parse_axes(text: str) -> tuple[str, ...]:
     if text in ("tier1", "all"):
         return TIER_1 if text == "tier1" else AXES
     words = tuple(word.strip() for word in text.split(","))
-    for word in words:
-        if word.partition("@")[0] not in AXES:
-            raise ValueError(f"{word!r} is no axis: they are {', '.join(AXES)}, or tier1 or all")
+    if unknown := [word for word in words if word.partition("@")[0] not in AXES]:
+        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, tier1 or all")
     return words
 
 
@@ -115,15 +115,55 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
     """The errors of a switch; `parts` are those that there are."""
     axes = document.get("axes")
     chosen = [axis for axis in AXES if axis in axes] if isinstance(axes, list) else AXES
-    possible = names(chosen, parts)
-    there_are = ", ".join(possible) or "none"
     checks = {
-        "axes": array_of(AXES, f"must be an array of {', '.join(AXES)}"),
+        "axes": array_of("", AXES),
         "seed": integer(0, MAX_SEED),
-        "parts": array_of(possible, f"must be an array of parts that these axes vary: {there_are}"),
+        "parts": array_of("parts that these axes vary: ", names(chosen, parts)),
     }
     return check_object(document, checks, required=("axes",))
 
 
-def array_of(known: Collection[str], detail: str) -> Check:
+def array_of(kind: str, known: Collection[str]) -> Check:
+    detail = f"must be an array of {kind}{', '.join(known) or 'none'}"
     return rule(lambda value: isinstance(value, list) and all(x in known for x in value), detail)
+
+
+class Parts:
+    """The parts by axis, and the pairs that were varied in the responses of all worlds.
+
+    `described` is what the contract says of each part, and `like` has the forms that are pinned.
+    `are_announced` is whether a varied response names its axes.
+    """
+
+    def __init__(self, contract: Contract, like: Profile, *, are_announced: bool) -> None:
+        self.contract, self.like, self.are_announced = contract, like, are_announced
+        self.varied: set[Pair] = set()
+        self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}
+        self.by_axis: PartsByAxis = {
+            axis: [part for part, each in self.described.items() if axis in each["x-grease"]]
+            for axis in AXES
+        }
+
+    def varied_by(self, axis: str) -> list[str]:
+        """The parts that an axis varied, in the order of the contract."""
+        return [part for part in self.by_axis[axis] if (axis, part) in self.varied]
+
+    def origin(self, part: str) -> str:
+        """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
+        ((kind, text),) = self.described[part]["x-origin"].items()
+        return f"{kind}: {text}"
+
+
+def all_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The name of each part, and what the contract says of it."""
+    for name, schema in contract.schemas.items():
+        yield name, schema
+        for member, each in schema.get("properties", {}).items():
+            if member == "id":
+                yield f"{name.lower()}s", each
+            elif not member.endswith("_id"):  # the id of another record
+                yield f"{name}.{member}", each
+    for operation in contract.operations:
+        for status, response in operation.responses.items():
+            yield f"{operation.id} {status}", response
+    yield from contract.elsewhere.items()

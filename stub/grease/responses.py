@@ -13,8 +13,7 @@ from ..contract import Operation
 from ..profile import NEWEST_FIRST, PLAIN, TIMES
 from ..worlds import Ids, World
 from . import forms
-from .axes import AXES, ID_AXES, Grease, Pair
-from .parts import Parts
+from .axes import AXES, ID_AXES, Grease, Pair, Parts
 
 
 def vary(
@@ -27,8 +26,7 @@ def vary(
     if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
     ((media_type, content),) = declaration["content"].items()
-    key = request_key(world.ids, request)
-    variation = Variation(grease, world.ids, parts, key)
+    variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
     variation.vary(response, media_type, content["schema"], part)
     parts.varied.update(variation.applied)
     applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
@@ -83,8 +81,9 @@ class Variation:
         if source := self.draws("media-type", part, key):
             response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
         if source := self.draws("headers", part, key):
-            for word in forms.draw_words(source):
-                response.headers[f"X-{word.title()}"] = word
+            response.headers.update(
+                (f"X-{each.title()}", each) for each in forms.draw_words(source)
+            )
         if self.draws("success-code", part, key):
             response.status_code = 201 if response.status_code == 200 else 200
 
@@ -98,8 +97,7 @@ class Variation:
             if part == "ProjectList.projects" and self.parts.like.get("list_order") == NEWEST_FIRST:
                 items.reverse()
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
-                keys = [self.ids.key(each["id"]) for each in items]
-                items = forms.reorder(source, items, keys)
+                items = forms.reorder(source, items, [self.ids.key(each["id"]) for each in items])
             return items
         if isinstance(value, str):
             self.applied.update(self.ids.pairs_of(value))
@@ -113,21 +111,20 @@ class Variation:
         self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
     ) -> dict[str, Any]:
         key = self.ids.key(value["id"]) if "id" in known else key
+        members = self.parts.like.get("members", {}).get(part.lower(), {})
+        added = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
         varied = {
             name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
             for name, each in value.items()
+            if name not in members.get("absent", ())
         }
-        members = self.parts.like.get("members", {}).get(part.lower(), {})
-        for name in members.get("absent", ()):
-            varied.pop(name, None)
-        for name, kind in members.get("added", {}).items():
-            varied.setdefault(name, PLAIN[kind])
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):
             varied["status"] = forms.draw_word(source)
         if source := self.draws("members", part, key):
-            extra = {each: source.choice(forms.EXTRA_VALUES) for each in forms.draw_words(source)}
-            varied = varied | extra | varied  # a member that a client sent stays
+            words = forms.draw_words(source)
+            added |= {each: source.choice(forms.EXTRA_VALUES) for each in words}
+        varied = varied | added | varied  # a member that a client sent stays
         if len(varied) > 1 and (source := self.draws("member-order", part, key)):
             varied = dict(forms.reorder(source, [*varied.items()], [*varied]))
         return varied

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from stub.failures import Failures
+from stub.failures import Attempt, Failures
 from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, eventually, names
 from tests.contract import assert_problem
 from tests.live import serving
@@ -21,9 +21,13 @@ OPERATIONS = ("listProjects", "createProject", "getDeployment")
 SHOP = b'{"name": "shop"}'
 
 
-def failing(name: str, **more: Any) -> tuple[FlaskClient, Failures]:
-    """A client of an app whose operations each fail once."""
-    failures = Failures(name, **{"operations": OPERATIONS, **more})
+def failing(
+    name: str, plain: Failures | None = None, stall: float = 20.0
+) -> tuple[FlaskClient, Failures]:
+    """A client of an app whose operations each fail once, or those that had succeeded plainly."""
+    if name and plain is None:
+        plain = Failures(met=dict.fromkeys(OPERATIONS, Attempt("", "", 0)))
+    failures = Failures(name, plain, stall)
     app = create_app(seed=SAMPLE_SEED, stub_options=StubOptions(failures=failures))
     return control_client_of(app), failures
 
@@ -65,7 +69,7 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
     assert names(client) == SAMPLE_NAMES
     assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
-    assert {*failures.met} == failures.succeeded == {*OPERATIONS}
+    assert {*failures.met} == {*OPERATIONS}
 
 
 @pytest.mark.process
@@ -106,14 +110,17 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
             assert connection.is_silent()
         eventually(lambda: failures.met["getDeployment"].ended is not None)
         waited, closed = failures.met["listProjects"], failures.met["getDeployment"]
-        assert waited.closed_after is None
+        assert waited.reaction["waited"]
         assert waited.ended
         assert 0.3 <= waited.ended - waited.arrived < 10
-        assert closed.closed_after is not None
+        assert closed.reaction["closed_after"] is not None
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:
-    client, failures = failing("cut-body", operations=("listProjects",))
+    plain_client, plain = failing("")
+    assert plain_client.get("/v1/projects").status_code == 200
+    assert plain_client.get("/v1/deployments/none").status_code == 404
+    client, failures = failing("cut-body", plain)
     client.post("/_stub/faults", json={"delay": 0})
     assert client.get("/v1/projects").status_code == 200
     assert client.get("/v1/projects", headers={"Prefer": "code=500"}).status_code == 500
@@ -130,26 +137,19 @@ AGAIN: list[tuple[list[dict[str, Any]], list[dict[str, Any]], int]] = [
     ([LIST], [LIST, {"path": "/v1/projects?page=2"}], 0),
     ([LIST], [LIST, {**LIST, "data": "a body"}], 0),
     ([LIST], [LIST, {**LIST, "headers": {"Authorization": f"Bearer {TOKEN}.world"}}], 0),
-    ([], [LIST] * 2, 1),
+    ([{"path": "/v1/projects?page=2"}], [LIST] * 2, 1),
 ]
 
 
 def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None:
     for plain, run, count in AGAIN:
-        found = {}
-        for name, asked in (("", plain), ("unavailable", run)):
-            client, found[name] = failing(name)
-            for each in asked:
-                client.get(**each)
-        failures = found["unavailable"]
-        failures.settle(found[""])
-        again = failures.met["listProjects"].again_after
+        client, failures = failing("")
+        for each in plain:
+            client.get(**each)
+        client, failures = failing("unavailable", failures)
+        for each in run:
+            client.get(**each)
+        failures.settle()
+        again = failures.reaction("listProjects")["again_after"]
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
-
-
-def test_the_plain_run_knows_what_succeeded() -> None:
-    client, failures = failing("", operations=())
-    client.get("/v1/projects")
-    client.get("/v1/deployments/none")
-    assert failures.succeeded == {"listProjects"}

@@ -17,7 +17,7 @@ from app import create_app
 from records import timeline_of
 from store import random_id
 from stub import Contract
-from stub.grease.parts import Parts
+from stub.grease.axes import Parts
 from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids, seed_of
 from tests.contract import V1, assert_invalid, assert_problem
 from tests.stub.conftest import entries, stub_of

@@ -127,13 +127,6 @@ def test_the_report_has_the_first_request_of_a_finding_also_of_an_ended_world(ap
     assert {*first} == {*members}
 
 
-def test_the_first_requests_of_a_hundred_findings_have_their_headers_and_body(app: Flask) -> None:
-    for number in range(105):
-        control_client_of(app).get(f"/v1/projects?p{number}")
-    found = report(app, "unpromised")["findings"]
-    assert [bool(each["first"]["headers"]) for each in found] == 100 * [True] + 5 * [False]
-
-
 def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
     job, other = control_client_of(app, "dev-token.job"), control_client_of(app)
     job.get("/v1/projects?page=1&size=2")
