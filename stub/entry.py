@@ -27,7 +27,7 @@ MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 
 # Of the WSGI environment, beside what begins with HTTP_.
 LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
-KEPT = (*LINE, "CONTENT_TYPE", "CONTENT_LENGTH")
+KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
 LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 

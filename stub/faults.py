@@ -114,12 +114,13 @@ class Faults:
     def take(self, operation: str | None, request: Request) -> Fault | None:
         """The first fault that matches. Removed when it has met all its requests."""
         with self._lock:
-            fault = next((each for each in self.waiting if each.is_for(operation, request)), None)
-            if fault:
-                self.waiting[fault] += 1
-                if self.waiting[fault] == fault.times:
-                    del self.waiting[fault]
-            return fault
+            for fault in self.waiting:
+                if fault.is_for(operation, request):
+                    self.waiting[fault] += 1
+                    if self.waiting[fault] == fault.times:
+                        del self.waiting[fault]
+                    return fault
+        return None
 
     def unused(self) -> list[Fault]:
         """The faults that no request has met; removed faults come first."""
