@@ -335,7 +335,8 @@ class World:
                 coverage.count(self.name, number, entry)
             return number
 
-    def recorded(self) -> tuple[list[tuple[int, Entry]], int, dict[str, Any]]:
-        """All entries, each with its number; the highest number; the coverage of these."""
+    def recorded(self) -> tuple[int, int, dict[str, Any]]:
+        """The number of the oldest entry, the highest number, and the coverage of these."""
         with self.journal.lock:
-            return list(self.journal.entries), self.journal.last, self.coverage.document()
+            last = self.journal.last
+            return last - len(self.journal.entries) + 1, last, self.coverage.document()
