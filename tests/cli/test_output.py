@@ -5,6 +5,7 @@ import io
 import re
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +80,13 @@ def test_a_full_stdout_is_named(args: list[str]) -> None:
     with process_state():
         assert main(create_app, args, environment(), Full(), stderr) == 2
     assert stderr.getvalue() == "error: stdout: No space left on device.\n"
+
+
+def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    with process_state(), (tmp_path / "err").open("w", encoding="ascii") as stderr:
+        assert main(create_app, ["docs", "verify"], environment(), stdout, stderr) == 0
+        assert main(create_app, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
+    stdout.flush()
+    assert rb"\xa7" in stdout.buffer.getvalue()
+    assert rb"error: \xe9: " in (tmp_path / "err").read_bytes()
