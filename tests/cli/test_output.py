@@ -83,8 +83,8 @@ def test_a_full_stdout_is_named(args: list[str]) -> None:
 
 
 def test_a_console_gets_what_its_encoding_has(tmp_path: Path) -> None:
-    stdout = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    with process_state(), (tmp_path / "err").open("w", encoding="ascii") as stderr:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="koi8-r")
+    with process_state(), (tmp_path / "err").open("w", encoding="koi8-r") as stderr:
         assert main(create_app, ["docs", "verify"], environment(), stdout, stderr) == 0
         assert main(create_app, ["--seed", "\xe9"], environment(), stdout, stderr) == 2
     stdout.flush()
