@@ -16,9 +16,8 @@ from web.redaction import Redactor, printable
 
 from .command import Command
 from .failures import findings, reactions, table
-from .log import Log
+from .log import Log, say
 from .options import Settings
-from .stderr import say
 
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0
