@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from queue import SimpleQueue
 from typing import Any, TextIO
 
-from flask import Response
+from flask import Response, g, request
 
 import server
 import stub
@@ -116,20 +116,21 @@ class Log:
 
     def add(self, response: Response) -> Response:
         """The last step of a request: log its response."""
-        if not self._has_readers and response.status_code < 400:
+        path, status = request.environ["PATH_INFO"], response.status_code
+        if not self._has_readers and status < 400:
             return response
-        line = line_of(response)
-        self.is_called = self.is_called or line.path.startswith(OPERATIONS)
+        self.is_called = self.is_called or path.startswith(OPERATIONS)
         # An open page asks for the one each second, a health check for the other every 5 seconds.
-        if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
+        if path == stub.POLL_PATH or (path, status) == ("/_stub/ready", 200):
             return response
+        is_control = is_control_path(path)
         self._write(
-            line.text(self._redactor),
-            is_printed=line.is_control_error,
-            is_kept=not is_control_path(line.path),
+            line_of(response, self._redactor),
+            is_printed=is_control and status >= 400,  # a test's own log may not show it
+            is_kept=not is_control,
         )
-        if line.hint:
-            self._hint(line.hint)
+        if "hint" in g:
+            self._hint(g.hint)
         return response
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
