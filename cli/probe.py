@@ -95,7 +95,10 @@ class Probe:
         self.plain = self._run("plain", self.plain_app)
         try:
             if not (self.plain.status or self.command.signal):
-                self._run_all(self.settings.probe)
+                self.log.is_muted = True
+                for name in self.settings.probe:
+                    (self._try_axis if name in stub.ADVICE else self._fail)(name)
+                self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
         return 128 + self.command.signal if self.command.signal else self.plain.status
@@ -154,15 +157,6 @@ class Probe:
                 for failures, run in self.failures
             ],
         }
-
-    def _run_all(self, names: tuple[str, ...]) -> None:
-        self.log.is_muted = True
-        for name in names:
-            if name in stub.ADVICE:
-                self._try_axis(name)
-            else:
-                self._fail(name)
-        self.is_complete = True
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
@@ -229,7 +223,11 @@ class Probe:
         with TemporaryFile() as output:
             status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
             seconds = time.monotonic() - started
-            self._end_run()
+            # End what it left in its group, and look whether something still sends requests.
+            self.command.kill_group()
+            self.app, late = None, self.late
+            time.sleep(SETTLE)
+            self.is_disturbed = self.late > late
             output.seek(0)
             text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
         if self.command.signal and self.plain:
@@ -263,10 +261,3 @@ class Probe:
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
         return self.make_app(grease=words, announces_grease=False)
-
-    def _end_run(self) -> None:
-        """End what a run left in its group, and look whether something still sends requests."""
-        self.command.kill_group()
-        self.app, late = None, self.late
-        time.sleep(SETTLE)
-        self.is_disturbed = self.late > late

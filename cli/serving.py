@@ -36,9 +36,9 @@ def make_app(
 
     Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
-    more = {}  # without --store the store is that of `create_app`
-    if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+    threads = settings.threads + server.OTHER_THREADS
+    # Without --store the store is that of `create_app`.
+    more = {"new_store": connect_store(settings.store, threads)} if settings.store else {}
     try:
         return start.create_app(
             tokens=settings.token,
@@ -69,16 +69,10 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
-    seed = EMPTY_SEED if settings.empty else read_seed(SAMPLE)
-    states: dict[str, Seed] = {}
-    like = NO_PROFILE
     try:
-        if settings.seed:
-            seed = read_seed(settings.seed)
-        if settings.states:
-            states = read_states(settings.states)
-        if settings.like:
-            like = read_profile(settings.like)
+        seed = EMPTY_SEED if settings.empty else read_seed(settings.seed or SAMPLE)
+        states = read_states(settings.states) if settings.states else {}
+        like = read_profile(settings.like) if settings.like else NO_PROFILE
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(
@@ -164,11 +158,9 @@ def report(
     depends = [*probe.findings()] if probe else []
     whole: stub.Stub | None = app.extensions.get("stub")
     verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
-    if (command and command.status) or (
-        verdict and any(each not in depends for each in verdict.findings)
-    ):
+    if status or (verdict and any(each not in depends for each in verdict.findings)):
         say(log.latest())
-    if command and command.status not in (126, 127) and not log.is_called:
+    if command and status not in (126, 127) and not log.is_called:
         say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict is None:
         return status

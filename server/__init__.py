@@ -38,9 +38,8 @@ from .settings import ServerOptions as ServerOptions
 from .settings import check_hosts as check_hosts
 from .settings import in_brackets as in_brackets
 
-STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT]
-if hasattr(signal, "SIGHUP"):  # Windows has none
-    STOP_SIGNALS.append(signal.SIGHUP)
+# Windows has no SIGHUP.
+STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]
 DEFAULTS = ServerOptions()
 
 
