@@ -83,9 +83,8 @@ def background_stderr(stderr: TextIO) -> Iterator[None]:
     stream: Any = stderr
     with ExitStack() as stack:
         with suppress(AttributeError, OSError):  # there is none, or it is not that of a process
-            writer = BackgroundWriter(stderr.fileno(), stderr.encoding)
-            stack.callback(writer.finish)
-            stream = writer
+            stream = BackgroundWriter(stderr.fileno(), stderr.encoding)
+            stack.callback(stream.finish)
         stack.enter_context(redirect_stderr(stream))
         yield
 

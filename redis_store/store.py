@@ -31,10 +31,10 @@ class Setting(NamedTuple):
     ahead: float = 0.0  # seconds
     advanced: float = 0.0  # seconds of all steps
 
-    def time(self, real: datetime) -> datetime:
+    def reading(self, real: datetime) -> tuple[datetime, bool]:
         if self.frozen_at is not None:
-            return datetime.fromisoformat(self.frozen_at)
-        return real + timedelta(seconds=self.ahead)
+            return datetime.fromisoformat(self.frozen_at), True
+        return real + timedelta(seconds=self.ahead), False
 
 
 class RedisClock:
@@ -64,8 +64,7 @@ class RedisClock:
         return self.reading()[0]
 
     def reading(self) -> tuple[datetime, bool]:
-        _, setting = self.known
-        return setting.time(self._real()), setting.frozen_at is not None
+        return self.known[1].reading(self._real())
 
     @property
     def advanced(self) -> float:
@@ -86,14 +85,15 @@ class RedisClock:
             self.refresh()
             text, setting = self.known
             real = self._real()
-            now = setting.time(real) + timedelta(seconds=seconds)
+            now, is_frozen = setting.reading(real)
+            now += timedelta(seconds=seconds)
             advanced = round(setting.advanced + seconds, 6)
             if timedelta(seconds=advanced) > self._max_advance:
                 return False
             new = text  # where nothing changes, so that --freeze of the next program still counts
             if seconds or freeze is not None:
-                is_frozen = setting.frozen_at is not None if freeze is None else freeze
-                frozen_at = now.isoformat() if is_frozen else None
+                keeps_still = is_frozen if freeze is None else freeze
+                frozen_at = now.isoformat() if keeps_still else None
                 new = json.dumps(Setting(frozen_at, (now - real).total_seconds(), advanced))
             with self._server.available(self._keys):
                 if self._server.run(scripts.SET_CLOCK, self._keys, text, new):

@@ -3,15 +3,17 @@
 A task is one request served, by the app or by an error of the server's own.
 """
 
+import logging
 import socket
+import sys
+import traceback
 from contextlib import suppress
 from typing import Any
 
 from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.task import ErrorTask, Task, WSGITask
 
-from .parser import Parser
-from .problems import Rejection, log_failure
+from .parser import Parser, Rejection
 from .settings import LINGER, MAX_JOINED, RejectedRequest, Settings
 
 
@@ -149,3 +151,10 @@ class Connection(HTTPChannel):
     def handle_error(self) -> None:
         log_failure("a connection failed")
         self.handle_close()
+
+
+def log_failure(what: str) -> None:
+    """Log where the current exception came from but not its message: it may quote the request."""
+    kind, _, trace = sys.exc_info()
+    frames = "".join(traceback.format_tb(trace))
+    logging.getLogger(__name__).error("%s: %s\n%s", what, kind and kind.__name__, frames)

@@ -8,8 +8,7 @@ from waitress import wasyncore
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from .connection import Connection
-from .problems import log_failure
+from .connection import Connection, log_failure
 from .settings import MAX_JOINED, OTHER_THREADS, TICK, App, Settings
 
 

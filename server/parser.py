@@ -4,6 +4,7 @@ The raw bytes of its head are validated, then waitress reads them. Beside each r
 there; a bare § is one of RFC 9112, HTTP/1.1.
 """
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,6 @@ from waitress.parser import HTTPRequestParser
 from waitress.receiver import ChunkedReceiver, FixedStreamReceiver
 from waitress.rfc7230 import CHUNK_EXT, HEADER_FIELD_RE
 
-from .problems import Rejection
 from .settings import (
     HOST,
     MAX_BODY,
@@ -24,6 +24,24 @@ from .settings import (
     PORT,
     Settings,
 )
+
+# By code: status, title and detail, which repeats nothing that was sent.
+PROBLEMS = {
+    "malformed_request": (400, "Bad Request", "Send a well-formed HTTP/1.1 request."),
+    "host_not_allowed": (
+        400,
+        "Bad Request",
+        "Call a server that listens on loopback by localhost, 127.0.0.1 or [::1], or have the "
+        "name added to its trusted hosts.",
+    ),
+    "body_too_large": (413, "Request Entity Too Large", "Send a much smaller body."),
+    "headers_too_large": (
+        431,
+        "Request Header Fields Too Large",
+        f"Send at most {MAX_HEAD // 1024} KiB and {MAX_FIELDS} fields before the body.",
+    ),
+    "internal_error": (500, "Internal Server Error", "The stub failed: see its log on stderr."),
+}
 
 TOKEN = r"[!#$%&'*+.^_`|~0-9A-Z-]+"  # (RFC 9110 §5.6.2), here in upper case
 LOOKS_LIKE_TLS = "This looks like TLS: use http://."
@@ -67,6 +85,17 @@ RULES = [
 CHUNK = re.compile(f"([0-9A-Fa-f]{{1,16}}){CHUNK_EXT}".encode("latin-1"))
 WRONG_CHUNKS = "Send each chunk as its size in hexadecimal digits, CRLF, so many bytes, and CRLF."
 FIELD: Any = HEADER_FIELD_RE  # whose declared type is wrong
+
+
+class Rejection(Exception):
+    """Raised while a request arrives: an error response, as all errors are (RFC 9457)."""
+
+    def __init__(self, detail: str = "", code: str = "malformed_request") -> None:
+        self.status, self.title, default = PROBLEMS[code]
+        self.code = code
+        self.detail = detail or default
+        members = {"title": self.title, "status": self.status, "detail": self.detail}
+        self.body = json.dumps({"type": "about:blank", **members, "code": code}).encode()
 
 
 def validate_head(head: bytes) -> None:
