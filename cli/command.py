@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import IO, Any
+from typing import IO
 
 import server
 
@@ -62,8 +62,6 @@ class Command:
         group is its own, to which a signal is passed on once. Only a command with a terminal stays
         in our group: another could not read from it.
         """
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
-        streams: dict[str, Any] = quiet if output else {}
         self._process = None
         self._shares_terminal = not output and has_terminal()
         try:
@@ -71,7 +69,9 @@ class Command:
                 self._words,
                 env={**self.environ, **more},
                 start_new_session=not self._shares_terminal,
-                **streams,
+                stdin=output and subprocess.DEVNULL,
+                stdout=output,
+                stderr=output and subprocess.STDOUT,
             )
         except OSError as error:
             say(f"error: {self._words[0]}: {error.strerror}\n")

@@ -134,12 +134,11 @@ class Log:
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
-        target = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
-        what = self._redactor.target(target)
+        sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
         path = rejected.target.partition("?")[0]
         self.is_called = self.is_called or path.startswith(OPERATIONS) or not path
-        text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
-        self._write(text, is_printed=is_control_path(path))
+        reason = f"{rejected.status} {rejected.code} ({rejected.detail})\n"
+        self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
