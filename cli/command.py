@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import IO, Any
+from typing import IO
 
 import server
 
-from .stderr import say
+from .log import say
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
@@ -62,8 +62,6 @@ class Command:
         group is its own, to which a signal is passed on once. Only a command with a terminal stays
         in our group: another could not read from it.
         """
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
-        streams: dict[str, Any] = quiet if output else {}
         self._process = None
         self._shares_terminal = not output and has_terminal()
         try:
@@ -71,7 +69,9 @@ class Command:
                 self._words,
                 env={**self.environ, **more},
                 start_new_session=not self._shares_terminal,
-                **streams,
+                stdin=output and subprocess.DEVNULL,
+                stdout=output,
+                stderr=output and subprocess.STDOUT,
             )
         except OSError as error:
             say(f"error: {self._words[0]}: {error.strerror}\n")

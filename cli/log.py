@@ -1,10 +1,22 @@
-"""The log of a run: on stderr, in the file of --log, and its latest lines for the end."""
+"""The log of a run: on stderr, in the file of --log, and its latest lines for the end.
 
+stderr has a thread of its own, so that a reader that does not read blocks no request.
+`logging.handlers.QueueListener` waits at its end for whoever does not read, and counts nothing.
+"""
+
+import io
+import os
 import re
+import select
+import sys
+import threading
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
+from queue import SimpleQueue
+from typing import Any, TextIO
 
-from flask import Response
+from flask import Response, g, request
 
 import server
 import stub
@@ -13,9 +25,75 @@ from web.redaction import Redactor, printable
 from web.routing import OPERATIONS, is_control_path
 
 from .options import Settings
-from .stderr import say
 
 LATEST = 20  # lines that the end of a run shows
+MAX_WAITING = 1000  # pieces of text
+WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
+
+
+class BackgroundWriter(io.TextIOBase):
+    """A text stream to a file descriptor; `write()` never blocks.
+
+    Text that does not fit into the queue is dropped. The number of dropped lines is written once
+    there is room.
+    """
+
+    def __init__(self, descriptor: int, encoding: str) -> None:
+        self._descriptor = descriptor
+        self._encoding = encoding
+        self._waiting: SimpleQueue[str | None] = SimpleQueue()
+        self._dropped = 0
+        self._lock = threading.RLock()  # the garbage collector may write a warning at any time
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            if self._waiting.qsize() < MAX_WAITING:
+                self._waiting.put(text)
+            else:
+                self._dropped += text.count("\n")
+        return len(text)
+
+    def finish(self) -> None:
+        """Write what is waiting, for up to `WRITE_GRACE` seconds."""
+        self._waiting.put(None)
+        self._thread.join(WRITE_GRACE)
+
+    def _run(self) -> None:
+        while (text := self._waiting.get()) is not None:
+            with self._lock:
+                dropped, self._dropped = self._dropped, 0
+            if dropped:
+                text += f"{dropped} lines were dropped: stderr was not read\n"
+            with suppress(OSError):  # nobody reads any more
+                self._send(text.encode(self._encoding, "backslashreplace"))
+
+    def _send(self, data: bytes) -> None:
+        while data:
+            try:
+                data = data[os.write(self._descriptor, data) :]
+            except BlockingIOError:  # noqa: PERF203  # another process made it non-blocking
+                select.select([], [self._descriptor], [])
+
+
+@contextmanager
+def background_stderr(stderr: TextIO) -> Iterator[None]:
+    """Make `stderr` the process' own, written in the background; a closed one stays closed."""
+    stream: Any = stderr
+    with ExitStack() as stack:
+        with suppress(AttributeError, OSError):  # there is none, or it is not that of a process
+            stream = BackgroundWriter(stderr.fileno(), stderr.encoding)
+            stack.callback(stream.finish)
+        stack.enter_context(redirect_stderr(stream))
+        yield
+
+
+def say(text: str) -> None:
+    """Write to stderr; ignore a closed stream."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(text)
 
 
 class Log:
@@ -37,30 +115,30 @@ class Log:
 
     def add(self, response: Response) -> Response:
         """The last step of a request: log its response."""
-        if not self._has_readers and response.status_code < 400:
+        path, status = request.environ["PATH_INFO"], response.status_code
+        if not self._has_readers and status < 400:
             return response
-        line = line_of(response)
-        self.is_called = self.is_called or line.path.startswith(OPERATIONS)
+        self.is_called = self.is_called or path.startswith(OPERATIONS)
         # An open page asks for the one each second, a health check for the other every 5 seconds.
-        if line.path == stub.POLL_PATH or (line.path, line.status) == ("/_stub/ready", 200):
+        if path == stub.POLL_PATH or (path, status) == ("/_stub/ready", 200):
             return response
+        is_control = is_control_path(path)
         self._write(
-            line.text(self._redactor),
-            is_printed=line.is_control_error,
-            is_kept=not is_control_path(line.path),
+            line_of(response, self._redactor),
+            is_printed=is_control and status >= 400,  # a test's own log may not show it
+            is_kept=not is_control,
         )
-        if line.hint:
-            self._hint(line.hint)
+        if "hint" in g:
+            self._hint(g.hint)
         return response
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
-        target = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
-        what = self._redactor.target(target)
+        sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
         path = rejected.target.partition("?")[0]
         self.is_called = self.is_called or path.startswith(OPERATIONS) or not path
-        text = f"{what} {rejected.status} {rejected.code} ({rejected.detail})\n"
-        self._write(text, is_printed=is_control_path(path))
+        reason = f"{rejected.status} {rejected.code} ({rejected.detail})\n"
+        self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
             self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")

@@ -17,11 +17,9 @@ from auth import DEFAULT_TOKEN
 
 from .documents import show_document
 from .health import health
-from .log import Log
+from .log import Log, background_stderr, say
 from .options import OPTIONS, Program, Settings, Start
-from .report import remove_old_report, report
-from .serving import make_app, read_files, server_options
-from .stderr import background_stderr, say
+from .serving import make_app, read_files, remove_old_report, report, server_options
 from .verify import verify
 
 VERSION = "1.0.0"

@@ -15,9 +15,8 @@ from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, printable
 
 from .command import Command
-from .log import Log
+from .log import Log, say
 from .options import Settings
-from .stderr import say
 
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0
@@ -96,7 +95,10 @@ class Probe:
         self.plain = self._run("plain", self.plain_app)
         try:
             if not (self.plain.status or self.command.signal):
-                self._run_all(self.settings.probe)
+                self.log.is_muted = True
+                for name in self.settings.probe:
+                    (self._try_axis if name in stub.ADVICE else self._fail)(name)
+                self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
         return 128 + self.command.signal if self.command.signal else self.plain.status
@@ -155,15 +157,6 @@ class Probe:
                 for failures, run in self.failures
             ],
         }
-
-    def _run_all(self, names: tuple[str, ...]) -> None:
-        self.log.is_muted = True
-        for name in names:
-            if name in stub.ADVICE:
-                self._try_axis(name)
-            else:
-                self._fail(name)
-        self.is_complete = True
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
@@ -230,7 +223,11 @@ class Probe:
         with TemporaryFile() as output:
             status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
             seconds = time.monotonic() - started
-            self._end_run()
+            # End what it left in its group, and look whether something still sends requests.
+            self.command.kill_group()
+            self.app, late = None, self.late
+            time.sleep(SETTLE)
+            self.is_disturbed = self.late > late
             output.seek(0)
             text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
         if self.command.signal and self.plain:
@@ -266,13 +263,6 @@ class Probe:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
         return self.make_app(grease=words, announces_grease=False)
 
-    def _end_run(self) -> None:
-        """End what a run left in its group, and look whether something still sends requests."""
-        self.command.kill_group()
-        self.app, late = None, self.late
-        time.sleep(SETTLE)
-        self.is_disturbed = self.late > late
-
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:
     """What the client did wrong after the failures of a run."""
@@ -292,19 +282,20 @@ def findings(failures: Failures) -> Iterator[stub.Finding]:
 def table(runs: Sequence[Failures], operations: Sequence[str]) -> str:
     """A row for each operation, and a column for each failure."""
     columns = [["", *operations]]
-    columns += [[run.name, *(text_of(run.reaction(name)) for name in operations)] for run in runs]
+    columns += [[run.name, *(text_of(run, name) for name in operations)] for run in runs]
     widths = [max(map(len, column)) + 2 for column in columns]
     rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
     return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
 
 
-def text_of(reaction: dict[str, Any]) -> str:
+def text_of(run: Failures, operation: str) -> str:
+    reaction = run.reaction(operation)
     if not reaction["met"]:
         return "not met"
     closed_after, again = reaction["closed_after"], reaction["again_after"]
     times = f" ({len(again)} times)" if len(again) > 1 else ""
     words = (
-        "waited" if reaction["waited"] else "",
+        f"waited {run.stall:g} s" if reaction["waited"] else "",
         "" if closed_after is None else f"closed after {closed_after:.1f} s",
         f"again after {again[0]:.2f} s{times}" if again else "",
     )

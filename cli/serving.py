@@ -1,8 +1,12 @@
-"""Makes the app and the server's options from the settings, and says where it listens."""
+"""A run: its app, the options of its server, what it says at its start, the report at its end."""
 
+import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +21,8 @@ from stub.profile import NO_PROFILE, read_profile
 from stub.seed import SAMPLE, Seed, read_seed, read_states
 from web.routing import CONTROLS
 
-from .log import Log
+from .log import Log, say
 from .options import Settings, Start
-from .stderr import say
 
 if TYPE_CHECKING:
     from .command import Command
@@ -33,9 +36,9 @@ def make_app(
 
     Raises `click.UsageError` for an unknown part, or a store that cannot be used.
     """
-    more = {}  # without --store the store is that of `create_app`
-    if settings.store:
-        more["new_store"] = connect_store(settings.store, settings.threads + server.OTHER_THREADS)
+    threads = settings.threads + server.OTHER_THREADS
+    # Without --store the store is that of `create_app`.
+    more = {"new_store": connect_store(settings.store, threads)} if settings.store else {}
     try:
         return start.create_app(
             tokens=settings.token,
@@ -66,16 +69,10 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
-    seed = Seed() if settings.empty else read_seed(SAMPLE)
-    states: dict[str, Seed] = {}
-    like = NO_PROFILE
     try:
-        if settings.seed:
-            seed = read_seed(settings.seed)
-        if settings.states:
-            states = read_states(settings.states)
-        if settings.like:
-            like = read_profile(settings.like)
+        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE)
+        states = read_states(settings.states) if settings.states else {}
+        like = read_profile(settings.like) if settings.like else NO_PROFILE
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(
@@ -148,3 +145,53 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
     if settings.like:
         count = len(app.extensions["stub"].parts.like.get("not_imitated", ()))
         yield f"responses are like {settings.like}; not imitated: {count}, see GET /_stub/like"
+
+
+def report(
+    app: Flask, settings: Settings, log: Log, command: "Command | None", probe: "Probe | None"
+) -> int:
+    """Write the coverage and the findings; return the exit status: that of the command if not 0.
+
+    With --quiet, a failure is preceded by the latest lines of the log.
+    """
+    status = command.status if command else 0
+    depends = [*probe.findings()] if probe else []
+    whole: stub.Stub | None = app.extensions.get("stub")
+    verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
+    if status or (verdict and any(each not in depends for each in verdict.findings)):
+        say(log.latest())
+    if command and status not in (126, 127) and not log.is_called:
+        say("warning: no request to /v1: does the command use STUB_URL?\n")
+    if verdict is None:
+        return status
+    if probe:
+        say("".join(probe.summary()))
+    say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
+    for pattern in verdict.unused_patterns:
+        say(f"warning: --allow {pattern!r} matches no finding\n")
+    if verdict.findings:
+        status = status or 1
+    if settings.report:
+        document = verdict.document(status)
+        if probe:
+            document["probe"] = probe.document()
+        write_whole(settings.report, json.dumps(document, indent=2) + "\n")
+    return status
+
+
+def remove_old_report(path: Path) -> None:
+    """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(0, "not a file", str(path))
+    path.touch()
+    path.unlink()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
+    path = Path(os.path.realpath(path))
+    with TemporaryDirectory(dir=path.parent) as folder:
+        temporary = Path(folder, path.name)
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)

@@ -8,10 +8,9 @@ from typing import Any
 
 from redis import RedisError
 
-from .clock import RedisClock
 from .scripts import keys_of
 from .server import INVALID_URL, URL, RedisConnection, unusable
-from .store import RedisStore
+from .store import RedisClock, RedisStore
 
 
 class RedisStores(RedisConnection):

@@ -26,11 +26,11 @@ import signal
 from ipaddress import ip_address
 from types import FrameType
 
-from .head import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
 from .listen import ListenError as ListenError
 from .listen import address_of as address_of
 from .listen import connection_limit, listen, raise_file_limit
 from .loop import Server as Server
+from .parser import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
 from .settings import OTHER_THREADS as OTHER_THREADS
 from .settings import App, make_settings
 from .settings import RejectedRequest as RejectedRequest
@@ -38,9 +38,8 @@ from .settings import ServerOptions as ServerOptions
 from .settings import check_hosts as check_hosts
 from .settings import in_brackets as in_brackets
 
-STOP_SIGNALS = [signal.SIGTERM, signal.SIGINT]
-if hasattr(signal, "SIGHUP"):  # Windows has none
-    STOP_SIGNALS.append(signal.SIGHUP)
+# Windows has no SIGHUP.
+STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]
 DEFAULTS = ServerOptions()
 
 

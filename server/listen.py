@@ -45,23 +45,16 @@ def address_of(host: str) -> IPv4Address | IPv6Address:
     return ip_address(resolve(host, 0)[1][0])
 
 
-def file_limits() -> tuple[int, int]:
-    """The soft and the hard limit of this process on open files."""
-    if resource is None:
-        return 512, 512  # the limit of select() on Windows
-    return resource.getrlimit(resource.RLIMIT_NOFILE)
-
-
 def connection_limit() -> int:
     """The number of connections for which there are files: without one, accept() would spin."""
-    soft, _ = file_limits()
-    return min(MAX_CONNECTIONS, max(soft - SPARE_FILES, soft // 2))
+    # On Windows select() has the limit.
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else 512
+    return min(MAX_CONNECTIONS, max(files - SPARE_FILES, files // 2))
 
 
 def raise_file_limit() -> None:
     """Raise this process' soft limit on open files as far as the connections need."""
-    soft, hard = file_limits()
-    wanted = min(MAX_CONNECTIONS + SPARE_FILES, hard)
-    if soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    with suppress(AttributeError, OSError, ValueError):  # Windows has none
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = max(soft, min(MAX_CONNECTIONS + SPARE_FILES, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

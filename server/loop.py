@@ -8,8 +8,7 @@ from waitress import wasyncore
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from .connection import Connection
-from .problems import log_failure
+from .connection import Connection, log_failure
 from .settings import MAX_JOINED, OTHER_THREADS, TICK, App, Settings
 
 
@@ -29,11 +28,9 @@ class Server(TcpWSGIServer):
 
     def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
         self.options = settings.options
-        self.pools: list[Any] = []
-        others = OTHER_THREADS if self.options.control_prefix else 0
-        for threads in (self.options.threads, others):
-            self.pools.append(ThreadedTaskDispatcher())
-            self.pools[-1].set_thread_count(threads)
+        self.pools: list[Any] = [ThreadedTaskDispatcher(), ThreadedTaskDispatcher()]
+        self.pools[0].set_thread_count(self.options.threads)
+        self.pools[1].set_thread_count(OTHER_THREADS if self.options.control_prefix else 0)
         super().__init__(
             app, {}, _sock=sock, adj=settings, bind_socket=False, dispatcher=self.pools[0]
         )

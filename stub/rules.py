@@ -8,7 +8,7 @@ from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
 from web.problems import NOT_AN_OBJECT, FieldError
-from web.validation import is_integer, is_number, is_string, pointer, under, unknown_members
+from web.validation import pointer, under, unknown_members
 
 NO_SUCH_PROJECT = "must be the id of a project that exists"
 
@@ -19,24 +19,31 @@ _TIME = re.compile(
 Check = Callable[[Any], Iterable[FieldError]]
 
 
-def rule(is_valid: Callable[[Any], bool], detail: str) -> Check:
+def rule(is_valid: Callable[[Any], object], detail: str) -> Check:
     """A check of a whole value; `detail` is what it must be."""
     return lambda value: () if is_valid(value) else (FieldError("", detail),)
 
 
 def text(pattern: str, detail: str) -> Check:
     compiled = re.compile(pattern, re.DOTALL)
-    return rule(lambda value: is_string(value, compiled), detail)
+    return rule(lambda value: isinstance(value, str) and compiled.fullmatch(value), detail)
 
 
 def integer(least: int, most: int) -> Check:
     detail = f"must be an integer from {least} to {most}"
-    return rule(lambda value: is_integer(value, least, most), detail)
+    # 2.0 is one, as for JSON Schema.
+    return rule(lambda value: is_number(value, least, most) and value == int(value), detail)
 
 
 def seconds(most: float) -> Check:
     detail = f"must be a number of seconds from 0 to {most:,.0f}"
     return rule(lambda value: is_number(value, 0, most), detail)
+
+
+def is_number(value: Any, least: float, most: float) -> bool:
+    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and least <= value <= most
 
 
 def or_null(check: Check) -> Check:
@@ -100,10 +107,7 @@ ID = text(
     "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and ..",
 )
 STATUS = text("[a-z0-9_-]{1,64}", "must be a string of 1 to 64 of a-z 0-9 _ -")
-TIME = rule(
-    lambda value: parse_time(value) is not None,
-    "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z",
-)
+TIME = rule(parse_time, "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z")
 # The store checks that it exists.
 PROJECT = rule(lambda value: isinstance(value, str | None), NO_SUCH_PROJECT)
 

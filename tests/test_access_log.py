@@ -20,7 +20,7 @@ def logged(token: str = "dev-token", **options: Any) -> tuple[FlaskClient, list[
     lines: list[str] = []
 
     def log(response: Response) -> Response:
-        text = line_of(response).text(Redactor(["dev-token"]))
+        text = line_of(response, Redactor(["dev-token"]))
         lines.extend(re.findall(r"\A(.*) \d+\.\d ms\n\Z", text))
         return response
 

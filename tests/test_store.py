@@ -8,7 +8,7 @@ from itertools import chain, count
 import pytest
 
 from records import Deployment, Records, Stage
-from store import NameTaken, Store, StoreFull
+from store import Store, StoreFull
 from tests.conftest import START, Clock, counting_ids
 from tests.stores import FAILED, STORES, MakeStore, implementation, records_of
 
@@ -74,14 +74,6 @@ def test_deployments_beyond_the_latest_have_as_much_room_as_projects(make_store:
         with pytest.raises(StoreFull):
             store.put_deployment(deployment_id, FAILED, project_id)
     assert store.put_deployment("x0", FAILED)[1] is False
-
-
-def test_a_store_begins_with_records(make_store: MakeStore) -> None:
-    store = make_store(records=records_of(1, 4))
-    assert store.list_projects() == records_of(4, 1).projects
-    assert store.get_deployment("d1") == records_of(1).deployments[0]
-    with pytest.raises(NameTaken):
-        store.create_project("n1", '{"name": "n1"}')
 
 
 def test_undated_deployments_begin_with_the_store(make_store: MakeStore, clock: Clock) -> None:

@@ -12,7 +12,6 @@ from tests.contract import V1, assert_invalid
 
 PATH = "/v1/projects"
 
-
 INVALID: list[tuple[Any, list[str]]] = [
     (None, [""]),
     ([], [""]),

@@ -72,20 +72,3 @@ def unknown_members(
     for member in document:
         if member not in known:
             yield FieldError(pointer(member), detail)
-
-
-def is_number(value: object, least: float, most: float) -> bool:
-    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return least <= value <= most
-
-
-def is_integer(value: object, least: int, most: int) -> bool:
-    """Whether a JSON value is an integer in this range; 2.0 is one, as for JSON Schema."""
-    return is_number(value, least, most) and value == int(value)  # type: ignore[call-overload]
-
-
-def is_string(value: object, pattern: re.Pattern[str]) -> bool:
-    """Whether a JSON value is a string that the whole pattern matches."""
-    return isinstance(value, str) and pattern.fullmatch(value) is not None

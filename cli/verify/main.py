@@ -16,7 +16,7 @@ from stub.profile import read_profile
 from web.redaction import Redactor, printable
 
 from ..documents import read_file
-from ..report import remove_old_report, write_whole
+from ..serving import remove_old_report, write_whole
 from .client import Client
 from .judge import Record
 from .probes import ABUSE, READ, WRITE

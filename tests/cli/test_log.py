@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.stderr import background_stderr, say
+from cli.log import background_stderr, say
 from tests.conftest import eventually
 from tests.contract import assert_problem
 from tests.program import program, run

@@ -13,7 +13,6 @@ from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 
-
 EMPTY = b'{"projects": []}'
 EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--empty"], {"STUB_VERSION": "1.0.0", "FLASK_DEBUG": "1"}, "/v1/projects", EMPTY),
@@ -167,7 +166,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all"], "give a command after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
-    (["--probe", "members@Project", "--", "true"], "'members@Project' is unknown: there are tier1"),
+    (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub leaves out {', '.join(OF_THE_STUB[::2])}: drop it"),

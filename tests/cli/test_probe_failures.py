@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import probe
-from tests.program import not_started, process
+from tests.program import process
 
 pytestmark = pytest.mark.process
 
@@ -107,12 +107,6 @@ def test_stalled_requests_take_no_thread_of_others(tmp_path: Path) -> None:
     words = ("--threads", "1", "--", sys.executable, "-c", CALL + STALLING)
     _, report = probe(tmp_path, *words, axes="stalled")
     assert failures_of(report)["stalled"]["exit_status"] == 0
-
-
-def test_an_unknown_name_is_rejected_with_all_names() -> None:
-    error = not_started("--probe", "members,failure", "--", "true")
-    assert "'failure' is unknown: there are tier1, all, failures, members, " in error
-    assert error.endswith("unavailable, lost-response, cut-body, stalled.\n")
 
 
 def test_an_interrupted_probe_has_a_table_of_what_was_run() -> None:

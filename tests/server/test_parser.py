@@ -6,8 +6,7 @@ from functools import cache
 import pytest
 
 from server import ServerOptions
-from server.parser import Parser
-from server.problems import Rejection
+from server.parser import Parser, Rejection
 from server.settings import Settings, make_settings
 from tests.wire import AUTHORIZATION, SECRET, get, post
 
