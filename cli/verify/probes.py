@@ -18,6 +18,8 @@ INVALID_BODY = f"{RESPONSES}InvalidBody"
 
 # What a probe may need, and the reason why it is not asked without.
 NEEDS = {
+    WRITE: "needs --write",
+    ABUSE: "needs --write --abuse",
     "listed": "no listed project has a deployment",
     "created": "no project was created",
     "followed": "no created project has a deployment",

@@ -21,8 +21,7 @@ from stub.profile import (
 )
 
 from . import probes
-from .forms import TYPES
-from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, Record
+from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
 
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 CREATED_AT, STATUS = f"{PROJECT}/properties/created_at", f"{DEPLOYMENT}/properties/status"

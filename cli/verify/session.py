@@ -33,7 +33,7 @@ class Session:
 
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
-        special = {
+        ask = {
             probes.CREATE: self._create,
             probes.LISTED: self._find_created,
             probes.FOLLOWED: self._follow,
@@ -41,16 +41,15 @@ class Session:
         levels = LEVELS[: LEVELS.index(self.record.level) + 1]
         for probe in probes.ALL:
             if probe.level not in levels:
+                self.record.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
                 continue
-            if probe.needs and not self.words[probe.needs]:
-                self._conclude(probe, [])
-            else:
-                special.get(probe, self._ask)(probe)
+            is_asked = not probe.needs or self.words[probe.needs]
+            self._conclude(probe, ask.get(probe, self._ask)(probe) if is_asked else [])
             if probe == probes.UNKNOWN_PATH:
                 self._read_first()
 
-    def _ask(self, probe: Probe) -> None:
-        self._conclude(probe, [self._send(probe)])
+    def _ask(self, probe: Probe) -> list[Exchange]:
+        return [self._send(probe)]
 
     def _read_first(self) -> None:
         """Take from the list what later probes need.
@@ -73,20 +72,20 @@ class Session:
         self.record.projects += self.record.listed(first)
         self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
 
-    def _create(self, probe: Probe) -> None:
+    def _create(self, probe: Probe) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
         exchanges = [self._send(probe)]
         if exchanges[0].status in (400, 422):
             exchanges.append(self._send(probes.CREATE_BY_NAME))
-        self._conclude(probe, exchanges)
         last = exchanges[-1]
         if last.is_success:
             name = judge.object_in(last.body)["name"]
             created = {**self.record.unwrap(PROJECT, last.json), "name": name}
             self.record.projects.append(created)
             self.words |= {"created": name, "followed": judge.latest_of(created)}
+        return exchanges
 
-    def _find_created(self, probe: Probe) -> None:
+    def _find_created(self, probe: Probe) -> list[Exchange]:
         """Poll the list until it has the created project."""
         record, created = self.record, self.record.projects[-1]
 
@@ -97,9 +96,9 @@ class Session:
         record.projects[-1] = created | next(iter(find(last)), {})
         followed = judge.latest_of(record.projects[-1])
         self.words |= {"followed": followed, "listed": self.words["listed"] or followed}
-        self._conclude(probe, [last])
+        return [last]
 
-    def _follow(self, probe: Probe) -> None:
+    def _follow(self, probe: Probe) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
         record, seen = self.record, dict[str, float]()  # since when, by status
         running = {*record.contract.running}
@@ -113,7 +112,7 @@ class Session:
 
         exchanges = self._poll(probe, has_ended)
         record.has_ended = has_ended(exchanges[-1])
-        self._conclude(probe, [each for each in exchanges if each.is_success] or exchanges[-1:])
+        return [each for each in exchanges if each.is_success] or exchanges[-1:]
 
     def _poll(self, probe: Probe, is_over: Callable[[Exchange], object]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
