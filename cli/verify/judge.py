@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
+from stub.profile import PLAIN
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
@@ -22,18 +23,14 @@ from .probes import SCHEMAS, TOKEN, Probe
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
 PROJECT = f"{SCHEMAS}Project"
-NAME = f"{PROJECT}/properties/name"
 DEPLOYMENT = f"{SCHEMAS}Deployment"
-ALLOW = "#/components/headers/Allow/schema"
 PROBLEM = f"{SCHEMAS}Problem"
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
-OF_THE_BODY = (400, 409, 413, 415, 422)  # statuses that a body may be the reason for
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 MISSING = "missing"
-TYPES: dict[type, str] = {dict: "object", list: "array", str: "string", bool: "boolean"}
-TYPES |= {int: "integer", float: "number", type(None): "null"}
+TYPES = {type(value): name for name, value in PLAIN.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),
@@ -86,16 +83,22 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The record, also of an object around it; {} if there is none."""
-        return unwrap(value, self.contract.find(schema)[1]["required"])
+        """The object, or the one in it that alone has required members; {} without one."""
+        required, objects = {*self.contract.find(schema)[1]["required"]}, objects_in(value)
+        return next((each for each in objects if each.keys() & required), (*objects, {})[0])
+
+    def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """The created project as a list has it: by its id, or by its name where there is none."""
+        created, listed = self.projects[-1], self.listed(exchange)
+        key = "id" if all("id" in each for each in (created, *listed)) else "name"
+        return [each for each in listed if each.get(key) == created[key]]
 
     @property
     def created(self) -> list[dict[str, Any]]:
         """The id and the name of what the POSTs may have left; no id if no response named one."""
         found: list[dict[str, Any]] = []
-        for each in self.exchanges:
-            if each.probe.method != "POST" or 400 <= each.status < 500:
-                continue
+        posts = [each for each in self.exchanges if each.probe.method == "POST"]
+        for each in (one for one in posts if not 400 <= one.status < 500):
             name = object_in(each.body).get("name")
             listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
             told = self.unwrap(PROJECT, each.json) if each.is_success else {}
@@ -114,7 +117,9 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
     if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
         return COULD_NOT_CHECK, "no JSON where the list should be"
     if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
-        is_of_body = probe.method == "POST" and (status < 400 or status in OF_THE_BODY)
+        is_of_body = probe.method == "POST" and (
+            status < 400 or status in (400, 409, 413, 415, 422)
+        )
         same = [each for each in record.at(probe.path) if each.probe.method == probe.method]
         if is_of_body or not any(each.is_success for each in same):
             return NOT_SEEN, f"{status} tells nothing of the token"
@@ -132,7 +137,7 @@ def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
         yield from judge_failure(record, exchange)
     else:
         yield from (Claim(rule, True, "success") for rule in probe.rules)
-        yield from judge_response(record.contract, exchange)
+        yield from judge_response(record, exchange)
     if exchange.is_success and probe.expects in RELATIONS:
         yield from RELATIONS[probe.expects](record, exchange)
 
@@ -143,12 +148,11 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if is_accepted or status >= 400 or probes.BEARER in probe.rules:
         for each in probe.rules:
             yield Claim(each, not is_accepted, "rejected", f"accepted with {status}")
-    pointer, _ = record.contract.find(probe.expects)
     if status != probe.status:
         if not (is_accepted and probe.rules):
-            yield Claim(pointer, False, str(probe.status), str(status))
+            yield Claim(probe.expects, False, str(probe.status), str(status))
         return
-    yield from judge_response(record.contract, exchange)
+    yield from judge_response(record, exchange)
     problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
     if "status" in problem:
         part, is_its = f"{PROBLEM}/properties/status", problem["status"] == status
@@ -156,19 +160,20 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if status == 405 and allowed is not None:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
-        yield Claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
+        part = "#/components/headers/Allow/schema"
+        yield Claim(part, not missing, "the methods of the path", f"without {missing}")
     members = record.contract.schemas["Problem"]["required"]
     if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
         yield Claim(ERRORS, "errors" in problem, "present", MISSING)
 
 
-def judge_response(contract: stub.Contract, exchange: Exchange) -> Iterator[Claim]:
+def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
-    pointer, response = contract.find(exchange.probe.expects)
+    pointer, response = record.contract.find(exchange.probe.expects)
     status = str(exchange.probe.status)
     yield Claim(pointer, exchange.status == exchange.probe.status, status, str(exchange.status))
     for name in response["headers"]:
-        part, value = contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
+        part, value = record.contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
         yield Claim(part, value is not None, "present", MISSING)
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
@@ -177,14 +182,14 @@ def judge_response(contract: stub.Contract, exchange: Exchange) -> Iterator[Clai
     yield Claim(pointer, label == media_type, media_type, label)
     if exchange.json is not NO_JSON:
         schema = f"{pointer}/content{json_pointer(media_type)}/schema"
-        yield from judge_value(contract, schema, exchange.json)
+        yield from judge_value(record, schema, exchange.json)
     elif label == media_type:
         yield Claim(pointer, False, "JSON", "no JSON")
 
 
-def judge_value(contract: stub.Contract, pointer: str, value: Any) -> Iterator[Claim]:
+def judge_value(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of a value, whose schema is at the pointer."""
-    pointer, schema = contract.find(pointer)
+    pointer, schema = record.contract.find(pointer)
     types = [each["type"] for each in schema.get("anyOf", [schema])]
     expected, observed = " or ".join(types), TYPES[type(value)]
     if observed == "string" and schema.get("format") in FORMS:
@@ -194,34 +199,34 @@ def judge_value(contract: stub.Contract, pointer: str, value: Any) -> Iterator[C
     else:
         yield Claim(pointer, False, expected, observed, json.dumps(value))
     if "anyOf" in schema and observed in types:
-        yield from judge_value(contract, f"{pointer}/anyOf/{types.index(observed)}", value)
+        yield from judge_value(record, f"{pointer}/anyOf/{types.index(observed)}", value)
     elif expected == "object":
-        yield from judge_members(contract, pointer, value)
+        yield from judge_members(record, pointer, value)
     elif expected == observed == "array":
         for item in value:
-            yield from judge_value(contract, f"{pointer}/items", item)
+            yield from judge_value(record, f"{pointer}/items", item)
 
 
-def judge_members(contract: stub.Contract, pointer: str, value: Any) -> Iterator[Claim]:
+def judge_members(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of an object's members; without an object, those of fixed members alone."""
-    schema = contract.find(pointer)[1]
+    schema = record.contract.find(pointer)[1]
     required = schema["required"]
-    is_object, inner = isinstance(value, dict), unwrap(value, required)
+    is_object, inner = isinstance(value, dict), record.unwrap(pointer, value)
     has_none = len(required) > 1 and not inner.keys() & {*required}
     if is_object and inner is not value:
         yield Claim(pointer, False, "the members themselves", "a member around them")
     elif is_object and has_none:
         yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
     for name in schema["properties"]:
-        member, declared = contract.find(f"{pointer}/properties/{name}")
+        member, declared = record.contract.find(f"{pointer}/properties/{name}")
         if name in inner:
-            yield from judge_value(contract, member, inner[name])
+            yield from judge_value(record, member, inner[name])
         elif name in required:
             if "fixed" in declared["x-origin"] or (is_object and not has_none):
                 yield Claim(member, False, "present", MISSING)
             if declared.get("type") == "array":
                 for item in array_in(value, name) or []:
-                    yield from judge_value(contract, f"{member}/items", item)
+                    yield from judge_value(record, f"{member}/items", item)
 
 
 def judge_form(part: str, form: str, text: str) -> Claim:
@@ -258,7 +263,8 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a created project relates to what was sent."""
     sent, found = object_in(exchange.body), record.unwrap(PROJECT, exchange.json)
     if isinstance(found.get("name"), str):
-        yield Claim(NAME, found["name"] == sent["name"], "as it was sent", "changed")
+        part, is_same = f"{PROJECT}/properties/name", found["name"] == sent["name"]
+        yield Claim(part, is_same, "as it was sent", "changed")
     if found and OWN_MEMBER in sent:
         is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
         yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
@@ -274,10 +280,9 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if is_once:
         yield Claim(ITEMS, times == sorted(times), "oldest first", "another order")
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
-        created = record.projects[-1]
-        found = [each for each in projects if is_same(each, created)]
+        found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
-        if found and OWN_MEMBER in created:
+        if found and OWN_MEMBER in record.projects[-1]:
             yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
 
 
@@ -315,12 +320,6 @@ def latest_of(project: dict[str, Any]) -> str:
     return str(latest) if is_id(latest) else ""
 
 
-def is_same(listed: dict[str, Any], created: dict[str, Any]) -> bool:
-    """Whether a listed project is the created one."""
-    key = "id" if "id" in listed and "id" in created else "name"
-    return bool(listed.get(key) == created[key])
-
-
 def is_id(value: Any) -> bool:
     """Whether it is a text or a number that a path can have."""
     return type(value) in (str, int)
@@ -345,12 +344,6 @@ def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[
         is_other = name in ("x-origin", "examples", "links") or not isinstance(value, (dict, list))
         if not is_other and "x-stub-only" not in value:
             yield from parts_in(contract, f"{pointer}{json_pointer(name)}")
-
-
-def unwrap(value: Any, required: list[str]) -> dict[str, Any]:
-    """The object, or the one in a member of it that alone has required members; {} without one."""
-    objects = objects_in(value)
-    return next((each for each in objects if each.keys() & {*required}), (*objects, {})[0])
 
 
 def array_in(value: Any, name: str) -> list[Any] | None:

@@ -40,11 +40,8 @@ class Part(NamedTuple):
     observed: str = ""
     reason: str = ""
     probe: str = ""
-    value: str = ""  # this and what follows are not in the report
+    value: str = ""  # this and the exchange are not in the report
     exchange: Exchange | None = None
-
-
-IN_THE_REPORT = Part._fields[: Part._fields.index("value")]
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
@@ -60,15 +57,20 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         known = read_known(options.known) if options.known else []
         like = read_profile(options.like) if options.like else None
         if options.save and options.save.exists() and not options.force:
-            require_profile(options.save)
+            try:
+                read_profile(options.save)
+            except ValueError as error:
+                told = "--save would replace a file that is no profile"
+                raise ValueError(f"{told}:\n{error}") from None
         if options.report:
             remove_old_report(options.report)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{error}.") from None
     redactor = Redactor([token])
 
-    def tell(line: str) -> None:
-        click.echo(printable(redactor.text(line)))
+    def tell(*lines: str) -> None:
+        for line in lines:
+            click.echo(printable(redactor.text(line)))
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
     record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
@@ -78,21 +80,19 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()
         parts = judge_parts(record)
-        for line in text_of(parts, record):
-            tell(line)
+        tell(*text_of(parts, record))
     except KeyboardInterrupt as reason:
         tell("interrupted: no verdicts")
         return 128 + (reason.args[0] if reason.args else signal.SIGINT)
     finally:
         signal.signal(signal.SIGTERM, handler)
-        for line in left_behind(record):
-            tell(line)
+        tell(*left_behind(record))
     profile = profile_of(record, f"{started:%Y-%m-%d}")
     report = {
         "url": options.url,
         "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
         "level": level,
-        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
+        "parts": [dict([*each._asdict().items()][:-2]) for each in parts],
         "probes": record.outcomes,
         "leaks": record.leaks,
         "created": record.created,
@@ -108,28 +108,17 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 
 
 def fail_on(
-    found: list[str], kinds: Sequence[str], known: list[str], tell: Callable[[str], None]
+    found: list[str], kinds: Sequence[str], known: list[str], tell: Callable[..., None]
 ) -> int:
     """Tell the findings of these kinds that are not known; return the exit status."""
     accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
     findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
-    tell("")
-    for each in findings:
-        tell(f"finding: {each}")
+    tell("", *(f"finding: {each}" for each in findings))
     if not findings:
         tell(f"no finding of the kinds {', '.join(kinds)}")
-    for line in known:
-        if not any(stub.matches(line, each) for each in found):
-            tell(f"warning: --known {line!r} matches no finding")
+    unused = [line for line in known if not any(stub.matches(line, each) for each in found)]
+    tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
     return 1 if findings else 0
-
-
-def require_profile(path: Path) -> None:
-    """Raise `ValueError` if the file is none."""
-    try:
-        read_profile(path)
-    except ValueError as error:
-        raise ValueError(f"--save would replace a file that is no profile:\n{error}") from None
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
