@@ -29,7 +29,11 @@ NO_PROFILE: Profile = {}
 OF_THE_SERVER = re.compile(
     "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
 )
-TYPES = {"object": dict, "array": list, "string": str, "integer": int}
+# Of each type of JSON, the value of a member that the contract lacks.
+PLAIN: dict[str, Any] = {
+    "string": "text", "integer": 1, "number": 0.5, "boolean": True,
+    "null": None, "array": [], "object": {},
+}  # fmt: skip
 # Of each keyword of the schema: whether a value keeps it, and what is said if not.
 KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     "enum": (lambda value, known: value in known, "must be one of {}"),
@@ -40,9 +44,6 @@ KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "must match {}"),
     "format": (lambda value, _: is_imitated(value), "is never imitated: leave it out"),
 }
-# Of each type, the value of a member that the contract lacks.
-PLAIN: dict[str, Any] = {"string": "text", "integer": 1, "number": 0.5, "boolean": True}
-PLAIN |= {"null": None, "array": [], "object": {}}
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 TIMES = {"offset": "Z", "digits": 3, "case": "upper"}
 ID = {"alphabet": ["0-9", "a-f"], "shortest": 16, "longest": 16}
@@ -82,9 +83,8 @@ def schema() -> Any:
 
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
-    profile: Profile
     with explained(path):
-        _, profile = parse_json(path.read_bytes())
+        profile: Profile = parse_json(path.read_bytes())[1]
         require_valid([*errors_of(profile, schema())] or contradictions(profile))
     return profile
 
@@ -94,7 +94,7 @@ def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[F
     if "$ref" in rules:
         rules = schema()["$defs"][rules["$ref"].rpartition("/")[2]]
     kind = rules.get("type")
-    if kind and not (isinstance(value, TYPES[kind]) and not isinstance(value, bool)):
+    if kind and type(value) is not type(PLAIN[kind]):
         yield FieldError(pointer(*path), f"must be of the type {kind}")
         return
     for keyword, (keeps, rule) in KEYWORDS.items():
@@ -150,15 +150,13 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             found = contract.schemas[name]
             mark(found["properties"][member] if member else found, form)
     for kind, members in profile.get("members", {}).items():
-        found = contract.schemas[kind.title()]
-        for name, type_ in members.get("added", {}).items():
-            found["properties"][name] = {"type": type_, **seen}
+        found, added = contract.schemas[kind.title()], members.get("added", {})
+        found["properties"] |= {name: {"type": each, **seen} for name, each in added.items()}
         for name in members.get("absent", ()):
             found["required"].remove(name)
             found["properties"][name] |= seen
-    responses = [pair for each in contract.operations for pair in each.responses.items()]
-    responses += [(str(status), response) for status, response in contract.elsewhere.items()]
-    for status, response in responses:
+    responses = (*(each.responses for each in contract.operations), contract.elsewhere)
+    for status, response in (pair for each in responses for pair in each.items()):
         form = "/media_types/json" if status < "400" else "/media_types/problem"
         ((media_type, content),) = response["content"].items()
         response["content"] = {forms.get(form, media_type).partition(";")[0]: content}
@@ -174,10 +172,12 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     if statuses := forms.get("/statuses"):
         known = contract.schemas["Deployment"]["properties"]["status"]
         words = ", ".join(f"`{each}`" for each in statuses["run"])
-        known["description"] = f"Known are {words}. The set may grow."
-        known["examples"] = statuses["run"]
-        known["x-running"] = [each for each in statuses["run"] if each != statuses["ended"]]
-        known["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
+        known |= {
+            "description": f"Known are {words}. The set may grow.",
+            "examples": statuses["run"],
+            "x-running": [each for each in statuses["run"] if each != statuses["ended"]],
+            "x-known": {"x-origin": {"chosen": "what a deployment goes through"}},
+        }
         mark(known["x-known"], "/statuses")
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
@@ -196,10 +196,8 @@ def make_id(form: IdForm, source: Random) -> str:
 
 def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`."""
-    half = min(map(len, ids)) // 2
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
-    words = re.match("(?:[A-Za-z]+[_.:~-])*", common[:half])
-    prefix = words[0] if words else ""
+    prefix: str = re.findall("^(?:[A-Za-z]+[_.:~-])*", common[: min(map(len, ids)) // 2])[0]
     rests = [each[len(prefix) :] for each in ids]
     used, alphabet = {*"".join(rests)}, list[str]()
     for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):

@@ -1,39 +1,56 @@
 """`app.py verify URL`: asks a real service for what the contract says, part by part."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from ..options import Number, Start
+import stub
+
+from ..options import Number, Start, flag, option, several
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+# Each kind of finding, and what to do about it.
+ADVICE = {
+    "broken": "the interface promises this: correct the service, or the interface",
+    "differs": "only this project chose it: if the service is right, change the contract",
+    "leaks": "whoever reads a response or its log has the token: correct the service",
+    "drift": "the service has changed since its profile: save it anew",
+}
 
 
-@click.command("verify", context_settings={"show_default": True})
-@click.argument("url")
-@click.option("--write", is_flag=True, help="Create one project, and follow its deployment.")
-@click.option(
-    "--abuse",
-    is_flag=True,
-    help="With --write: send bodies that the contract rejects, which may create projects.",
-)
-@click.option("--wait", type=Number(0, 3600), default=60.0, help="Longest seconds of each poll.")
-@click.option("--pause", type=Number(0, 60), default=0.2, help="Seconds between two requests.")
-@click.option("--ca", type=EXISTING, help="File of a certificate authority to trust, too, as PEM.")
-@click.option("--known", type=EXISTING, help="File of known findings, one a line, as for --allow.")
-@click.option("--save", type=FILE, help="File for the profile of the service, for --like.")
-@click.option("--force", is_flag=True, help="Let --save replace a file that is no profile.")
-@click.option("--like", type=EXISTING, help="Profile of the service: find what has changed since.")
-@click.option("--report", type=FILE, help="File for the verdicts, as JSON.")
-@click.option(
-    "--fail-on",
-    multiple=True,
-    metavar="KINDS",
-    default=["broken,leaks,drift"],
-    help="Exit with 1 if one of these is found: broken, differs, leaks, drift; repeatable.",
-)
+class Options(NamedTuple):
+    """The options of `verify`. What stands in place of a field's default makes its option."""
+
+    url: str
+    write: bool = flag("Create one project, and follow its deployment.")
+    abuse: bool = flag(
+        "With --write: send bodies that the contract rejects, which may create projects."
+    )
+    wait: float = option("Longest seconds of each poll.", Number(0, 3600), default=60.0)
+    pause: float = option("Seconds between two requests.", Number(0, 60), default=0.2)
+    ca: Path | None = option("File of a certificate authority to trust, too, as PEM.", EXISTING)
+    known: Path | None = option("File of known findings, one a line, as for --allow.", EXISTING)
+    save: Path | None = option("File for the profile of the service, for --like.", FILE)
+    force: bool = flag("Let --save replace a file that is no profile.")
+    like: Path | None = option("Profile of the service: find what has changed since.", EXISTING)
+    report: Path | None = option("File for the verdicts, as JSON.", FILE)
+    fail_on: tuple[str, ...] = several(
+        f"Exit with 1 if one of these is found: {', '.join(ADVICE)}",
+        lambda given: stub.parse_kinds(given, ADVICE),
+        metavar="KINDS",
+        default=["broken,leaks,drift"],
+    )
+
+
+OPTIONS = [
+    click.Option([f"--{name.replace('_', '-')}"], **more)
+    for name, more in Options._field_defaults.items()
+]
+
+
+@click.command(params=[click.Argument(["url"]), *OPTIONS], context_settings={"show_default": True})
 @click.pass_obj
 def verify(start: Start, /, **values: Any) -> int:
     """Ask a real service for what the contract says.
@@ -45,6 +62,6 @@ def verify(start: Start, /, **values: Any) -> int:
 
     Exit status: 0 if there is no finding, 1 if there is one, 2 if nothing could be checked.
     """
-    from .main import Options, verify_service  # no other command needs what it imports
+    from .main import verify_service  # no other command needs what it imports
 
     return verify_service(start.environ, Options(**values))

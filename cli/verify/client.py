@@ -20,7 +20,6 @@ TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name in
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT, CUT_OFF = "timed out", "the connection was cut off"  # the first as TimeoutError says it
 NO_JSON = object()
-ACCEPT = "application/json, application/problem+json"
 
 
 class Exchange(NamedTuple):
@@ -120,7 +119,8 @@ class Client:
 
     def _receive(self, exchange: Exchange) -> Exchange:
         url = self._base._replace(path=exchange.target).geturl()
-        headers = {"Accept": ACCEPT, "User-Agent": "stub-verify", **dict(exchange.sent)}
+        accept = "application/json, application/problem+json"
+        headers = {"Accept": accept, "User-Agent": "stub-verify", **dict(exchange.sent)}
         request = Request(url, exchange.body or None, headers, method=exchange.probe.method)
         try:
             with self._opener.open(request, timeout=TIMEOUT) as response:
@@ -139,12 +139,11 @@ class Client:
         )
 
 
-def failure_of(error: BaseException | str) -> str:
+def failure_of(error: Exception) -> str:
     """Why there is no response, in a few words."""
-    if isinstance(error, URLError):
-        error = error.reason
-    if isinstance(error, (ConnectionResetError, IncompleteRead)):
+    reason = error.reason if isinstance(error, URLError) else error
+    if isinstance(reason, (ConnectionResetError, IncompleteRead)):
         return CUT_OFF
-    if isinstance(error, HTTPException):
+    if isinstance(reason, HTTPException):
         return "the response is no HTTP"
-    return str(getattr(error, "strerror", None) or error)
+    return str(getattr(reason, "strerror", None) or reason)

@@ -1,32 +1,56 @@
-"""Judges a response by its probe: what the contract says of it, and how it relates to others."""
+"""Judges a response by its probe: its form by the contract, and how it relates to others.
+
+Forms are a status, a media type, whether a member or a header is there, and its type. What a
+server may add at any time is no difference: members, headers, white space, an order of members.
+"""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
+from stub.profile import PLAIN
 from web.redaction import Redactor
+from web.validation import pointer as json_pointer
 
 from . import probes
 from .client import NO_JSON, Exchange, parse_json
-from .forms import MISSING, Claim, array_in, judge_response, unwrap
 from .probes import SCHEMAS, TOKEN, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
 PROJECT = f"{SCHEMAS}Project"
-NAME = f"{PROJECT}/properties/name"
 DEPLOYMENT = f"{SCHEMAS}Deployment"
-ALLOW = "#/components/headers/Allow/schema"
 PROBLEM = f"{SCHEMAS}Problem"
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
-OF_THE_BODY = (400, 409, 413, 415, 422)  # statuses that a body may be the reason for
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
+MISSING = "missing"
+TYPES = {type(value): name for name, value in PLAIN.items()}
+# Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
+FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "date-time": ("an RFC 3339 time", stub.parse_time),
+    "json-pointer": ("a JSON pointer", re.compile("/|$").match),
+    "Cache-Control": ("no-store", re.compile(r"(?i)\bno-store\b").search),
+    "WWW-Authenticate": ("a Bearer challenge", re.compile(r"(?i)(^|,)\s*bearer\b").search),
+}
+
+
+class Claim(NamedTuple):
+    """What a response says about a part: that it is as expected, or otherwise.
+
+    Both are forms: the same in every run. `value` is the text of one that contradicts.
+    """
+
+    part: str
+    holds: bool
+    expected: str
+    otherwise: str = ""
+    value: str = ""
 
 
 @dataclass
@@ -59,16 +83,22 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The record, also of an object around it; {} if there is none."""
-        return unwrap(value, self.contract.find(schema)[1]["required"])
+        """The object, or the one in it that alone has required members; {} without one."""
+        required, objects = {*self.contract.find(schema)[1]["required"]}, objects_in(value)
+        return next((each for each in objects if each.keys() & required), (*objects, {})[0])
+
+    def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """The created project as a list has it: by its id, or by its name where there is none."""
+        created, listed = self.projects[-1], self.listed(exchange)
+        key = "id" if all("id" in each for each in (created, *listed)) else "name"
+        return [each for each in listed if each.get(key) == created[key]]
 
     @property
     def created(self) -> list[dict[str, Any]]:
         """The id and the name of what the POSTs may have left; no id if no response named one."""
         found: list[dict[str, Any]] = []
-        for each in self.exchanges:
-            if each.probe.method != "POST" or 400 <= each.status < 500:
-                continue
+        posts = [each for each in self.exchanges if each.probe.method == "POST"]
+        for each in (one for one in posts if not 400 <= one.status < 500):
             name = object_in(each.body).get("name")
             listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
             told = self.unwrap(PROJECT, each.json) if each.is_success else {}
@@ -87,7 +117,9 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
     if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
         return COULD_NOT_CHECK, "no JSON where the list should be"
     if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
-        is_of_body = probe.method == "POST" and (status < 400 or status in OF_THE_BODY)
+        is_of_body = probe.method == "POST" and (
+            status < 400 or status in (400, 409, 413, 415, 422)
+        )
         same = [each for each in record.at(probe.path) if each.probe.method == probe.method]
         if is_of_body or not any(each.is_success for each in same):
             return NOT_SEEN, f"{status} tells nothing of the token"
@@ -105,7 +137,7 @@ def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
         yield from judge_failure(record, exchange)
     else:
         yield from (Claim(rule, True, "success") for rule in probe.rules)
-        yield from judge_response(record.contract, exchange)
+        yield from judge_response(record, exchange)
     if exchange.is_success and probe.expects in RELATIONS:
         yield from RELATIONS[probe.expects](record, exchange)
 
@@ -116,12 +148,11 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if is_accepted or status >= 400 or probes.BEARER in probe.rules:
         for each in probe.rules:
             yield Claim(each, not is_accepted, "rejected", f"accepted with {status}")
-    pointer, _ = record.contract.find(probe.expects)
     if status != probe.status:
         if not (is_accepted and probe.rules):
-            yield Claim(pointer, False, str(probe.status), str(status))
+            yield Claim(probe.expects, False, str(probe.status), str(status))
         return
-    yield from judge_response(record.contract, exchange)
+    yield from judge_response(record, exchange)
     problem, allowed = record.unwrap(PROBLEM, exchange.json), exchange.header("Allow")
     if "status" in problem:
         part, is_its = f"{PROBLEM}/properties/status", problem["status"] == status
@@ -129,10 +160,80 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if status == 405 and allowed is not None:
         declared = {name.upper() for name in record.contract.find(probe.path)[1]} & {"GET", "POST"}
         missing = ", ".join(sorted(declared - {*re.split(r"[\s,]+", allowed)}))
-        yield Claim(ALLOW, not missing, "the methods of the path", f"without {missing}")
+        part = "#/components/headers/Allow/schema"
+        yield Claim(part, not missing, "the methods of the path", f"without {missing}")
     members = record.contract.schemas["Problem"]["required"]
     if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
         yield Claim(ERRORS, "errors" in problem, "present", MISSING)
+
+
+def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
+    """The claims of a response, whose status is the expected one or another success."""
+    pointer, response = record.contract.find(exchange.probe.expects)
+    status = str(exchange.probe.status)
+    yield Claim(pointer, exchange.status == exchange.probe.status, status, str(exchange.status))
+    for name in response["headers"]:
+        part, value = record.contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
+        yield Claim(part, value is not None, "present", MISSING)
+        if value is not None and name in FORMS:
+            yield judge_form(f"{part}/schema", name, value)
+    (media_type,) = response["content"]
+    label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
+    yield Claim(pointer, label == media_type, media_type, label)
+    if exchange.json is not NO_JSON:
+        schema = f"{pointer}/content{json_pointer(media_type)}/schema"
+        yield from judge_value(record, schema, exchange.json)
+    elif label == media_type:
+        yield Claim(pointer, False, "JSON", "no JSON")
+
+
+def judge_value(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
+    """The claims of a value, whose schema is at the pointer."""
+    pointer, schema = record.contract.find(pointer)
+    types = [each["type"] for each in schema.get("anyOf", [schema])]
+    expected, observed = " or ".join(types), TYPES[type(value)]
+    if observed == "string" and schema.get("format") in FORMS:
+        yield judge_form(pointer, schema["format"], value)
+    elif observed in types:
+        yield Claim(pointer, True, expected)
+    else:
+        yield Claim(pointer, False, expected, observed, json.dumps(value))
+    if "anyOf" in schema and observed in types:
+        yield from judge_value(record, f"{pointer}/anyOf/{types.index(observed)}", value)
+    elif expected == "object":
+        yield from judge_members(record, pointer, value)
+    elif expected == observed == "array":
+        for item in value:
+            yield from judge_value(record, f"{pointer}/items", item)
+
+
+def judge_members(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
+    """The claims of an object's members; without an object, those of fixed members alone."""
+    schema = record.contract.find(pointer)[1]
+    required = schema["required"]
+    is_object, inner = isinstance(value, dict), record.unwrap(pointer, value)
+    has_none = len(required) > 1 and not inner.keys() & {*required}
+    if is_object and inner is not value:
+        yield Claim(pointer, False, "the members themselves", "a member around them")
+    elif is_object and has_none:
+        yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
+    for name in schema["properties"]:
+        member, declared = record.contract.find(f"{pointer}/properties/{name}")
+        if name in inner:
+            yield from judge_value(record, member, inner[name])
+        elif name in required:
+            if "fixed" in declared["x-origin"] or (is_object and not has_none):
+                yield Claim(member, False, "present", MISSING)
+            if declared.get("type") == "array":
+                for item in array_in(value, name) or []:
+                    yield from judge_value(record, f"{member}/items", item)
+
+
+def judge_form(part: str, form: str, text: str) -> Claim:
+    """The claim of a text that should have one of `FORMS`."""
+    expected, has_form = FORMS[form]
+    holds = bool(has_form(text))
+    return Claim(part, holds, expected, "another text", "" if holds else json.dumps(text))
 
 
 def judge_failure(record: Record, exchange: Exchange) -> Iterator[Claim]:
@@ -162,7 +263,8 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a created project relates to what was sent."""
     sent, found = object_in(exchange.body), record.unwrap(PROJECT, exchange.json)
     if isinstance(found.get("name"), str):
-        yield Claim(NAME, found["name"] == sent["name"], "as it was sent", "changed")
+        part, is_same = f"{PROJECT}/properties/name", found["name"] == sent["name"]
+        yield Claim(part, is_same, "as it was sent", "changed")
     if found and OWN_MEMBER in sent:
         is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
         yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
@@ -178,10 +280,9 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     if is_once:
         yield Claim(ITEMS, times == sorted(times), "oldest first", "another order")
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
-        created = record.projects[-1]
-        found = [each for each in projects if is_same(each, created)]
+        found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
-        if found and OWN_MEMBER in created:
+        if found and OWN_MEMBER in record.projects[-1]:
             yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
 
 
@@ -219,12 +320,6 @@ def latest_of(project: dict[str, Any]) -> str:
     return str(latest) if is_id(latest) else ""
 
 
-def is_same(listed: dict[str, Any], created: dict[str, Any]) -> bool:
-    """Whether a listed project is the created one."""
-    key = "id" if "id" in listed and "id" in created else "name"
-    return bool(listed.get(key) == created[key])
-
-
 def is_id(value: Any) -> bool:
     """Whether it is a text or a number that a path can have."""
     return type(value) in (str, int)
@@ -234,3 +329,33 @@ def likeness(exchange: Exchange) -> Any:
     """What errors for one reason have in common: their code, or the whole body."""
     body = exchange.content.decode(errors="replace").replace(exchange.target, "")
     return object_in(exchange.content).get("code") or body
+
+
+def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The parts at a pointer and below, behind `$ref` too, with their origins.
+
+    A part may come more than once. Those of the stub alone do not come.
+    """
+    pointer, node = contract.find(pointer)
+    members = dict(enumerate(node)) if isinstance(node, list) else node
+    if "x-origin" in members:
+        yield pointer, members["x-origin"]
+    for name, value in members.items():
+        is_other = name in ("x-origin", "examples", "links") or not isinstance(value, (dict, list))
+        if not is_other and "x-stub-only" not in value:
+            yield from parts_in(contract, f"{pointer}{json_pointer(name)}")
+
+
+def array_in(value: Any, name: str) -> list[Any] | None:
+    """The array of a list: with or without an object around it, which has it under this name or
+    another one, also in an envelope such as `data`; None without one.
+    """
+    members = [pair for each in objects_in(value) for pair in each.items()]
+    arrays = {key: each for key, each in members if isinstance(each, list)}
+    return value if isinstance(value, list) else arrays.get(name, next(iter(arrays.values()), None))
+
+
+def objects_in(value: Any) -> list[dict[str, Any]]:
+    """The object, and those that are members of it."""
+    members = value.values() if isinstance(value, dict) else ()
+    return [each for each in (value, *members) if isinstance(each, dict)]

@@ -3,7 +3,8 @@
 import json
 import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -13,33 +14,34 @@ import click
 
 import stub
 from stub.profile import read_profile
-from web.redaction import Redactor, printable
+from web.redaction import Redactor, cut, printable
 
 from ..documents import read_file
 from ..serving import remove_old_report, write_whole
-from .client import Client
-from .judge import Record
-from .probes import ABUSE, READ, WRITE
+from . import ADVICE, Options
+from .client import Client, Exchange
+from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
+from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
 from .profile import drift, profile_of
-from .result import ADVICE, IN_THE_REPORT, findings_of, judge_parts, left_behind, text_of
-from .session import Session
+from .session import LEAK, Session
+
+VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
+MAX_SHOWN = 500  # bytes of a body
+DIFFERENCES = ("broken", "differs")
 
 
-class Options(NamedTuple):
-    """The options of `verify`, as the command line has them."""
+class Part(NamedTuple):
+    """A part and its verdict. A difference has the exchange that showed it, and its value there."""
 
-    url: str
-    write: bool
-    abuse: bool
-    wait: float  # seconds, as `pause`
-    pause: float
-    ca: Path | None
-    known: Path | None
-    save: Path | None
-    force: bool
-    like: Path | None
-    report: Path | None
-    fail_on: Sequence[str]
+    part: str
+    origin: str  # fixed or chosen
+    verdict: str = NOT_SEEN
+    expected: str = ""
+    observed: str = ""
+    reason: str = ""
+    probe: str = ""
+    value: str = ""  # this and the exchange are not in the report
+    exchange: Exchange | None = None
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
@@ -52,19 +54,23 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     token = environ.get("VERIFY_TOKEN", "")
     try:
         client = Client(options.url, token, options.ca)
-        kinds = stub.parse_kinds(options.fail_on, ADVICE)
         known = read_known(options.known) if options.known else []
         like = read_profile(options.like) if options.like else None
         if options.save and options.save.exists() and not options.force:
-            require_profile(options.save)
+            try:
+                read_profile(options.save)
+            except ValueError as error:
+                told = "--save would replace a file that is no profile"
+                raise ValueError(f"{told}:\n{error}") from None
         if options.report:
             remove_old_report(options.report)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{error}.") from None
     redactor = Redactor([token])
 
-    def tell(line: str) -> None:
-        click.echo(printable(redactor.text(line)))
+    def tell(*lines: str) -> None:
+        for line in lines:
+            click.echo(printable(redactor.text(line)))
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
     record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
@@ -74,21 +80,19 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()
         parts = judge_parts(record)
-        for line in text_of(parts, record):
-            tell(line)
+        tell(*text_of(parts, record))
     except KeyboardInterrupt as reason:
         tell("interrupted: no verdicts")
         return 128 + (reason.args[0] if reason.args else signal.SIGINT)
     finally:
         signal.signal(signal.SIGTERM, handler)
-        for line in left_behind(record):
-            tell(line)
+        tell(*left_behind(record))
     profile = profile_of(record, f"{started:%Y-%m-%d}")
     report = {
         "url": options.url,
         "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
         "level": level,
-        "parts": [dict(zip(IN_THE_REPORT, each, strict=False)) for each in parts],
+        "parts": [dict([*each._asdict().items()][:-2]) for each in parts],
         "probes": record.outcomes,
         "leaks": record.leaks,
         "created": record.created,
@@ -100,32 +104,21 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
     drifts = [*drift(profile, like)] if like else None
-    return fail_on(findings_of(parts, record, drifts), kinds, known, tell)
+    return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 
 
 def fail_on(
-    found: list[str], kinds: list[str], known: list[str], tell: Callable[[str], None]
+    found: list[str], kinds: Sequence[str], known: list[str], tell: Callable[..., None]
 ) -> int:
     """Tell the findings of these kinds that are not known; return the exit status."""
     accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
     findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
-    tell("")
-    for each in findings:
-        tell(f"finding: {each}")
+    tell("", *(f"finding: {each}" for each in findings))
     if not findings:
         tell(f"no finding of the kinds {', '.join(kinds)}")
-    for line in known:
-        if not any(stub.matches(line, each) for each in found):
-            tell(f"warning: --known {line!r} matches no finding")
+    unused = [line for line in known if not any(stub.matches(line, each) for each in found)]
+    tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
     return 1 if findings else 0
-
-
-def require_profile(path: Path) -> None:
-    """Raise `ValueError` if the file is none."""
-    try:
-        read_profile(path)
-    except ValueError as error:
-        raise ValueError(f"--save would replace a file that is no profile:\n{error}") from None
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -138,3 +131,113 @@ def read_known(path: Path) -> list[str]:
     lines = path.read_text("utf-8", errors="replace").splitlines()
     findings = (re.split(r"(?:^|\s)#(?:\s|$)", line)[0].strip() for line in lines)
     return [each for each in findings if each]
+
+
+def judge_parts(record: Record) -> list[Part]:
+    """The parts of the contract with their verdicts, in its order."""
+    errors = dict(parts_in(record.contract, ERRORS)).keys()
+    shown = {each: {*each.rules, *dict(parts_in(record.contract, each.expects))} for each in ALL}
+    shown |= {each: shown[each] - errors for each in ALL if each.expects != INVALID_BODY}
+    return [
+        judge_part(Part(part, origin), [each for each in ALL if part in shown[each]], record)
+        for part, (origin,) in dict(parts_in(record.contract, "#")).items()
+    ]
+
+
+def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
+    """The part with its verdict; `witnesses` are the probes that can show it."""
+    seen = [each for each in record.claims if each[0].part == part.part]
+    against = [each for each in seen if not each[0].holds]
+    if part.part == BEARER and not against:  # which every operation has to show
+        names = [exchange.probe.name for _, exchange in seen]
+        witnesses = [each for each in witnesses if each.name not in names]
+        seen = [] if witnesses else seen
+    if not seen:
+        return why_not_seen(part, witnesses, record)
+    shown = against or seen[:1]
+    claim, exchange = shown[0]
+    verdicts = DIFFERENCES if against else ("kept", "confirmed")
+    return part._replace(
+        verdict=verdicts[part.origin != "fixed"],
+        expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
+        observed="; ".join(sorted({each.otherwise for each, _ in against} or {claim.expected})),
+        probe=exchange.probe.name,
+        value=claim.value,
+        exchange=exchange if against else None,
+    )
+
+
+def why_not_seen(part: Part, witnesses: list[Probe], record: Record) -> Part:
+    """The part with the reason and the probe that could have shown it: one that failed, if any."""
+    reasons = [
+        (*record.silent.get(each.name, (NOT_SEEN, "no response had it")), each.name)
+        for each in sorted(witnesses, key=lambda each: LEVELS.index(each.level))
+    ]
+    cannot = (NOT_SEEN, "cannot be provoked by a well-formed request", "")
+    found = min(reasons, key=lambda each: each[0] != COULD_NOT_CHECK, default=cannot)
+    return part._replace(verdict=found[0], reason=found[1], probe=found[2])
+
+
+def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> list[str]:
+    """All that a team may want to fail on; each begins with its kind.
+
+    Where a profile has the choices of the service, what drifts from it stands for the differences.
+    """
+    kinds = DIFFERENCES if drifts is None else DIFFERENCES[:1]
+    found = [each for each in parts if each.verdict in kinds]
+    return [
+        *(drifts or ()),
+        *(f"leaks: {probe}: {LEAK}" for probe in record.leaks),
+        *(f"{p.verdict}: {p.part}: {p.expected} here, {p.observed} there" for p in found),
+    ]
+
+
+def text_of(parts: list[Part], record: Record) -> Iterator[str]:
+    """The counts, each difference with what was sent and received, and what was not checked."""
+    counts = Counter(each.verdict for each in parts)
+    yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
+    for kind in DIFFERENCES:
+        found = [each for each in parts if each.verdict == kind]
+        yield from ("", f"{kind} ({ADVICE[kind]}):") if found else ()
+        for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
+            for part in found:
+                if part.exchange is exchange:
+                    origin = record.contract.find(part.part)[1]["x-origin"]
+                    yield f"  {part.part}"
+                    yield f"    {part.origin}:    {origin[part.origin]}"
+                    yield f"    contract:  {part.expected}"
+                    yield f"    service:   {part.observed}"
+                    yield f"    probe:     {part.probe}"
+                    if part.value:
+                        yield f"    value:     {cut(record.redactor.text(part.value), MAX_SHOWN)}"
+            yield from (f"    {line}" for line in lines_of(exchange, record))
+    for kind in (COULD_NOT_CHECK, NOT_SEEN):
+        found = [each for each in parts if each.verdict == kind]
+        for reason in dict.fromkeys(each.reason for each in found):
+            yield from ("", f"{kind}: {reason}")
+            yield from (f"  {each.part}" for each in found if each.reason == reason)
+
+
+def lines_of(exchange: Exchange, record: Record) -> Iterator[str]:
+    """A request and its response, masked."""
+    sides = (
+        (">", f"{exchange.probe.method} {exchange.target}", exchange.sent, exchange.body),
+        ("<", str(exchange.status), exchange.headers.items(), exchange.content),
+    )
+    for mark, first, headers, body in sides:
+        yield f"{mark} {first}"
+        for name, value in headers:
+            yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
+        # Masked before it is cut: half a token would not be found.
+        text = cut(record.redactor.text(body.decode(errors="replace")), MAX_SHOWN)
+        yield from (f"{mark} {line}" for line in text.splitlines())
+        if len(body) > MAX_SHOWN:
+            yield f"{mark} … ({len(body):,} bytes)"
+
+
+def left_behind(record: Record) -> Iterator[str]:
+    """What the run has left in the service."""
+    yield from ("", "left behind in the service:") if record.created else ()
+    for each in record.created:
+        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
+        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"

@@ -13,11 +13,13 @@ BEARER = "#/components/securitySchemes/bearer"
 RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 INPUT = SCHEMAS + "ProjectInput"
-NAME = f"{INPUT}/properties/name"
+NAME, NAMES = f"{INPUT}/properties/name", f"{INPUT}/propertyNames"
 INVALID_BODY = f"{RESPONSES}InvalidBody"
 
 # What a probe may need, and the reason why it is not asked without.
 NEEDS = {
+    WRITE: "needs --write",
+    ABUSE: "needs --write --abuse",
     "listed": "no listed project has a deployment",
     "created": "no project was created",
     "followed": "no created project has a deployment",
@@ -103,7 +105,6 @@ def rejected(name: str, status: int, response: str, body: str, *rules: str) -> P
 
 AN_ID = '{{"name": "{name}", "id": "stub-verify-{word}"}}'
 LARGE = '{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
-NOT_OF_CLIENTS = (f"{INPUT}/propertyNames", f"{INPUT}/propertyNames/not")
 OF_TEXT = rejected("another content type", 415, "UnsupportedMediaType", CREATE_BY_NAME.body)
 # In the order in which they are asked.
 ALL = (
@@ -122,7 +123,7 @@ ALL = (
     rejected("no JSON", 400, "MalformedBody", '{{"name": '),
     rejected("an array", 422, "InvalidBody", "[]", INPUT),
     rejected("no name", 422, "InvalidBody", "{{}}", NAME),
-    rejected("an id", 422, "InvalidBody", AN_ID, *NOT_OF_CLIENTS),
+    rejected("an id", 422, "InvalidBody", AN_ID, NAMES, f"{NAMES}/not"),
     rejected("the created name again", 409, "NameTaken", '{{"name": "{created}"}}'),
     OF_TEXT._replace(content_type="text/plain"),
     rejected("70 KiB", 413, "BodyTooLarge", LARGE),

@@ -3,44 +3,31 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 import stub
-from stub.profile import (
-    DEFAULTS,
-    NEWEST_FIRST,
-    OLDEST_FIRST,
-    Profile,
-    characters,
-    errors_of,
-    forms_of,
-    id_form,
-    is_imitated,
-    schema,
-)
+from stub import profile as profiles
 
 from . import probes
-from .forms import TYPES
-from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, Record
+from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
 
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 CREATED_AT, STATUS = f"{PROJECT}/properties/created_at", f"{DEPLOYMENT}/properties/status"
 
 
-def profile_of(record: Record, date: str) -> Profile:
+def profile_of(record: Record, date: str) -> profiles.Profile:
     """The forms of the responses, without any value of them."""
     responses = [each for each in record.at(probes.PROJECTS) if each.is_success]
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
-    made = (record.unwrap(PROJECT, each.json) for each in created)
-    projects = [*chain.from_iterable(lists), *made]
+    projects = [project for each in lists for project in each]
+    projects += [record.unwrap(PROJECT, each.json) for each in created]
     found = [each for each in record.at(probes.DEPLOYMENT) if each.is_success]
     deployments = [record.unwrap(DEPLOYMENT, each.json) for each in found]
-    followed = [each for each in found if each.probe.name == probes.FOLLOWED.name]
-    run = [str(record.unwrap(DEPLOYMENT, each.json).get("status")) for each in followed]
-    errors = [each for each in record.exchanges if each.status >= 400 and not each.failure]
-    errors = [each for each in errors if isinstance(each.json, dict)]
+    pairs = zip(found, deployments, strict=True)
+    run = [str(one.get("status")) for each, one in pairs if each.probe == probes.FOLLOWED]
+    failed = [each for each in record.exchanges if each.status >= 400 and not each.failure]
+    errors = [each for each in failed if isinstance(each.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     times = [each for each in texts if stub.parse_time(each)]
     seen = {
@@ -56,11 +43,11 @@ def profile_of(record: Record, date: str) -> Profile:
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
-    profile: Profile = {"observed_at": date}
+    profile: profiles.Profile = {"observed_at": date}
     for form, value in seen.items():
         name, *inner = form.split("/")[1:]
         outer = {**profile.get(name, {}), inner[0]: value} if inner else value
-        if not [*errors_of({**profile, name: outer}, schema())]:
+        if not [*profiles.errors_of({**profile, name: outer}, profiles.schema())]:
             profile[name] = outer
     told = [*differences(record, profile)]
     for part, name, values in ((CREATED_AT, "times", times), (STATUS, "statuses", run)):
@@ -80,7 +67,8 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     """The form of the ids of a kind of record, None if not all are texts."""
     ids = [each.get(name) for each in own] + [each.get(reference) for each in others]
     ids = [each for each in ids if each is not None]
-    return id_form(ids) if ids and all(isinstance(each, str) and each for each in ids) else None
+    is_text = ids and all(isinstance(each, str) and each for each in ids)
+    return profiles.id_form(ids) if is_text else None
 
 
 def time_form(text: str) -> Any:
@@ -93,8 +81,8 @@ def time_form(text: str) -> Any:
 def order_of(projects: list[dict[str, Any]]) -> str | None:
     """The order of a list, None if the times do not tell."""
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
-    orders = {OLDEST_FIRST: sorted(times), NEWEST_FIRST: sorted(times, reverse=True)}
-    found = [name for name, each in orders.items() if each == times]
+    orders = ((profiles.OLDEST_FIRST, times), (profiles.NEWEST_FIRST, times[::-1]))
+    found = [name for name, each in orders if each == sorted(times)]
     return found[0] if len(found) == 1 else None
 
 
@@ -103,10 +91,9 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     if not found:
         return None
     own = record.contract.schemas[kind]["properties"]
-    added = {}
-    for name in sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER}):
-        types = [TYPES[type(each[name])] for each in found if each[name] is not None]
-        added[name] = types[0] if types else "null"
+    names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
+    values = {name: [each[name] for each in found if each[name] is not None] for name in names}
+    added = {name: TYPES[type((*each, None)[0])] for name, each in values.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
@@ -116,18 +103,17 @@ def headers_of(record: Record) -> list[str]:
     found = [each.headers for each in record.exchanges if each.is_success]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
     names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
-    return sorted(name for name in names if name not in declared and is_imitated(name))
+    return sorted(name for name in names if name not in declared and profiles.is_imitated(name))
 
 
-def differences(record: Record, profile: Profile) -> Iterator[tuple[str, str]]:
+def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
     """Where the service has chosen otherwise than the contract, and no form of the profile says so.
 
     Of a header, the text is left out.
     """
-    forms = forms_of(profile)
-    shown = [str(default) for form, (default, _) in DEFAULTS.items() if form in forms]
-    members = profile.get("members", {}).values()
-    absent = [name for each in members for name in each["absent"]]
+    forms = profiles.forms_of(profile)
+    shown = [str(default) for form, (default, _) in profiles.DEFAULTS.items() if form in forms]
+    absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
@@ -136,10 +122,10 @@ def differences(record: Record, profile: Profile) -> Iterator[tuple[str, str]]:
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 
-def drift(found: Profile, known: Profile) -> Iterator[str]:
+def drift(found: profiles.Profile, known: profiles.Profile) -> Iterator[str]:
     """The findings of what differs from a known profile."""
-    before = {form: default for form, (default, _) in DEFAULTS.items()} | forms_of(known)
-    for form, now in forms_of(found).items():
+    before = {form: each[0] for form, each in profiles.DEFAULTS.items()} | profiles.forms_of(known)
+    for form, now in profiles.forms_of(found).items():
         if not is_same(form, before[form], now):
             old, new = (json.dumps(each, ensure_ascii=False) for each in (before[form], now))
             yield f"drift: {form}: {old} in the profile, {new} there"
@@ -151,7 +137,7 @@ def drift(found: Profile, known: Profile) -> Iterator[str]:
 def is_same(form: str, before: Any, now: Any) -> bool:
     """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
     if form.startswith("/ids/"):
-        used, known = ({*"".join(map(characters, each["alphabet"]))} for each in (now, before))
+        used, known = ({*"".join(map(profiles.characters, x["alphabet"]))} for x in (now, before))
         is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
         return used <= known and now["prefix"] == before["prefix"] and not is_longer
     if form == "/statuses":

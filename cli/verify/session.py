@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import click
 
@@ -15,7 +14,6 @@ from .judge import NOT_SEEN, PROJECT, Record, claims_of
 from .probes import LEVELS, NEEDS, Probe
 
 STILL = 10.0  # seconds without a change after which a deployment is followed no longer
-MAX_POLL_PAUSE = 2.0  # seconds
 LEAK = "the response contains the token"
 
 
@@ -41,16 +39,12 @@ class Session:
         levels = LEVELS[: LEVELS.index(self.record.level) + 1]
         for probe in probes.ALL:
             if probe.level not in levels:
+                self.record.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
                 continue
-            if probe.needs and not self.words[probe.needs]:
-                self._conclude(probe, [])
-            else:
-                special.get(probe, self._ask)(probe)
+            ask = special.get(probe, lambda each: [self._send(each)])
+            self._conclude(probe, ask(probe) if not probe.needs or self.words[probe.needs] else [])
             if probe == probes.UNKNOWN_PATH:
                 self._read_first()
-
-    def _ask(self, probe: Probe) -> None:
-        self._conclude(probe, [self._send(probe)])
 
     def _read_first(self) -> None:
         """Take from the list what later probes need.
@@ -73,47 +67,42 @@ class Session:
         self.record.projects += self.record.listed(first)
         self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
 
-    def _create(self, probe: Probe) -> None:
+    def _create(self, probe: Probe) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
         exchanges = [self._send(probe)]
         if exchanges[0].status in (400, 422):
             exchanges.append(self._send(probes.CREATE_BY_NAME))
-        self._conclude(probe, exchanges)
         last = exchanges[-1]
         if last.is_success:
             name = judge.object_in(last.body)["name"]
             created = {**self.record.unwrap(PROJECT, last.json), "name": name}
             self.record.projects.append(created)
             self.words |= {"created": name, "followed": judge.latest_of(created)}
+        return exchanges
 
-    def _find_created(self, probe: Probe) -> None:
+    def _find_created(self, probe: Probe) -> list[Exchange]:
         """Poll the list until it has the created project."""
-        record, created = self.record, self.record.projects[-1]
-
-        def find(exchange: Exchange) -> list[dict[str, Any]]:
-            return [each for each in record.listed(exchange) if judge.is_same(each, created)]
-
+        find, created = self.record.find_created, self.record.projects[-1]
         last = self._poll(probe, find)[-1]
-        record.projects[-1] = created | next(iter(find(last)), {})
-        followed = judge.latest_of(record.projects[-1])
+        created |= next(iter(find(last)), {})
+        followed = judge.latest_of(created)
         self.words |= {"followed": followed, "listed": self.words["listed"] or followed}
-        self._conclude(probe, [last])
+        return [last]
 
-    def _follow(self, probe: Probe) -> None:
+    def _follow(self, probe: Probe) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
         record, seen = self.record, dict[str, float]()  # since when, by status
-        running = {*record.contract.running}
-        ended = {*record.contract.statuses} - running
+        contract = record.contract
 
         def has_ended(exchange: Exchange) -> bool:
             found = record.unwrap(judge.DEPLOYMENT, exchange.json) if exchange.is_success else {}
             status, now = str(found.get("status")), time.monotonic()
             is_still = exchange.is_success and now - seen.setdefault(status, now) >= STILL
-            return status in ended or (is_still and status not in running)
+            return status not in contract.running and (status in contract.statuses or is_still)
 
         exchanges = self._poll(probe, has_ended)
         record.has_ended = has_ended(exchanges[-1])
-        self._conclude(probe, [each for each in exchanges if each.is_success] or exchanges[-1:])
+        return [each for each in exchanges if each.is_success] or exchanges[-1:]
 
     def _poll(self, probe: Probe, is_over: Callable[[Exchange], object]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
@@ -123,20 +112,18 @@ class Session:
             waited, last = time.monotonic() - started, found[-1]
             if last.status == 429 or last.is_redirect or is_over(last) or waited >= self.wait:
                 return found
-            time.sleep(min(0.02 + waited / 10, MAX_POLL_PAUSE))
+            time.sleep(min(0.02 + waited / 10, 2.0))
 
     def _send(self, probe: Probe) -> Exchange:
         """Send a probe; after a 5xx once more, but for a POST, which may have created a project."""
-        exchange = self._exchange(probe)
-        is_repeated = exchange.status >= 500 and probe.method != "POST"
-        return self._exchange(probe) if is_repeated else exchange
-
-    def _exchange(self, probe: Probe) -> Exchange:
-        """Send a request. It is recorded before, since it may be interrupted."""
-        exchanges, request = self.record.exchanges, self.client.request(probe, self.words)
-        time.sleep(self.pause if exchanges else 0)
-        exchanges.append(request)
-        exchanges[-1] = self.client.send(request)
+        exchanges = self.record.exchanges
+        for _ in range(2):
+            request = self.client.request(probe, self.words)
+            time.sleep(self.pause if exchanges else 0)
+            exchanges.append(request)  # before it is sent, since that may be interrupted
+            exchanges[-1] = self.client.send(request)
+            if exchanges[-1].status < 500 or probe.method == "POST":
+                break
         return exchanges[-1]
 
     def _conclude(self, probe: Probe, exchanges: list[Exchange]) -> None:
@@ -144,8 +131,8 @@ class Session:
         record, sent = self.record, self.record.of(probe)
         found = dict.fromkeys((each, one) for one in exchanges for each in claims_of(record, one))
         record.claims += found
-        not_asked = (NOT_SEEN, NEEDS.get(probe.needs, ""))
-        silence = judge.silence_of(record, exchanges[-1]) if exchanges else not_asked
+        last = exchanges[-1] if exchanges else None
+        silence = judge.silence_of(record, last) if last else (NOT_SEEN, NEEDS[probe.needs])
         outcome = "agrees" if all(each.holds for each, _ in found) else "differs"
         if silence:
             record.silent[probe.name] = silence
