@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -61,7 +62,8 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
         return connect(url, threads)
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed: run `pip install redis`"
+        command = f'"{sys.executable}" -m pip install redis'
+        reason = f"{error.name} is not installed: run `{command}`"
     except ValueError as error:
         reason = str(error)
     raise click.UsageError(f"--store: {reason}.")

@@ -77,4 +77,5 @@ def test_without_the_package_the_option_says_how_to_get_it(monkeypatch: pytest.M
     for name in [name for name in sys.modules if name.partition(".")[0] == "redis_store"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "redis", None)
-    assert_told("redis://127.0.0.1", "redis is not installed: run `pip install redis`")
+    command = f'"{sys.executable}" -m pip install redis'
+    assert_told("redis://127.0.0.1", f"redis is not installed: run `{command}`")

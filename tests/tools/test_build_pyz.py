@@ -149,7 +149,7 @@ def test_its_commands_are_the_programs(start: Run, live_url: str) -> None:
     done = start("verify", live_url, "--pause", "0", VERIFY_TOKEN=TOKEN)
     assert (done.returncode, done.stderr) == (0, "")
     assert start("docs", "ci").stdout == (ROOT / "docs" / "ci.md").read_text("utf-8")
-    advice = f"redis is not installed: run `{sys.executable} -m pip install redis`.\n"
+    advice = f'redis is not installed: run `"{sys.executable}" -m pip install redis`.\n'
     assert start("--store", "redis://127.0.0.1").stderr == f"error: --store: {advice}"
 
 
