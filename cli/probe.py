@@ -97,7 +97,8 @@ class Probe:
             if not (self.plain.status or self.command.signal):
                 self.log.is_muted = True
                 for name in self.settings.probe:
-                    (self._try_axis if name in stub.ADVICE else self._fail)(name)
+                    attempt = self._try_axis if name in stub.ADVICE else self._fail
+                    attempt(name)
                 self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
@@ -212,8 +213,7 @@ class Probe:
         """Run the command until it ends or hangs, and say how it ended.
 
         Without an app it is with the axis, or the part of one, that the name is. The plain run has
-        the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a
-        signal.
+        the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a signal.
         """
         app = app or self._varied(name)
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds) if self.plain else 1e9

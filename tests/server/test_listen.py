@@ -6,8 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from server import ListenError, create_server
-from server.listen import connection_limit, raise_file_limit
+from server import ListenError, connection_limit, create_server, raise_file_limit
 from tests.live import serving
 from tests.server.conftest import Echo
 from tests.wire import Connection, get
