@@ -54,14 +54,12 @@ def test_what_the_schema_cannot_say_is_an_error_too() -> None:
         ({"statuses": {"run": ["a", "b"], "ended": "a"}}, "/statuses/ended"),
     ):
         assert [each.pointer for each in contradictions(profile)] == [place]
-    for profile in VALID:
-        assert [*contradictions(profile)] == []
 
 
 @pytest.mark.parametrize("profile", VALID)
 def test_a_valid_profile_has_no_error(profile: dict[str, Any]) -> None:
     Draft202012Validator(schema()).validate(profile)
-    assert [*errors_of(profile, schema())] == []
+    assert [*errors_of(profile, schema()), *contradictions(profile)] == []
 
 
 @pytest.mark.parametrize(("more", "places"), INVALID)

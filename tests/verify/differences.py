@@ -13,9 +13,7 @@ from tests.verify.conftest import Change, Request, Response, Service, problem
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
-LIST_200, POST_201, DEP_200 = (
-    *(f"{LIST}/responses/200", f"{POST}/responses/201", f"{DEP}/responses/200"),
-)
+LIST_200, POST_201 = f"{LIST}/responses/200", f"{POST}/responses/201"
 BODY, DEP_ID = f"{POST}/requestBody", f"{DEP}/parameters/0"
 BEARER = "#/components/securitySchemes/bearer"
 
@@ -47,7 +45,7 @@ IN_A_PROBLEM = ("type", "title", "status", "detail", "code")
 PROBLEM, *PROBLEM_MEMBERS, ERRORS = schema("Problem", *IN_A_PROBLEM, "errors")
 FIELD, POINTER, FIELD_DETAIL = schema("FieldError", "pointer", "detail")
 
-JSON, HTML, PLAIN = "application/json", "text/html; charset=utf-8", "text/plain"
+JSON, HTML = "application/json", "text/html; charset=utf-8"
 ALL_ERRORS = (
     *("anonymous", "unauthorized", "unknown", "no deployment", "method"),
     *("media type", "large", "malformed", "invalid", "taken"),
@@ -153,13 +151,12 @@ def without(*names: str) -> Edit:
 
 def put(**members: Any) -> Edit:
     """Members that take the place of others, or a function of their value."""
-    return lambda body: {
-        **body,
-        **{
-            name: value(body.get(name)) if callable(value) else value
-            for name, value in members.items()
-        },
-    }
+
+    def edit(body: Any) -> Any:
+        made = {name: each(body.get(name)) for name, each in members.items() if callable(each)}
+        return {**body, **members, **made}
+
+    return edit
 
 
 def renamed(old: str, new: str) -> Edit:
@@ -172,17 +169,13 @@ class Difference(NamedTuple):
     name: str
     level: str  # read, write or abuse
     findings: set[tuple[str, str]]  # parts, and their verdicts
-    changes: tuple[Change, ...]
-    more: dict[str, Any]
-
-    def service(self) -> Service:
-        return Service(*self.changes, **self.more)
+    service: Callable[[], Service]
 
 
 def difference(
     level: str, name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any
 ) -> Difference:
-    return Difference(name, level, findings, changes, more)
+    return Difference(name, level, findings, partial(Service, *changes, **more))
 
 
 def found(verdict: str, *parts: str) -> set[tuple[str, str]]:
@@ -213,10 +206,8 @@ DIFFERENCES = [
     read("an array", differs(PROJECTS), on("list", body=lambda body: body["projects"])),
     read("list of another name", differs(ITEMS), on("list", body=renamed("projects", "data"))),
     read("an envelope", differs(PROJECTS), on("list", body=lambda body: {"data": body})),
-    read(
-        *("an envelope of another name", differs(ITEMS, CREATED), on_listed(without("created_at"))),
-        on("list", body=lambda body: {"data": {"items": body["projects"]}}),
-    ),
+    read("an envelope of another name", differs(ITEMS, CREATED), on_listed(without("created_at")),
+         on("list", body=lambda body: {"data": {"items": body["projects"]}})),
     abuse("projects null", differs(ITEMS), on_list(lambda _: None)),
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
@@ -236,22 +227,15 @@ DIFFERENCES = [
     read("deployment 405", broken(DEP), on("deployment", status=405)),
     write("deployment 404", differs(LATEST), on("deployment", status=404)),
     # A 404 tells nothing of the token where the token gets one, too.
-    read(
-        *("deployment 404 to all", differs(LATEST), on("deployment", status=404)),
-        on(
-            *("anonymous", "unauthorized"),
-            status=404,
-            has=lambda each: "/deployments/" in each.target,
-        ),
-    ),
+    read("deployment 404 to all", differs(LATEST), on("deployment", status=404), on(
+        "anonymous", "unauthorized", status=404, has=lambda each: "/deployments/" in each.target
+    )),
     read("a page for all", broken(DEP, DEP_PATH) | differs(UNKNOWN, DEP_404), on(
         "deployment", "no deployment", "unknown", status=404, raw=b"404 page not found"
     )),
-    read(
-        *("errors without codes", differs(LATEST, PROBLEM)),
-        on("deployment", status=404, body=lambda _: {"error": "no deployment"}),
-        on("unknown", body=lambda _: {"error": "no route"}),
-    ),
+    read("errors without codes", differs(LATEST, PROBLEM),
+         on("deployment", status=404, body=lambda _: {"error": "no deployment"}),
+         on("unknown", body=lambda _: {"error": "no route"})),
     read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
     read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
     read("deployment in an object", differs(DEPLOYMENT), on_deployment(lambda x: {"data": x})),
@@ -288,10 +272,8 @@ DIFFERENCES = [
     read("deployments are open", broken(BEARER), opens=".*/deployments"),
     write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
     read("no token 404", differs(UNAUTHORIZED), on("anonymous", status=404)),
-    read(
-        *("no token 302", differs(UNAUTHORIZED)),
-        on("anonymous", status=302, headers=TO_LOGIN, raw=b""),
-    ),
+    read("no token 302", differs(UNAUTHORIZED),
+         on("anonymous", status=302, headers=TO_LOGIN, raw=b"")),
     read("no challenge", differs(WWW), on("anonymous", headers={"WWW-Authenticate": None})),
     read("challenge Basic", differs(f"{WWW}/schema"), on(
         "unauthorized", headers={"WWW-Authenticate": 'Basic realm="all"'}

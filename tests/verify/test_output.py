@@ -75,18 +75,15 @@ def reflecting(response: Response, request: Request, number: int) -> None:
     sent = request.header("Authorization") or ""
     response.headers |= {"X-Sent": sent, "Content-Type": f"text/{TOKEN}"}
     if isinstance(response.body, dict):
-        response.body["name"] = response.body["detail"] = (
-            f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
-        )
+        told = f"{sent}, {sent.partition(' ')[2].replace('/', '%2F')}"
+        response.body |= {"name": told, "detail": told}
         text = json.dumps(response.body).replace("/", "\\/").replace("~", "\\u007e")
         response.raw = text.encode()
 
 
 def test_the_token_is_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
-    service = Service(
-        *(on(each, status=418) for each in parts.ALL_ERRORS[2:]), NO_STATUS, reflecting
-    )
-    done = verify(service, level="abuse")
+    errors = [on(each, status=418) for each in parts.ALL_ERRORS[2:]]
+    done = verify(Service(*errors, NO_STATUS, reflecting), level="abuse")
     printed = capfd.readouterr()
     texts = [done.stdout, done.stderr, printed.out, printed.err, json.dumps(done.report)]
     spellings = [TOKEN, TOKEN.lower()]
@@ -161,12 +158,8 @@ WRONG = [
     *(("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",)),
     *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
     *((URL, "--abuse"), (URL, "--wait", "-1"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
-    *(
-        ("https://127.0.0.1:1", "--ca", __file__),
-        (URL, "--token", "x"),
-        (URL, "--report", "-"),
-        (URL, URL),
-    ),
+    *((URL, "--token", "x"), (URL, "--report", "-"), (URL, URL)),
+    ("https://127.0.0.1:1", "--ca", __file__),
 ]
 
 
