@@ -169,13 +169,14 @@ def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
 
 def why_not_seen(part: Part, witnesses: list[Probe], record: Record) -> Part:
     """The part with the reason and the probe that could have shown it: one that failed, if any."""
-    reasons = [
-        (*record.silent.get(each.name, (NOT_SEEN, "no response had it")), each.name)
-        for each in sorted(witnesses, key=lambda each: LEVELS.index(each.level))
-    ]
-    cannot = (NOT_SEEN, "cannot be provoked by a well-formed request", "")
-    found = min(reasons, key=lambda each: each[0] != COULD_NOT_CHECK, default=cannot)
-    return part._replace(verdict=found[0], reason=found[1], probe=found[2])
+    silent, rank, asked = record.silent, LEVELS.index, LEVELS.index(record.level)
+    witnesses.sort(key=lambda x: (max(rank(x.level), asked), x.name not in silent, rank(x.level)))
+    verdict, reason, probe = min(
+        ((*silent.get(x.name, (NOT_SEEN, "no response had it")), x.name) for x in witnesses),
+        key=lambda each: each[0] != COULD_NOT_CHECK,
+        default=(NOT_SEEN, "cannot be provoked by a well-formed request", ""),
+    )
+    return part._replace(verdict=verdict, reason=reason, probe=probe)
 
 
 def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> list[str]:
