@@ -21,7 +21,6 @@ class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
     request: Parser  # type: ignore[assignment]
-    is_dropped = False
 
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
@@ -41,8 +40,6 @@ class ResponseTask(Task):
 
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once; waitress sends the head alone."""
-        if self.is_dropped:
-            return
         if len(data) == self.content_length and len(data) < MAX_JOINED:
             head = self.build_response_header()
             self.wrote_header = True
@@ -53,29 +50,30 @@ class ResponseTask(Task):
 
 
 class AppTask(ResponseTask, WSGITask):
+    environ: dict[str, Any]
+
     def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
         environ["PATH_INFO"] = self.request.path
         # Ends the connection after this response: PEP 3333 forbids an app the header for it.
         environ["server.close"] = self.request.close_connection
-        environ["server.drop"] = self.drop
         environ["server.is_open"] = self.is_open
         return environ
 
-    def drop(self) -> None:
-        """Send nothing of this response, and close the connection."""
-        self.is_dropped = self.close_on_finish = True
+    def write(self, data: bytes) -> None:
+        """Send a response, or nothing and close the connection if the app dropped it."""
+        if self.environ.get("server.is_dropped"):
+            raise ClientDisconnected
+        super().write(data)
 
     def is_open(self) -> bool:
         """Whether the client has not closed the connection."""
         sock: Any = self.channel.socket
         try:
             return bool(sock.recv(1, socket.MSG_PEEK))
-        except BlockingIOError:
-            return True
-        except OSError:  # also one that this side has closed
-            return False
+        except OSError as error:  # also one that this side has closed
+            return isinstance(error, BlockingIOError)
 
 
 class RejectionTask(ResponseTask, ErrorTask):

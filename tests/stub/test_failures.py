@@ -108,7 +108,7 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
             assert call(url, "/v1/projects").status_code == 200  # by the other thread
             assert call(url, "/_stub/requests").status_code == 200
             assert connection.is_silent()
-        eventually(lambda: failures.met["getDeployment"].ended is not None)
+        eventually(lambda: failures.met["getDeployment"].ended > 0)
         waited, closed = failures.met["listProjects"], failures.met["getDeployment"]
         assert waited.reaction["waited"]
         assert waited.ended
@@ -149,7 +149,7 @@ def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None
         client, failures = failing("unavailable", failures)
         for each in run:
             client.get(**each)
-        failures.settle()
-        again = failures.reaction("listProjects")["again_after"]
+        failures.settle(OPERATIONS)
+        again = failures.reactions["listProjects"]["again_after"]
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
