@@ -277,20 +277,19 @@ def findings(failures: Failures) -> Iterator[stub.Finding]:
 def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
     columns = [["", *runs[0].reactions]]
-    columns += [
-        [run.name, *(text_of(each, run.stall) for each in run.reactions.values())] for run in runs
-    ]
+    columns += [[run.name, *(text_of(run, name) for name in run.reactions)] for run in runs]
     widths = [max(map(len, column)) + 2 for column in columns]
     rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
     return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
 
 
-def text_of(reaction: dict[str, Any], stall: float) -> str:
+def text_of(run: Failures, operation: str) -> str:
+    reaction = run.reactions[operation]
     closed_after, again = reaction["closed_after"], reaction["again_after"]
     times = f" ({len(again)} times)" if len(again) > 1 else ""
     words = (
         "" if reaction["met"] else "not met",
-        f"waited {stall:g} s" if reaction["waited"] else "",
+        f"waited {run.stall:g} s" if reaction["waited"] else "",
         "" if closed_after is None else f"closed after {closed_after:.1f} s",
         f"again after {again[0]:.2f} s{times}" if again else "",
     )

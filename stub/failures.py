@@ -29,15 +29,14 @@ NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": Fals
 class Attempt:
     """A request of an operation; those that repeat each other have one key.
 
-    It ends, at first 0, when the server gets its response, or when the client closed. `reaction` is
-    what the client did then, as the report has it.
+    `reaction` is what the client did after it, as the report has it.
     """
 
     operation: str
     method: str
     key: int
     arrived: float = field(default_factory=time.monotonic)
-    ended: float = 0.0
+    ended: float = 0.0  # when the server got its response, or the client had closed
     reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
 
 
@@ -65,9 +64,8 @@ class Failures:
 
     def claim(self, attempt: Attempt) -> None:
         """Note that a request would succeed. Raises a 503 if it meets an outage."""
-        operation = attempt.operation
-        if self.plain is None or operation in self.plain.met:
-            is_first = self.met.setdefault(operation, attempt) is attempt
+        if self.plain is None or attempt.operation in self.plain.met:
+            is_first = self.met.setdefault(attempt.operation, attempt) is attempt
             if is_first and self.name == UNAVAILABLE:
                 detail = "This outage is of `--probe`: send this again."
                 headers = {"Retry-After": str(RETRY_AFTER)}

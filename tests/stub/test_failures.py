@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from cli.probe import findings, table
 from stub import StubOptions
 from stub.failures import Attempt, Failures
 from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, eventually, names
@@ -114,6 +115,9 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
         assert waited.ended
         assert 0.3 <= waited.ended - waited.arrived < 10
         assert closed.reaction["closed_after"] is not None
+        failures.settle(OPERATIONS)
+        assert "  listProjects   waited 20 s, again after " in table([failures])
+        assert [each.text for each in findings(failures)] == ["waits: listProjects after stalled"]
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:
