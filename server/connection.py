@@ -21,6 +21,7 @@ class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
     request: Parser  # type: ignore[assignment]
+    environ: dict[str, Any] | None = None
 
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
@@ -40,6 +41,8 @@ class ResponseTask(Task):
 
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once; waitress sends the head alone."""
+        if self.environ and self.environ.get("server.is_dropped"):  # by the app: send nothing
+            raise ClientDisconnected
         if len(data) == self.content_length and len(data) < MAX_JOINED:
             head = self.build_response_header()
             self.wrote_header = True
@@ -50,8 +53,6 @@ class ResponseTask(Task):
 
 
 class AppTask(ResponseTask, WSGITask):
-    environ: dict[str, Any]
-
     def get_environment(self) -> dict[str, Any]:
         environ = super().get_environment()
         # waitress strips leading slashes, which makes another path of the one that was sent.
@@ -60,12 +61,6 @@ class AppTask(ResponseTask, WSGITask):
         environ["server.close"] = self.request.close_connection
         environ["server.is_open"] = self.is_open
         return environ
-
-    def write(self, data: bytes) -> None:
-        """Send a response, or nothing and close the connection if the app dropped it."""
-        if self.environ.get("server.is_dropped"):
-            raise ClientDisconnected
-        super().write(data)
 
     def is_open(self) -> bool:
         """Whether the client has not closed the connection."""

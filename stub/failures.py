@@ -27,10 +27,7 @@ NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": Fals
 
 @dataclass(eq=False)
 class Attempt:
-    """A request of an operation; those that repeat each other have one key.
-
-    `reaction` is what the client did after it, as the report has it.
-    """
+    """A request, the key of those that repeat it, and what the client did then, for the report."""
 
     operation: str
     method: str
