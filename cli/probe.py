@@ -72,8 +72,7 @@ class Probe:
         self, command: Command, settings: Settings, log: Log, make_app: Callable[..., Flask]
     ) -> None:
         self.command, self.settings, self.log, self.make_app = command, settings, log, make_app
-        self.no_failures = Failures()
-        self.plain_app = make_app(failures=self.no_failures)
+        self.plain_app = make_app(failures=Failures())
         self.stub: stub.Stub = self.plain_app.extensions["stub"]
         self.app: Flask | None = self.plain_app
         self.plain: Run | None = None
@@ -157,7 +156,7 @@ class Probe:
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.no_failures)
+        failures = Failures(name, self.stub.options.failures)
         run = self._run(name, self.make_app(failures=failures))
         while not all(each.ended for each in failures.met.values()):
             time.sleep(SETTLE)  # the server sees later that a client has closed
@@ -213,7 +212,7 @@ class Probe:
         app = app or self._varied(name)
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds) if self.plain else 1e9
         if name == STALLED:
-            limit += self.no_failures.stall * len(self.stub.operations)
+            limit += Failures.stall * len(self.stub.operations)
         was_disturbed, started, self.app = self.is_disturbed, time.monotonic(), app
         with TemporaryFile() as output:
             status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
