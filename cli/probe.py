@@ -72,8 +72,7 @@ class Probe:
         self, command: Command, settings: Settings, log: Log, make_app: Callable[..., Flask]
     ) -> None:
         self.command, self.settings, self.log, self.make_app = command, settings, log, make_app
-        self.no_failures = Failures()
-        self.plain_app = make_app(failures=self.no_failures)
+        self.plain_app = make_app(failures=Failures())
         self.stub: stub.Stub = self.plain_app.extensions["stub"]
         self.app: Flask | None = self.plain_app
         self.plain: Run | None = None
@@ -125,7 +124,7 @@ class Probe:
         if len(self.axes) > 1 and all(axis.status for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
-            yield table([failures for failures, _ in self.failures], self.stub.operations)
+            yield table([failures for failures, _ in self.failures])
         if self.is_complete and self.axes and not any(axis.result in BREAKS for axis in self.axes):
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
@@ -150,23 +149,18 @@ class Probe:
                 for axis in self.axes
             ],
             "failures": [
-                {
-                    "failure": run.name,
-                    **run.document(),
-                    "operations": {name: failures.reaction(name) for name in self.stub.operations},
-                }
+                {"failure": run.name, **run.document(), "operations": failures.reactions}
                 for failures, run in self.failures
             ],
         }
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.no_failures)
+        failures = Failures(name, self.stub.options.failures)
         run = self._run(name, self.make_app(failures=failures))
-        end = time.monotonic() + failures.stall  # the server sees later that a client has closed
-        while any(each.ended is None for each in failures.met.values()) and time.monotonic() < end:
-            time.sleep(SETTLE)
-        failures.settle()
+        while not all(each.ended for each in failures.met.values()):
+            time.sleep(SETTLE)  # the server sees later that a client has closed
+        failures.settle(self.stub.operations)
         self.failures.append((failures, run))
 
     def _try_axis(self, name: str) -> None:
@@ -218,7 +212,7 @@ class Probe:
         app = app or self._varied(name)
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds) if self.plain else 1e9
         if name == STALLED:
-            limit += self.no_failures.stall * len(self.stub.operations)
+            limit += Failures.stall * len(self.stub.operations)
         was_disturbed, started, self.app = self.is_disturbed, time.monotonic(), app
         with TemporaryFile() as output:
             status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
@@ -279,22 +273,21 @@ def findings(failures: Failures) -> Iterator[stub.Finding]:
             yield stub.Finding("waits", what, 1, f"no timeout within {failures.stall:g} s")
 
 
-def table(runs: Sequence[Failures], operations: Sequence[str]) -> str:
+def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
-    columns = [["", *operations]]
-    columns += [[run.name, *(text_of(run, name) for name in operations)] for run in runs]
+    columns = [["", *runs[0].reactions]]
+    columns += [[run.name, *(text_of(run, name) for name in run.reactions)] for run in runs]
     widths = [max(map(len, column)) + 2 for column in columns]
     rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
     return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
 
 
 def text_of(run: Failures, operation: str) -> str:
-    reaction = run.reaction(operation)
-    if not reaction["met"]:
-        return "not met"
+    reaction = run.reactions[operation]
     closed_after, again = reaction["closed_after"], reaction["again_after"]
     times = f" ({len(again)} times)" if len(again) > 1 else ""
     words = (
+        "" if reaction["met"] else "not met",
         f"waited {run.stall:g} s" if reaction["waited"] else "",
         "" if closed_after is None else f"closed after {closed_after:.1f} s",
         f"again after {again[0]:.2f} s{times}" if again else "",

@@ -21,7 +21,7 @@ class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
     request: Parser  # type: ignore[assignment]
-    is_dropped = False
+    environ: dict[str, Any] | None = None
 
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
@@ -41,8 +41,8 @@ class ResponseTask(Task):
 
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once; waitress sends the head alone."""
-        if self.is_dropped:
-            return
+        if self.environ and self.environ.get("server.is_dropped"):  # by the app: send nothing
+            raise ClientDisconnected
         if len(data) == self.content_length and len(data) < MAX_JOINED:
             head = self.build_response_header()
             self.wrote_header = True
@@ -59,23 +59,16 @@ class AppTask(ResponseTask, WSGITask):
         environ["PATH_INFO"] = self.request.path
         # Ends the connection after this response: PEP 3333 forbids an app the header for it.
         environ["server.close"] = self.request.close_connection
-        environ["server.drop"] = self.drop
         environ["server.is_open"] = self.is_open
         return environ
-
-    def drop(self) -> None:
-        """Send nothing of this response, and close the connection."""
-        self.is_dropped = self.close_on_finish = True
 
     def is_open(self) -> bool:
         """Whether the client has not closed the connection."""
         sock: Any = self.channel.socket
         try:
             return bool(sock.recv(1, socket.MSG_PEEK))
-        except BlockingIOError:
-            return True
-        except OSError:  # also one that this side has closed
-            return False
+        except OSError as error:  # also one that this side has closed
+            return isinstance(error, BlockingIOError)
 
 
 class RejectionTask(ResponseTask, ErrorTask):

@@ -4,7 +4,7 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -27,17 +27,13 @@ NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": Fals
 
 @dataclass(eq=False)
 class Attempt:
-    """A request of an operation; those that repeat each other have one key.
-
-    It has ended when its response was handed to the server, or when the client closed. `reaction`
-    is what the client did then, as the report has it.
-    """
+    """A request, the key of those that repeat it, and what the client did then, for the report."""
 
     operation: str
     method: str
     key: int
     arrived: float = field(default_factory=time.monotonic)
-    ended: float | None = None
+    ended: float = 0.0  # when the server got its response, or the client had closed
     reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
 
 
@@ -54,6 +50,7 @@ class Failures:
     stall: float = 20.0
     met: dict[str, Attempt] = field(default_factory=dict)  # by operation
     attempts: list[Attempt] = field(default_factory=list)
+    reactions: dict[str, dict[str, Any]] = field(default_factory=dict)  # by operation
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
@@ -64,9 +61,8 @@ class Failures:
 
     def claim(self, attempt: Attempt) -> None:
         """Note that a request would succeed. Raises a 503 if it meets an outage."""
-        operation = attempt.operation
-        if self.plain is None or operation in self.plain.met:
-            is_first = self.met.setdefault(operation, attempt) is attempt
+        if self.plain is None or attempt.operation in self.plain.met:
+            is_first = self.met.setdefault(attempt.operation, attempt) is attempt
             if is_first and self.name == UNAVAILABLE:
                 detail = "This outage is of `--probe`: send this again."
                 headers = {"Retry-After": str(RETRY_AFTER)}
@@ -79,38 +75,30 @@ class Failures:
         cut = {LOST: 0, CUT: len(response.get_data()) // 2}.get(self.name)
         return Fault(self.name, cut=cut)
 
-    def carry_out(
-        self, attempt: Attempt, environ: dict[str, Any], sleep: Callable[[float], None]
-    ) -> None:
+    def carry_out(self, attempt: Attempt, environ: dict[str, Any]) -> None:
         """Stall, or send nothing, where that is the failure; note the end."""
-        is_open = True
+        is_open = self.name != LOST
         if self.name == STALLED:
-            while (is_open := environ["server.is_open"]()) and (
-                time.monotonic() < attempt.arrived + self.stall
-            ):
-                sleep(PAUSE)
-            attempt.reaction["waited"] = is_open
+            end = attempt.arrived + self.stall
+            while (is_open := environ["server.is_open"]()) and time.monotonic() < end:
+                time.sleep(PAUSE)
+            closed_after = None if is_open else round(time.monotonic() - attempt.arrived, 2)
+            attempt.reaction |= {"waited": is_open, "closed_after": closed_after}
+        environ["server.is_dropped"] = not is_open
         attempt.ended = time.monotonic()
-        if not is_open:
-            attempt.reaction["closed_after"] = round(attempt.ended - attempt.arrived, 2)
-        if self.name == LOST or not is_open:
-            environ["server.drop"]()
 
-    def settle(self) -> None:
-        """Find the repetitions of each request that met the failure: the first later ones with its
-        key, as many as there are more than in the plain run.
+    def settle(self, operations: Iterable[str]) -> None:
+        """Note the reactions; times are in seconds. A request that met the failure is repeated by
+        the first later ones with its key, as many as there are more than in the plain run.
         """
+        self.reactions = dict.fromkeys(operations, NOT_MET)
         plain = [each.key for each in self.plain.attempts] if self.plain else []
-        for attempt in self.met.values():
+        for operation, attempt in self.met.items():
             here = [each.arrived for each in self.attempts if each.key == attempt.key]
-            end = attempt.ended or attempt.arrived
-            later = [round(max(0.0, each - end), 2) for each in here if each > attempt.arrived]
-            more = max(0, len(here) - plain.count(attempt.key))
-            attempt.reaction["again_after"] = later[:more]
-
-    def reaction(self, operation: str) -> dict[str, Any]:
-        """What the client did after the failure of an operation; times are in seconds."""
-        return self.met[operation].reaction if operation in self.met else NOT_MET
+            later = [each - attempt.ended for each in here if each > attempt.arrived]
+            again = later[: max(0, len(here) - plain.count(attempt.key))]
+            attempt.reaction["again_after"] = [round(max(0.0, each), 2) for each in again]
+            self.reactions[operation] = attempt.reaction
 
 
 class Watched:

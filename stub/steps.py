@@ -86,7 +86,7 @@ class Steps:
         if outcome.delay:
             stub.options.sleep(outcome.delay)
         if failures and outcome.attempt and fault:
-            failures.carry_out(outcome.attempt, received.environ, stub.options.sleep)
+            failures.carry_out(outcome.attempt, received.environ)
         return response
 
 

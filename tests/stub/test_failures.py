@@ -9,6 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from app import create_app
+from cli.probe import findings, table
 from stub import StubOptions
 from stub.failures import Attempt, Failures
 from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, eventually, names
@@ -108,12 +109,15 @@ def test_a_stalled_response_comes_late_and_what_the_client_does_is_seen() -> Non
             assert call(url, "/v1/projects").status_code == 200  # by the other thread
             assert call(url, "/_stub/requests").status_code == 200
             assert connection.is_silent()
-        eventually(lambda: failures.met["getDeployment"].ended is not None)
+        eventually(lambda: failures.met["getDeployment"].ended > 0)
         waited, closed = failures.met["listProjects"], failures.met["getDeployment"]
         assert waited.reaction["waited"]
         assert waited.ended
         assert 0.3 <= waited.ended - waited.arrived < 10
         assert closed.reaction["closed_after"] is not None
+        failures.settle(OPERATIONS)
+        assert "  listProjects   waited 20 s, again after " in table([failures])
+        assert [each.text for each in findings(failures)] == ["waits: listProjects after stalled"]
 
 
 def test_a_fault_of_the_tests_and_an_operation_that_never_succeeded_meet_no_failure() -> None:
@@ -149,7 +153,7 @@ def test_a_repetition_is_a_later_request_beyond_those_of_the_plain_run() -> None
         client, failures = failing("unavailable", failures)
         for each in run:
             client.get(**each)
-        failures.settle()
-        again = failures.reaction("listProjects")["again_after"]
+        failures.settle(OPERATIONS)
+        again = failures.reactions["listProjects"]["again_after"]
         assert (len(again), again) == (count, sorted(again)), (plain, run)
         assert all(0 <= each < 10 for each in again)
