@@ -161,8 +161,12 @@ class Log:
 
     def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
         if self._file:
-            with suppress(OSError):  # a full disk breaks no request
+            try:
                 self._file.write(text.encode())
+            except OSError as error:  # which breaks no request
+                self._file.close()
+                self._file = None
+                say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if self.is_muted:
             return
         if is_printed or not self._quiet:

@@ -40,6 +40,12 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        number = super().convert(value, param, ctx)
+        if number != number:  # which is in every range
+            self.fail("'nan' is no number.", param, ctx)
+        return number
+
 
 class SpacedText(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""
@@ -96,9 +102,10 @@ def parse_delay(text: str) -> tuple[float, float]:
 
 
 def parse_freeze(text: str) -> datetime:
-    if time := stub.parse_time(text):
+    time = stub.parse_time(text)
+    if time and time.year <= 9900:  # a clock can be advanced by ten years
         return time
-    raise ValueError("give an RFC 3339 time, such as 2026-01-05T09:00:00Z")
+    raise ValueError("give an RFC 3339 time up to 9900, such as 2026-01-05T09:00:00Z")
 
 
 def parse_probe(text: str) -> tuple[str, ...]:

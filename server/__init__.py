@@ -13,9 +13,10 @@ the names below. Some of them are private, so `requirements.txt` pins waitress:
 | `WSGITask.get_environment` | `//v1/x` is not `/v1/x`; a cut response ends its connection |
 | `ErrorTask.execute` | errors in JSON; HEAD without a body |
 | `HTTPChannel.received` | a client that sends too much can read why |
-| `HTTPChannel.handle_write` | the same |
+| `HTTPChannel.handle_write` | the same; clients that do not read hold no thread |
 | `HTTPChannel.handle_error` | no token in the log of a failure |
-| `BaseWSGIServer.add_task` | threads for control routes alone |
+| `HTTPChannel.handle_expt` | urgent data is no busy loop |
+| `BaseWSGIServer.add_task` | threads for control routes alone; clients that do not read hold none |
 | `BaseWSGIServer.run`, `close`, `_map` | the deadlines; the drain; more than 1,024 connections |
 | `BaseWSGIServer.pull_trigger`, `trigger._closed` | no write to another file |
 | `BaseWSGIServer.handle_error` | the server goes on listening after a failed accept |

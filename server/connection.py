@@ -99,13 +99,20 @@ class Connection(HTTPChannel):
     request: Parser | None  # that arrives
     requests: list[Parser]  # that have arrived
     requests_lock: Any
+    is_waiting = False  # whether a request waits for the client to read; under requests_lock
     linger_until: float | None = None  # by the clock of the options
+
+    # Urgent data, which HTTP does not have: waitress logs it again and again, at full speed.
+    handle_expt = HTTPChannel.handle_close
 
     def received(self, data: bytes) -> bool:
         return self.linger_until is None and super().received(data)
 
     def handle_write(self) -> None:
         self._flush_exception(self._flush_some_if_lockable)  # type: ignore[attr-defined]
+        with self.requests_lock:  # add_task() holds it, too, so no request is missed
+            if self.is_waiting:
+                self.server.add_task(self)  # type: ignore[arg-type]
         if self.will_close:
             self.handle_close()
         elif self.close_when_flushed and self.connected and not self.total_outbufs_len:

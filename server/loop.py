@@ -9,7 +9,7 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
 from .connection import Connection, log_failure
-from .settings import MAX_JOINED, OTHER_THREADS, TICK, App, Settings
+from .settings import MAX_JOINED, MAX_UNREAD, OTHER_THREADS, TICK, App, Settings
 
 
 class Server(TcpWSGIServer):
@@ -37,7 +37,14 @@ class Server(TcpWSGIServer):
         self.effective_port = int(self.effective_port)
 
     def add_task(self, connection: Connection) -> None:  # type: ignore[override]
-        """Serve the next request of a connection: one to a control route waits for no other."""
+        """Serve the next request of a connection, whose `requests_lock` is held.
+
+        The request waits for the client while too much is unread. One to a control route waits for
+        no other.
+        """
+        connection.is_waiting = connection.total_outbufs_len > MAX_UNREAD
+        if connection.is_waiting:
+            return
         self.pools[connection.requests[0].is_control].add_task(connection)
 
     def run(self) -> None:
@@ -78,10 +85,11 @@ class Server(TcpWSGIServer):
         waitress loses it at SIGTERM, and at SIGINT what it had not sent within 5 s.
         """
         ends = self.options.clock() + self.options.grace
-        known = 0
-        while known < len(self._map):  # accept and read what the kernel has received
+        known = -1
+        while self.accepting and known != len(self._map):  # accept what the kernel has received
             known = len(self._map)
-            self.run_once(0)
+            self.handle_accept()
+        self.run_once(0)
         wasyncore.dispatcher.close(self)
         while True:
             for connection in list(self.active_channels.values()):

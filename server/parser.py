@@ -64,7 +64,7 @@ RULES = [
     (rf"\A(?!{TOKEN} [!\"$-~]+ HTTP/1\.[01]\r)[^\r]*\r\n".encode(), WRONG_LINE),
     # The forms of a target (§3.2), for a server that is no proxy.
     (
-        rf"\A[^ ]+ (?!/|(?i:https?)://{HOST}{PORT}[/? ])[^\r]*\r\n".encode(),
+        rf"\A(?!OPTIONS \* )[^ ]+ (?!/|(?i:https?)://{HOST}{PORT}[/? ])[^\r]*\r\n".encode(),
         "Send a target that starts with a slash, or an absolute http URL.",
     ),
     # waitress would unfold a field of several lines.
@@ -211,6 +211,8 @@ class Parser(HTTPRequestParser):
     def receive_head(self, data: bytes) -> int:
         # Empty lines before a request are ignored (RFC 9112 §2.2).
         head, end, body = (self.header_plus + data).lstrip(b"\r\n").partition(b"\r\n\r\n")
+        if head.startswith(b"HEAD "):
+            self.command = "HEAD"  # a rejection has no body, either
         if len(head) + len(end) > MAX_HEAD:
             raise Rejection(code="headers_too_large")
         if not end:

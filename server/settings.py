@@ -14,6 +14,7 @@ MAX_BODY = 1024 * 1024 + 64 * 1024  # bytes on the wire; waitress: 1 GiB, on the
 MAX_CONTROL_BODY = 65 * 1024 * 1024
 MAX_CHUNK_LINE = 4096  # bytes of a chunk's size and extensions, or of one trailer field
 MAX_CONNECTIONS = 4096  # waitress: 100, and the 101st hangs in silence
+MAX_UNREAD = 16 * 1024 * 1024  # bytes of responses; with more, the next request waits
 MAX_JOINED = 64 * 1024  # bytes of a body that is sent together with its head
 IDLE = 120  # seconds without a byte on a connection that waits for no response
 LINGER = 2.0  # seconds that the input of a closed connection is still read
@@ -22,7 +23,7 @@ OTHER_THREADS = 3  # that call the app for control routes, beside those of `Serv
 
 HOST = r"(?:[A-Za-z0-9._~%-]+|\[[0-9A-Fa-f:.]+\])"
 PORT = r"(?::[0-9]{0,5})?"
-LOOPBACK = r"(?:[a-z0-9_.-]+\.)?localhost|127(?:\.[0-9]+){3}|\[::1\]"
+LOOPBACK = r"(?:[a-z0-9_.-]+\.)?localhost\.?|127(?:\.[0-9]+){3}|\[::1\]"
 
 App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 
@@ -75,6 +76,7 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
         max_request_body_size=sys.maxsize,  # the parser has a limit for each path
         inbuf_overflow=sys.maxsize,  # neither a request nor a response goes to the disk
         outbuf_overflow=sys.maxsize,
+        outbuf_high_watermark=sys.maxsize,  # no thread waits for a client: see MAX_UNREAD
         channel_timeout=IDLE,
         log_socket_errors=False,
     )

@@ -14,8 +14,9 @@ from .failures import Attempt
 from .faults import Fault, Faults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
-# `code=` among the preferences of RFC 7240 §2.
+# `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
 PREFERRED = re.compile(r'(?:^|,)\s*code\s*=\s*("?)([45][0-9]{2})\1\s*(?:[;,]|$)', re.IGNORECASE)
+OTHER = re.compile(r'(?<!code)\s*=\s*"[^"]*"', re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -42,7 +43,8 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     status = fault.status if fault else None
     headers: dict[str, str] = {}
     example: dict[str, Any] = {}
-    if not fault and (prefer := PREFERRED.search(request.environ.get("HTTP_PREFER", ""))):
+    preferences = OTHER.sub("", request.environ.get("HTTP_PREFER", ""))
+    if not fault and (prefer := PREFERRED.search(preferences)):
         status = int(prefer[2])
         example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"

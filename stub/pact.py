@@ -23,6 +23,9 @@ SetUp = Callable[[World, dict[str, Any]], Values]
 CHANGE = {
     "state": rule(lambda value: isinstance(value, str), "must be a string"),
     "params": rule(lambda value: isinstance(value, dict | None), "must be a JSON object"),
+    "action": rule(
+        lambda value: value in (None, "", "setup", "teardown"), "must be setup or teardown"
+    ),
 }
 DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
 

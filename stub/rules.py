@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -92,10 +92,12 @@ def parse_time(value: object) -> datetime | None:
     if match is None:
         return None
     second, fraction, offset = match.groups(default="")
+    leap = timedelta(seconds=second.endswith(":60"))
+    second = re.sub(":60$", ":59", second)
     offset = "+00:00" if offset in "Zz" else offset
     try:
         moment = datetime.fromisoformat(f"{second}.{fraction[:3]:0<3}{offset}")
-        return moment.astimezone(timezone.utc)
+        return moment.astimezone(timezone.utc) + leap
     except (ValueError, OverflowError):
         return None
 

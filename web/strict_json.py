@@ -31,7 +31,7 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
     Raises a `Problem`: 415, 413, 400 or 422, checked in this order.
     """
     charset = request.mimetype_params.get("charset", "utf-8")
-    encoding = request.headers.get("Content-Encoding", "identity")
+    encoding = request.headers.get("Content-Encoding") or "identity"
     form = request.mimetype, charset.lower(), encoding.lower()
     if form != ("application/json", "utf-8", "identity"):
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."

@@ -56,7 +56,7 @@ def verify(start: Start, /, **values: Any) -> int:
     """Ask a real service for what the contract says.
 
     The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
-    alone. Without --write only GET, HEAD and OPTIONS are sent. For each part of the contract, the
+    alone. Without --write only GET and OPTIONS are sent. For each part of the contract, the
     result says whether the service keeps what the interface fixes, and whether it does what this
     program chose where the interface is silent.
 

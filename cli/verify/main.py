@@ -76,6 +76,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
+    if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
+        tell("warning: http sends the token without encryption")
     handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()

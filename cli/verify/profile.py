@@ -124,9 +124,9 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 
 def drift(found: profiles.Profile, known: profiles.Profile) -> Iterator[str]:
     """The findings of what differs from a known profile."""
-    before = {form: each[0] for form, each in profiles.DEFAULTS.items()} | profiles.forms_of(known)
+    before = profiles.forms_of(known)
     for form, now in profiles.forms_of(found).items():
-        if not is_same(form, before[form], now):
+        if form in before and not is_same(form, before[form], now):
             old, new = (json.dumps(each, ensure_ascii=False) for each in (before[form], now))
             yield f"drift: {form}: {old} in the profile, {new} there"
     for each in found["not_imitated"]:
