@@ -48,7 +48,7 @@ def test_a_rejected_request_has_its_reasons() -> None:
     client.post("/v1/projects", json=[])
     client.post("/v1/projects", data="x")
     client.post("/v1/projects", data="{", content_type="application/json")
-    client.post("/_stub/pact", json={"state": 1, "params": 1})
+    client.post("/_stub/pact", json={"state": 1, "action": "x"})
     client.get("/_stub/nothing")
     assert lines[0] == (
         "#1 POST /v1/projects?page=2 422 invalid_body "
@@ -57,9 +57,7 @@ def test_a_rejected_request_has_its_reasons() -> None:
     assert lines[1] == "#2 POST /v1/projects 422 invalid_body (must be a JSON object)"
     assert lines[2].startswith("#3 POST /v1/projects 415 unsupported_media_type (Send `Content-")
     assert lines[3].startswith("#4 POST /v1/projects 400 malformed_json (Send JSON that")
-    assert lines[4] == (
-        "POST /_stub/pact 422 invalid_body (/state must be a string; /params must be a JSON object)"
-    )
+    assert lines[4].endswith("(/state must be a string; /action must be setup or teardown)")
     assert lines[5].startswith("GET /_stub/nothing 404 not_found (There is nothing at this path. ")
 
 

@@ -106,6 +106,7 @@ def test_the_file_has_all_lines_masked_and_is_made_anew(
 def test_a_log_that_is_full_breaks_no_request() -> None:
     done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
     assert done.result.status_code == 200
+    assert done.stderr.count("warning: --log: No space left on device: no more lines") == 1
 
 
 def test_a_failed_control_request_is_printed_with_its_reason_also_with_quiet() -> None:

@@ -146,6 +146,8 @@ INVALID: list[tuple[list[str], str]] = [
     (["--port", "65536"], "'--port': 65536"),
     (["--pace", "-1"], "'--pace': -1"),
     (["--pace", "inf"], "'--pace': inf"),
+    (["--pace", "nan"], "'--pace': 'nan' is no number"),
+    (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--token", "a b"], "a token is made of A-Z"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),

@@ -130,6 +130,22 @@ def test_a_failure_of_a_connection_is_logged_without_its_message_and_ends_no_oth
     assert SECRET not in caplog.text
 
 
+def test_clients_that_do_not_read_hold_no_thread() -> None:
+    big = 32 * 2**20 * b"x"  # more than the kernel takes and waitress lets a thread add to
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        body = big if environ["PATH_INFO"] == "/big" else b"x"
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    with serving(app, threads=1) as port, Connection(port) as client, Connection(port) as other:
+        client.send(2 * get("/big"))
+        for _ in range(20):
+            other.send(get())
+            assert other.reply().data == b"x"
+        client.sock.makefile("rb").read(2 * len(big))
+
+
 # The drain
 
 

@@ -87,8 +87,7 @@ def test_every_form_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_slow_build_has_not_ended(tmp_path: Path) -> None:
-    slow = Service(on_deployment(put(status="building")))
-    profile = save(slow, tmp_path / "p", "--wait", "1")
+    profile = save(Service(on_deployment(put(status="building"))), tmp_path / "p", "--wait", "1")
     assert profile["statuses"] == {"run": ["building"], "ended": None}
 
 
