@@ -122,7 +122,7 @@ def not_started(*args: str, env: Mapping[str, str] | None = None) -> str:
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process' environment without what would change the program."""
-    changing = ("STUB_", "PYTHON", "PYTEST_", "FLASK_")
+    changing = ("STUB_", "VERIFY_", "PYTHON", "PYTEST_", "FLASK_")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
     return {**mine, "PYTHONWARNINGS": "error", **(more or {})}
 
