@@ -43,8 +43,8 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     status = fault.status if fault else None
     headers: dict[str, str] = {}
     example: dict[str, Any] = {}
-    preferences = OTHER.sub("", request.environ.get("HTTP_PREFER", ""))
-    if not fault and (prefer := PREFERRED.search(preferences)):
+    sent = request.environ.get("HTTP_PREFER")
+    if sent and not fault and (prefer := PREFERRED.search(OTHER.sub("", sent))):
         status = int(prefer[2])
         example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"
