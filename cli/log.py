@@ -160,11 +160,13 @@ class Log:
             self._write(text, is_printed=True)
 
     def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
-        if self._file:
+        if file := self._file:
             try:
-                self._file.write(text.encode())
+                file.write(text.encode())
+            except ValueError:  # another request has closed it
+                pass
             except OSError as error:  # which breaks no request
-                self._file.close()
+                file.close()
                 self._file = None
                 say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if self.is_muted:

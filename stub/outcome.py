@@ -16,7 +16,7 @@ from .faults import Fault, Faults
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
 # `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
 PREFERRED = re.compile(r'(?:^|,)\s*code\s*=\s*("?)([45][0-9]{2})\1\s*(?:[;,]|$)', re.IGNORECASE)
-OTHER = re.compile(r'(?<!code)\s*=\s*"[^"]*"', re.IGNORECASE)
+OTHER = re.compile(r'(?<!\bcode)(?<!\s)\s*=\s*"[^"]*"', re.IGNORECASE)
 
 
 @dataclass(slots=True)

@@ -50,7 +50,7 @@ PREFERRED = [
     ("code=599", 599, "injected_fault"),
     ('code="503"', 503, "store_unavailable"),
     ("Code = 503", 503, "store_unavailable"),
-    ('wait=10; foo="a, code=500", CODE="503"; bar=1', 503, "store_unavailable"),
+    ('wait=10; foo="a, code=500", CODE = "503"; bar=1', 503, "store_unavailable"),
     ("code=503, code=409", 503, "store_unavailable"),
 ]
 
