@@ -31,7 +31,6 @@ from types import FrameType
 from typing import Any
 
 from .loop import Server as Server
-from .parser import LOOKS_LIKE_TLS as LOOKS_LIKE_TLS
 from .settings import MAX_CONNECTIONS, App, make_settings
 from .settings import OTHER_THREADS as OTHER_THREADS
 from .settings import RejectedRequest as RejectedRequest

@@ -9,15 +9,7 @@ from inspect import signature
 
 import pytest
 
-from records import (
-    Deployment,
-    Project,
-    ProjectList,
-    Records,
-    Stage,
-    Timeline,
-    timeline_of,
-)
+from records import Deployment, Project, ProjectList, Records, Stage, Timeline, timeline_of
 from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
 from stub.worlds import WorldStore
 from tests.conftest import START, counting_ids

@@ -29,6 +29,12 @@ def test_a_request_that_trickles_is_closed_at_its_deadline(stopped: Timed, openi
         assert client.closed()
 
 
+def test_urgent_data_closes_its_connection(port: int) -> None:
+    with Connection(port) as client:
+        client.sock.send(b"!", socket.MSG_OOB)
+        assert client.closed()
+
+
 def test_an_idle_connection_outlives_the_deadline_which_begins_with_a_request(
     stopped: Timed,
 ) -> None:

@@ -143,7 +143,7 @@ def test_clients_that_do_not_read_hold_no_thread() -> None:
         for _ in range(20):
             other.send(get())
             assert other.reply().data == b"x"
-        client.sock.makefile("rb").read(2 * len(big))
+        assert len(client.sock.makefile("rb").read(2 * len(big))) == 2 * len(big)
 
 
 # The drain

@@ -23,6 +23,7 @@ REJECTED = [
     (get("/", "Host: evil.example", method="HEAD"), 400, "host_not_allowed"),
     (post(f"Content-Length: {2 * MIB}", body=2 * MIB * b"x"), 413, "body_too_large"),
     (get("/" + "x" * 16 * 1024), 431, "headers_too_large"),
+    (get("/" + "x" * 16 * 1024, method="HEAD"), 431, "headers_too_large"),
 ]
 
 

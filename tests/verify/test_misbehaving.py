@@ -142,6 +142,7 @@ def test_the_name_has_no_address_or_none_in_time(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("cli.verify.client.TIMEOUT", 0.1)
     done = verify("http://service.invalid")
     is_over.set()
+    assert "warning: http sends the token without encryption\n" in done.stdout
     assert_nothing_checked(done, "timed out")
     monkeypatch.setattr("cli.verify.client.TIMEOUT", 10.0)
     assert_nothing_checked(verify("http://service.invalid"), "Name or service not known")
