@@ -42,7 +42,7 @@ class Failures:
     """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
     It is met by the first request that would have a 2xx response, of an operation that had one in
-    the `plain` run. That one has no failure. `stall` is in seconds.
+    the `plain` run. The plain run has no failure. `stall` is in seconds.
     """
 
     name: str = ""

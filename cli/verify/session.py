@@ -13,7 +13,7 @@ from .client import NO_JSON, Client, Exchange
 from .judge import NOT_SEEN, PROJECT, Record, claims_of
 from .probes import LEVELS, NEEDS, Probe
 
-STILL = 10.0  # seconds without a change after which a deployment is followed no longer
+STILL = 10.0  # seconds for which a deployment with an unknown status is followed
 LEAK = "the response contains the token"
 
 
