@@ -2,7 +2,7 @@
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -13,23 +13,10 @@ from flask import Request, Response
 from web.problems import FieldError, InvalidBody
 from web.routing import raw_target
 
-from .rules import check_object, integer, matches, or_null, rule, seconds, text
+from .rules import matches
 
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
-MEMBERS = {
-    "method": text(r"[!#$%&'*+.^_`|~0-9A-Z-]{1,32}", "must be a method in upper case"),
-    "path": text(".{1,256}", "must be a pattern of 1 to 256 characters"),
-    "body": text(".{0,10000}", "must be a string of at most 10,000 characters"),
-    "content_type": text(
-        r"(?=.{1,128}\Z)[!-~]+/[!-~][ -~]*", "must be a media type of at most 128 characters"
-    ),
-    "delay": seconds(MAX_DELAY),
-    "status": integer(400, 599),
-    "retry_after": integer(0, 86_400),
-    "cut": integer(0, 2**31),
-    "times": or_null(integer(1, 2**53)),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +87,10 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add the fault of a valid document, and return its wire form."""
-        members: dict[str, Any] = {  # JSON may have 503.0 for 503
-            name: int(value) if isinstance(value, float) and value.is_integer() else value
-            for name, value in document.items()
-        }
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
                 raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
-            fault = Fault(f"flt_{next(self._numbers)}", **members)
+            fault = Fault(f"flt_{next(self._numbers)}", **document)
             self.waiting[fault] = 0
         return fault.document(0)
 
@@ -137,19 +120,3 @@ class Faults:
             for fault in list(self.waiting):
                 if fault_id in (None, fault.id) and not self.waiting.pop(fault):
                     self._removed_unused.append(fault)
-
-
-def check_fault(document: dict[str, Any], operations: Collection[str]) -> Iterator[FieldError]:
-    """The errors of a fault that a client sends; `operations` are the ids of the contract."""
-    names = rule(lambda value: value in operations, f"must be one of {', '.join(operations)}")
-    yield from check_object(document, {"operation": names, **MEMBERS})
-    given = document.keys()
-    is_clear = "operation" not in given or not given & {"method", "path"}
-    for is_met, place, detail in (
-        (is_clear, "", "must have either an operation, or a method and a path"),
-        (given & {"status", "delay", "cut"}, "", "must have a status, a delay or a cut"),
-        ("body" not in given or "status" in given, "/body", "needs a status"),
-        ("content_type" not in given or "body" in given, "/content_type", "needs a body"),
-    ):
-        if not is_met:
-            yield FieldError(place, detail)

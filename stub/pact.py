@@ -1,7 +1,7 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -9,25 +9,17 @@ from flask import request
 
 from records import Deployment, Project, Stage
 from store import NameTaken
-from web.problems import Problem
+from web.problems import FieldError, Problem
 from web.strict_json import read_json
 from web.validation import check_project, require_valid, under
 
-from .rules import ID, PROJECT, STATUS, Check, check_members, rule
+from . import rules
 from .seed import Seed
 from .worlds import World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-
-CHANGE = {
-    "state": rule(lambda value: isinstance(value, str), "must be a string"),
-    "params": rule(lambda value: isinstance(value, dict | None), "must be a JSON object"),
-    "action": rule(
-        lambda value: value in (None, "", "setup", "teardown"), "must be setup or teardown"
-    ),
-}
-DEPLOYMENT = {"id": ID, "status": STATUS, "project_id": PROJECT}
+Check = Callable[[dict[str, Any]], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, dict[str, Any]]:
@@ -42,7 +34,7 @@ def read_change() -> tuple[str, dict[str, Any]]:
         params = request.args.to_dict()
         document = {name: params.pop(name) for name in ("state", "action") if name in params}
         document["params"] = params
-    require_valid(check_members(document, CHANGE, ("state",)))
+    require_valid(rules.check(document, "StateChange"))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value not in (None, "")}
     return "" if document.get("action") == "teardown" else document["state"], given
@@ -114,7 +106,7 @@ BUILT_IN: dict[str, tuple[Check, SetUp]] = {
         lambda params: check_project({"name": "any", **params}, reserved=()),
         a_project,
     ),
-    "a deployment exists": (partial(check_members, checks=DEPLOYMENT), a_deployment),
+    "a deployment exists": (partial(rules.check, name="DeploymentParams"), a_deployment),
 }
 
 

@@ -5,9 +5,7 @@ It is a JSON document; profile.json beside this file is its schema, and says wha
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
-from functools import cache
-from importlib.resources import files
+from collections.abc import Collection, Iterator
 from os.path import commonprefix
 from pathlib import Path
 from random import Random
@@ -15,55 +13,35 @@ from typing import Any
 
 from records import STATUSES
 from web.problems import FieldError
-from web.redaction import Redactor
 from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
+from .rules import check
 from .seed import explained
 
 Profile = dict[str, Any]
 IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
-OF_THE_SERVER = re.compile(
-    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
-)
-# Of each type of JSON, the value of a member that the contract lacks.
-PLAIN: dict[str, Any] = {
-    "string": "text", "integer": 1, "number": 0.5, "boolean": True,
-    "null": None, "array": [], "object": {},
-}  # fmt: skip
-# Of each keyword of the schema: whether a value keeps it, and what is said if not.
-KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
-    "enum": (lambda value, known: value in known, "must be one of {}"),
-    "minimum": (lambda value, least: value >= least, "must be at least {}"),
-    "maximum": (lambda value, most: value <= most, "must be at most {}"),
-    "minItems": (lambda value, least: len(value) >= least, "must have at least {} items"),
-    "uniqueItems": (lambda value, _: len({*map(str, value)}) == len(value), "has an item twice"),
-    "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "must match {}"),
-    "format": (lambda value, _: is_imitated(value), "is never imitated: leave it out"),
-}
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 TIMES = {"offset": "Z", "digits": 3, "case": "upper"}
+RANGES = ("0-9", "A-F", "G-Z", "a-f", "g-z")
 ID = {"alphabet": ["0-9", "a-f"], "shortest": 16, "longest": 16}
 MEMBERS: dict[str, Any] = {"added": {}, "absent": []}
-# The forms of the contract itself, and the schemas, or members of them, that have each.
-DEFAULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "/ids/projects": ({"prefix": "prj_", **ID}, ("Project.id", "Deployment.project_id")),
-    "/ids/deployments": (
-        {"prefix": "dpl_", **ID},
-        ("Deployment.id", "Project.latest_deployment_id"),
-    ),
-    "/times": (TIMES, ("Project.created_at", "Deployment.created_at")),
-    "/creation_status": (201, ()),
-    "/list_order": (OLDEST_FIRST, ("ProjectList.projects",)),
-    "/statuses": ({"run": [*STATUSES], "ended": STATUSES[-1]}, ()),
-    "/members/project": (MEMBERS, ("Project",)),
-    "/members/deployment": (MEMBERS, ("Deployment",)),
-    "/headers": ([], ()),
-    "/media_types/json": ("application/json", ()),
-    "/media_types/problem": ("application/problem+json", ()),
+# The forms of the contract itself, by their pointers in a profile.
+DEFAULTS: dict[str, Any] = {
+    "/ids/projects": {"prefix": "prj_", **ID},
+    "/ids/deployments": {"prefix": "dpl_", **ID},
+    "/times": TIMES,
+    "/creation_status": 201,
+    "/list_order": OLDEST_FIRST,
+    "/statuses": {"run": [*STATUSES], "ended": STATUSES[-1]},
+    "/members/project": MEMBERS,
+    "/members/deployment": MEMBERS,
+    "/headers": [],
+    "/media_types/json": "application/json",
+    "/media_types/problem": "application/problem+json",
 }
 
 
@@ -75,43 +53,12 @@ def forms_of(profile: Profile) -> dict[str, Any]:
     return {form: value for form, value in found.items() if form in DEFAULTS}
 
 
-@cache
-def schema() -> Any:
-    """The JSON Schema of a profile."""
-    return json.loads((files(__package__) / "profile.json").read_text("utf-8"))
-
-
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
         profile: Profile = parse_json(path.read_bytes())[1]
-        require_valid([*errors_of(profile, schema())] or contradictions(profile))
+        require_valid([*check(profile, "Profile")] or contradictions(profile))
     return profile
-
-
-def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[FieldError]:
-    """What in a value contradicts the rules, which are the schema or a part of it."""
-    if "$ref" in rules:
-        rules = schema()["$defs"][rules["$ref"].rpartition("/")[2]]
-    kind = rules.get("type")
-    if kind and type(value) is not type(PLAIN[kind]):
-        yield FieldError(pointer(*path), f"must be of the type {kind}")
-        return
-    for keyword, (keeps, rule) in KEYWORDS.items():
-        if keyword in rules and not keeps(value, rules[keyword]):
-            yield FieldError(pointer(*path), rule.format(rules[keyword]))
-    if isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from errors_of(each, rules["items"], *path, index)
-    if isinstance(value, dict):
-        known, others = rules.get("properties", {}), rules["additionalProperties"]
-        for name in {*rules.get("required", ())} - value.keys():
-            yield FieldError(pointer(*path, name), "is required")
-        for name, each in value.items():
-            if found := known.get(name, others):
-                yield from errors_of(each, found, *path, name)
-            else:
-                yield FieldError(pointer(*path, name), "is not a known member")
 
 
 def contradictions(profile: Profile) -> Iterator[FieldError]:
@@ -124,61 +71,63 @@ def contradictions(profile: Profile) -> Iterator[FieldError]:
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
 
 
-def is_imitated(header: str) -> bool:
-    """Whether a header is a form of the service: no secret, and not the server's own."""
-    return not OF_THE_SERVER.fullmatch(header) and Redactor.secret(header, "x") == "x"
-
-
 def observed(openapi: bytes, profile: Profile) -> bytes:
     """The contract with the forms of a profile, and with where each part of it is from."""
     if not profile:
         return openapi
-    document = json.loads(openapi)
-    contract, forms, date = Contract(document), forms_of(profile), profile["observed_at"]
-    seen = {"x-origin": {"observed": date}}
-
-    def mark(part: dict[str, Any], form: str) -> None:
-        """Say where a part is from that has this form."""
-        if forms.get(form, DEFAULTS[form][0]) != DEFAULTS[form][0]:
-            part |= seen
-        elif form in forms and "chosen" in part["x-origin"]:
-            part["x-origin"]["confirmed"] = date
-
-    for form, (_, parts) in DEFAULTS.items():
-        for each in parts:
-            name, _, member = each.partition(".")
-            found = contract.schemas[name]
-            mark(found["properties"][member] if member else found, form)
-    for kind, members in profile.get("members", {}).items():
-        found, added = contract.schemas[kind.title()], members.get("added", {})
-        found["properties"] |= {name: {"type": each, **seen} for name, each in added.items()}
-        for name in members.get("absent", ()):
-            found["required"].remove(name)
-            found["properties"][name] |= seen
-    responses = (*(each.responses for each in contract.operations), contract.elsewhere)
-    for status, response in (pair for each in responses for pair in each.items()):
-        form = "/media_types/json" if status < "400" else "/media_types/problem"
-        ((media_type, content),) = response["content"].items()
-        response["content"] = {forms.get(form, media_type).partition(";")[0]: content}
-        for name in forms.get("/headers", ()):
-            response["headers"][name] = {"schema": {"type": "string"}, **seen}
-        mark(response, form)
-        mark(response, "/headers")
+    document, found, date = json.loads(openapi), forms_of(profile), profile["observed_at"]
+    contract, forms, seen = Contract(document), DEFAULTS | found, {"x-origin": {"observed": date}}
+    schemas = contract.schemas
+    project, deployment = (schemas[kind]["properties"] for kind in ("Project", "Deployment"))
+    listed, status = schemas["ProjectList"]["properties"]["projects"], deployment["status"]
     created = document["paths"]["/v1/projects"]["post"]["responses"]
-    mark(created["201"], "/creation_status")
-    created[str(forms.get("/creation_status", 201))] = created.pop("201")
-    if forms.get("/list_order") == NEWEST_FIRST:
-        contract.schemas["ProjectList"]["properties"]["projects"]["description"] = "Newest first."
-    if statuses := forms.get("/statuses"):
-        known = contract.schemas["Deployment"]["properties"]["status"]
+    status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
+    responses = [each for one in contract.operations for each in one.responses.items()]
+    responses += contract.elsewhere.items()
+    # What of the contract has each form.
+    parts: dict[str, list[Any]] = {
+        "/ids/projects": [project["id"], deployment["project_id"]],
+        "/ids/deployments": [deployment["id"], project["latest_deployment_id"]],
+        "/times": [project["created_at"], deployment["created_at"]],
+        "/creation_status": [created["201"]],
+        "/list_order": [listed],
+        "/statuses": [status["x-known"]],
+        "/members/project": [schemas["Project"]],
+        "/members/deployment": [schemas["Deployment"]],
+        "/headers": [each for _, each in responses],
+        "/media_types/json": [each for code, each in responses if code < "400"],
+        "/media_types/problem": [each for code, each in responses if code >= "400"],
+    }
+    for form, value in found.items():
+        for part in parts[form]:
+            if value != DEFAULTS[form]:
+                part |= seen
+            elif "chosen" in part["x-origin"]:
+                part["x-origin"]["confirmed"] = date
+    for kind in ("project", "deployment"):
+        schema, members = schemas[kind.title()], MEMBERS | forms[pointer("members", kind)]
+        for name, type_name in members["added"].items():
+            schema["properties"][name] = {"type": type_name, **seen}
+        for name in members["absent"]:
+            schema["required"].remove(name)
+            schema["properties"][name] |= seen
+    for kind in ("json", "problem"):
+        form = pointer("media_types", kind)
+        for response in parts[form]:
+            (content,) = response["content"].values()
+            response["content"] = {forms[form].partition(";")[0]: content}
+    for _, response in responses:
+        names = forms["/headers"]
+        response["headers"] |= {name: {"schema": {"type": "string"}, **seen} for name in names}
+    created[str(forms["/creation_status"])] = created.pop("201")
+    listed["description"] = f"{forms['/list_order'].capitalize()}."
+    if statuses := found.get("/statuses"):
         words = ", ".join(f"`{each}`" for each in statuses["run"])
-        known |= {
+        status |= {
             "description": f"Known are {words}. The set may grow.",
             "examples": statuses["run"],
             "x-running": [each for each in statuses["run"] if each != statuses["ended"]],
-            "x-known": {"x-origin": {"chosen": "what a deployment goes through"}},
         }
-        mark(known["x-known"], "/statuses")
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
@@ -189,9 +138,8 @@ def make_id(form: IdForm, source: Random) -> str:
     alphabet = "".join(map(characters, form["alphabet"]))
     plain = "".join(filter(str.isalnum, alphabet)) or alphabet
     first = max((size - len(prefix)) // 2 + 1, 0)
-    return prefix + "".join(
-        source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
-    )
+    rest = source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
+    return prefix + "".join(rest)
 
 
 def id_form(ids: Collection[str]) -> IdForm:
@@ -199,12 +147,10 @@ def id_form(ids: Collection[str]) -> IdForm:
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     prefix: str = re.findall("^(?:[A-Za-z]+[_.:~-])*", common[: min(map(len, ids)) // 2])[0]
     rests = [each[len(prefix) :] for each in ids]
-    used, alphabet = {*"".join(rests)}, list[str]()
-    for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
-        if found := used & {*characters(whole)}:
-            alphabet.append(short if found <= {*characters(short)} else whole)
-            used -= found
-    sizes, alphabet = [*map(len, rests)], sorted([*alphabet, *used])
+    used, sizes = {*"".join(rests)}, [*map(len, rests)]
+    ranges = [each for each in RANGES if used & {*characters(each)}]
+    others = used - {*"".join(map(characters, ranges))}
+    alphabet = sorted([*ranges, *others])
     return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
 
 

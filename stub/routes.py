@@ -18,7 +18,6 @@ from web.validation import require_valid, under
 
 from . import rules
 from .clock import MAX_ADVANCE
-from .faults import check_fault
 from .grease.axes import check_grease
 from .journal import read_filters
 from .pact import find_state, read_change
@@ -27,11 +26,6 @@ from .verdict import KINDS, Verdict, parse_kinds
 from .worlds import Stub, TooManyWorlds, World
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
-
-CLOCK = {
-    "frozen": rules.rule(lambda value: isinstance(value, bool), "must be true or false"),
-    "advance": rules.seconds(MAX_ADVANCE.total_seconds()),
-}
 
 controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
@@ -93,8 +87,8 @@ def show_state() -> ResponseReturnValue:
 @controls.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    of_path = under(("id",), rules.ID(deployment_id))
-    require_valid([*of_path, *rules.check_deployment(document, {"project_id": rules.PROJECT})])
+    of_path = under(("id",), rules.check(deployment_id, "Id"))
+    require_valid([*of_path, *rules.check(document, "DeploymentInput")])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
@@ -105,7 +99,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
 @controls.post("/clock")
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(rules.check_object(document, CLOCK))
+    require_valid(rules.check(document, "ClockInput"))
     if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
         days = MAX_ADVANCE.days
         raise InvalidBody([FieldError("/advance", f"must add up to at most {days} days")])
@@ -115,7 +109,7 @@ def change_clock() -> ResponseReturnValue:
 @controls.post("/faults")
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
-    require_valid(check_fault(document, current_stub().operations))
+    require_valid(rules.check(document, "FaultInput"))
     return json_response(open_world().faults.add(document), 201)
 
 
@@ -130,6 +124,7 @@ def remove_faults(fault_id: str | None = None) -> Response:
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     by_axis = current_stub().parts.by_axis
+    require_valid(rules.check(document, "GreaseInput"))
     require_valid(check_grease(document, by_axis))
     return json_response(open_world().grease.change(document, by_axis).document())
 

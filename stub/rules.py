@@ -1,84 +1,106 @@
-"""The rules of JSON that a client sends: checks, each of which yields all errors of a value."""
+"""The rules of JSON that a client sends: its schema, and the formats that no other keyword says.
 
+`x-error` of a schema is what is said of a value that it rejects; without one, the type or the
+`enum`.
+"""
+
+import json
+import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
-from web.problems import NOT_AN_OBJECT, FieldError
-from web.validation import pointer, under, unknown_members
+from web.problems import FieldError
+from web.redaction import Redactor
+from web.validation import pointer
 
 NO_SUCH_PROJECT = "must be the id of a project that exists"
+# Of each type of JSON, a plain value, and the name of its values.
+TYPES: dict[str, tuple[Any, str]] = {
+    "string": ("text", "a string"),
+    "integer": (1, "an integer"),
+    "number": (0.5, "a number"),
+    "boolean": (True, "true or false"),
+    "null": (None, "null"),
+    "array": ([], "an array"),
+    "object": ({}, "a JSON object"),
+}
 
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
 )
-
-Check = Callable[[Any], Iterable[FieldError]]
-
-
-def rule(is_valid: Callable[[Any], object], detail: str) -> Check:
-    """A check of a whole value; `detail` is what it must be."""
-    return lambda value: () if is_valid(value) else (FieldError("", detail),)
+# Header fields that are the server's own.
+_OF_THE_SERVER = re.compile(
+    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
+)
 
 
-def text(pattern: str, detail: str) -> Check:
-    compiled = re.compile(pattern, re.DOTALL)
-    return rule(lambda value: isinstance(value, str) and compiled.fullmatch(value), detail)
+def check(value: Any, name: str) -> Iterator[FieldError]:
+    """What in a value contradicts the schema of this name."""
+    return errors_of(value, schemas()[name])
 
 
-def integer(least: int, most: int) -> Check:
-    detail = f"must be an integer from {least} to {most}"
-    # 2.0 is one, as for JSON Schema.
-    return rule(lambda value: is_number(value, least, most) and value == int(value), detail)
+@cache
+def schemas() -> dict[str, Any]:
+    """The schemas by name: those of openapi.json, and profile.json with its parts."""
+    document, profile = (
+        json.loads((files(__package__) / name).read_text("utf-8"))
+        for name in ("openapi.json", "profile.json")
+    )
+    return {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
 
 
-def seconds(most: float) -> Check:
-    detail = f"must be a number of seconds from 0 to {most:,.0f}"
-    return rule(lambda value: is_number(value, 0, most), detail)
+def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[FieldError]:
+    """What in a value contradicts the rules, which are a schema; the value stands at the path."""
+    if "$ref" in rules:
+        rules = schemas()[rules["$ref"].rpartition("/")[2]]
+    for keyword, expected in rules.items():
+        if keyword in KEYWORDS and not KEYWORDS[keyword](value, expected):
+            names = f"one of {', '.join(map(str, expected))}" if keyword == "enum" else ""
+            wanted = names or TYPES[rules.get("type", "object")][1]
+            yield FieldError(pointer(*path), rules.get("x-error", f"must be {wanted}"))
+            return
+    if isinstance(value, list) and "items" in rules:
+        for index, each in enumerate(value):
+            yield from errors_of(each, rules["items"], *path, index)
+    if isinstance(value, dict):
+        yield from errors_of_members(value, rules, *path)
+    for each in rules.get("allOf", ()):
+        yield from errors_of(value, each, *path)
 
 
-def is_number(value: Any, least: float, most: float) -> bool:
-    """Whether a JSON value is a number (a boolean is none) in this range, ends included."""
-    is_one = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_one and least <= value <= most
-
-
-def or_null(check: Check) -> Check:
-    return lambda value: () if value is None else check(value)
-
-
-def check_members(
-    document: dict[str, Any], checks: Mapping[str, Check], required: Collection[str] = ()
+def errors_of_members(
+    members: dict[str, Any], rules: dict[str, Any], *path: str | int
 ) -> Iterator[FieldError]:
-    """The errors of the members that have a check."""
-    for name, check in checks.items():
-        if name in document:
-            yield from under((name,), check(document[name]))
-        elif name in required:
-            yield FieldError(pointer(name), "is required")
+    """What in the members of an object contradicts the rules."""
+    known, others = rules.get("properties", {}), rules.get("additionalProperties", {})
+    for name, each in members.items():
+        found = known.get(name, others)
+        if found is False:
+            yield FieldError(pointer(*path, name), "is not a known member")
+        elif found:
+            yield from errors_of(each, found, *path, name)
+    for name in rules.get("required", ()):
+        if name not in members:
+            yield FieldError(pointer(*path, name), "is required")
+    for name, needed in rules.get("dependentRequired", {}).items():
+        for other in needed if name in members else ():
+            if other not in members:
+                yield FieldError(pointer(*path, name), f"needs `{other}`")
 
 
-def check_object(
-    document: Any, checks: Mapping[str, Check], required: Collection[str] = ()
-) -> Iterator[FieldError]:
-    """The errors of an object that has no members but those with a check."""
-    if not isinstance(document, dict):
-        yield NOT_AN_OBJECT
-        return
-    yield from unknown_members(document, checks)
-    yield from check_members(document, checks, required)
+def is_valid(value: Any, rules: dict[str, Any]) -> bool:
+    return not any(errors_of(value, rules))
 
 
-def check_array(items: Any, check: Check) -> Iterator[FieldError]:
-    """The errors of an array, and of its items."""
-    if not isinstance(items, list):
-        yield FieldError("", "must be an array")
-        return
-    for index, item in enumerate(items):
-        yield from under((index,), check(item))
+def is_of_type(value: Any, name: str) -> bool:
+    """Whether it is of a type of JSON. Of 2.0, the reader has made an integer."""
+    return type(value) is type(TYPES[name][0]) or (name == "number" and type(value) is int)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -102,49 +124,44 @@ def parse_time(value: object) -> datetime | None:
         return None
 
 
-# `.` and `..` are taken out of a path before a request is sent (RFC 3986 §5.2.4). U+FFFD stands for
-# what is not UTF-8 in a path.
-ID = text(
-    "(?!\\.{1,2}\\Z)[^\x00-\x1f\x7f-\x9f\ufffd]{1,255}",
-    "must be a string of 1 to 255 characters, none a control or U+FFFD, other than . and ..",
-)
-STATUS = text("[a-z0-9_-]{1,64}", "must be a string of 1 to 64 of a-z 0-9 _ -")
-TIME = rule(parse_time, "must be an RFC 3339 time, such as 2026-01-05T09:00:00Z")
-# The store checks that it exists.
-PROJECT = rule(lambda value: isinstance(value, str | None), NO_SUCH_PROJECT)
-
-STAGE = {
-    "status": STATUS,
-    "seconds": rule(
-        lambda value: is_number(value, 0, float("inf")), "must be a number of seconds, 0 or more"
-    ),
-}
-LAST_STAGE = STAGE | {
-    "seconds": rule(lambda _: False, "must be left out: the last stage has no end")
-}
-
-
-def check_timeline(stages: Any) -> Iterator[FieldError]:
-    if not isinstance(stages, list) or not stages:
-        yield FieldError("", "must be an array of at least one stage")
-        return
-    *running, last = stages
-    yield from check_array(running, lambda stage: check_object(stage, STAGE, STAGE))
-    yield from under((len(running),), check_object(last, LAST_STAGE, ("status",)))
-
-
-def check_deployment(
-    document: Any, checks: Mapping[str, Check], required: tuple[str, ...] = ()
-) -> Iterator[FieldError]:
-    """The errors of a deployment; `checks` are those of its members but `status` and `timeline`."""
-    checks = {**checks, "status": STATUS, "timeline": check_timeline}
-    yield from check_object(document, checks, required)
-    if isinstance(document, dict) and ("status" in document) == ("timeline" in document):
-        yield FieldError("", "must have either `status` or `timeline`")
-
-
 def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *stages, last = document.get("timeline", [document])
-    running = (Stage(each["status"], round_to_microseconds(each["seconds"])) for each in stages)
+    running = (
+        Stage(each["status"], round_to_microseconds(float(each["seconds"]))) for each in stages
+    )
     return (*running, Stage(last["status"]))
+
+
+def is_timeline(stages: list[Any]) -> bool:
+    """Whether each stage has an end, but for the last one."""
+    ends = ["seconds" in each for each in stages if isinstance(each, dict)]
+    return all(ends[:-1]) and not any(ends[-1:])
+
+
+def is_imitated(header: str) -> bool:
+    """Whether a header is a form of the service: no secret, and not the server's own."""
+    return not _OF_THE_SERVER.fullmatch(header) and Redactor.secret(header, "x") == "x"
+
+
+FORMATS: dict[str, Callable[[Any], object]] = {
+    "date-time": parse_time,
+    "timeline": is_timeline,
+    "imitated": is_imitated,
+}
+# Of each keyword: whether a value keeps it. In a schema `type` stands first.
+KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
+    "type": is_of_type,
+    "enum": lambda value, known: value in known,
+    "minimum": operator.ge,
+    "maximum": operator.le,
+    "minLength": lambda value, least: len(value) >= least,
+    "maxLength": lambda value, most: len(value) <= most,
+    "minItems": lambda value, least: len(value) >= least,
+    "uniqueItems": lambda value, _: len({*map(str, value)}) == len(value),
+    "pattern": lambda value, pattern: re.fullmatch(pattern, value),
+    "format": lambda value, name: FORMATS[name](value),
+    "anyOf": lambda value, some: any(is_valid(value, each) for each in some),
+    "oneOf": lambda value, some: sum(is_valid(value, each) for each in some) == 1,
+    "not": lambda value, rules: not is_valid(value, rules),
+}

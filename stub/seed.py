@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple, Protocol
 
@@ -12,11 +11,11 @@ from records import Deployment, Project, Records, Timeline, timestamp, truncate_
 from store import NewId, unused_id
 from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
-from web.validation import check_project, pointer, require_valid
+from web.validation import pointer, require_valid, under
 
 from . import rules
 from .grease.forms import read, unquote_numbers
-from .rules import check_array, check_members, check_object, parse_time
+from .rules import parse_time
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
 SEED_DEPTH = MAX_DEPTH + 2
@@ -24,7 +23,7 @@ SEED_DEPTH = MAX_DEPTH + 2
 SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
-GIVEN = {"id": rules.ID, "created_at": rules.TIME}
+GIVEN = ("id", "created_at")
 
 
 class Readable(Protocol):
@@ -91,10 +90,11 @@ def read_states(path: Readable) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
-        names = documents if isinstance(documents, dict) else ()
-        require_valid(check_object(documents, dict.fromkeys(names, check_seed)))
+        require_valid(rules.errors_of(documents, {"type": "object"}))
+        for name, document in documents.items():
+            require_valid(under((name,), check_seed(document)))
         exact = read(text)
-        return {name: seed_of_valid(documents[name], exact[name]) for name in names}
+        return {name: seed_of_valid(documents[name], exact[name]) for name in documents}
 
 
 @contextmanager
@@ -140,40 +140,34 @@ def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) 
 
 def check_seed(document: Any) -> Iterator[FieldError]:
     """All errors of a seed document."""
-    known = {value for _, value in given(document, "projects", "id")}
-    is_known = rules.rule(
-        lambda value: isinstance(value, str) and value in known,
-        "must be the id of a project of this document",
-    )
-    deployment = {**GIVEN, "project_id": rules.or_null(is_known)}
-    check_one = partial(rules.check_deployment, checks=deployment, required=("id",))
-    checks = {
-        "projects": partial(check_array, check=check_seed_project),
-        "deployments": partial(check_array, check=check_one),
-    }
-    yield from check_object(document, checks)
+    yield from rules.check(document, "Seed")
+    known = {None, *(value for _, value in given(document, "projects", "id"))}
+    for index, value in given(document, "deployments", "project_id"):
+        if value not in known:
+            detail = "must be the id of a project of this document"
+            yield FieldError(pointer("deployments", index, "project_id"), detail)
     for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
         seen = set()
         for index, value in given(document, array, member):
             if value in seen:
                 yield FieldError(pointer(array, index, member), "is used twice in this document")
             seen.add(value)
-
-
-def check_seed_project(project: Any) -> Iterator[FieldError]:
-    yield from check_project(project, reserved=("latest_deployment_id",))
-    if isinstance(project, dict):
-        yield from check_members(project, GIVEN)
+    for index, project in enumerate(items(document, "projects")):
         if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
-            yield FieldError("", f"must have at most {MAX_BYTES} bytes")
+            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
 
 def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:
     """The member of each object of an array, with its index; none that is no string."""
-    items = document.get(array) if isinstance(document, dict) else None
-    for index, item in enumerate(items if isinstance(items, list) else ()):
-        if isinstance(item, dict) and isinstance(item.get(member), str):
+    for index, item in enumerate(items(document, array)):
+        if isinstance(item.get(member), str):
             yield index, item[member]
+
+
+def items(document: Any, array: str) -> list[dict[str, Any]]:
+    """The items of an array, and an empty object for what is none."""
+    found = document.get(array) if isinstance(document, dict) else None
+    return [x if isinstance(x, dict) else {} for x in (found if isinstance(found, list) else ())]
 
 
 # Writing

@@ -57,7 +57,7 @@ def test_a_rejected_request_has_its_reasons() -> None:
     assert lines[1] == "#2 POST /v1/projects 422 invalid_body (must be a JSON object)"
     assert lines[2].startswith("#3 POST /v1/projects 415 unsupported_media_type (Send `Content-")
     assert lines[3].startswith("#4 POST /v1/projects 400 malformed_json (Send JSON that")
-    assert lines[4].endswith("(/state must be a string; /action must be setup or teardown)")
+    assert lines[4].endswith("(/action must be setup or teardown; /state must be a string)")
     assert lines[5].startswith("GET /_stub/nothing 404 not_found (There is nothing at this path. ")
 
 

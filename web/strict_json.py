@@ -109,4 +109,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
+def _number(text: str) -> int | float:
+    """The number; 2.0 is an integer, as for JSON Schema."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_number)

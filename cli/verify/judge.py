@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
-from stub.profile import PLAIN
+from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
@@ -30,7 +30,7 @@ OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 MISSING = "missing"
-TYPES = {type(value): name for name, value in PLAIN.items()}
+TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),

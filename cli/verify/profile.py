@@ -7,6 +7,7 @@ from typing import Any
 
 import stub
 from stub import profile as profiles
+from stub.rules import check, is_imitated
 
 from . import probes
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
@@ -47,7 +48,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     for form, value in seen.items():
         name, *inner = form.split("/")[1:]
         outer = {**profile.get(name, {}), inner[0]: value} if inner else value
-        if not [*profiles.errors_of({**profile, name: outer}, profiles.schema())]:
+        if not [*check({**profile, name: outer}, "Profile")]:
             profile[name] = outer
     told = [*differences(record, profile)]
     for part, name, values in ((CREATED_AT, "times", times), (STATUS, "statuses", run)):
@@ -103,7 +104,7 @@ def headers_of(record: Record) -> list[str]:
     found = [each.headers for each in record.exchanges if each.is_success]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
     names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
-    return sorted(name for name in names if name not in declared and profiles.is_imitated(name))
+    return sorted(name for name in names if name not in declared and is_imitated(name))
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
@@ -112,7 +113,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     Of a header, the text is left out.
     """
     forms = profiles.forms_of(profile)
-    shown = [str(default) for form, (default, _) in profiles.DEFAULTS.items() if form in forms]
+    shown = [str(profiles.DEFAULTS[form]) for form in forms]
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]

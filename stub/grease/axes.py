@@ -10,10 +10,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
+from web.validation import pointer
 
 from ..contract import Contract
 from ..profile import Profile
-from ..rules import Check, check_object, integer, rule
 
 # The axes: what a client does about each, and why nobody promised what it varies.
 ADVICE = {
@@ -67,7 +67,7 @@ class Switch:
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""
-        axes, seed = document["axes"], int(document.get("seed", self.current.seed))
+        axes, seed = document["axes"], document.get("seed", self.current.seed)
         self.current = select(axes, document.get("parts", axes), seed, parts)
         return self.current
 
@@ -112,20 +112,12 @@ def names(axes: Iterable[str], parts: PartsByAxis) -> list[str]:
 
 
 def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[FieldError]:
-    """The errors of a switch; `parts` are those that there are."""
-    axes = document.get("axes")
-    chosen = [axis for axis in AXES if axis in axes] if isinstance(axes, list) else AXES
-    checks = {
-        "axes": array_of("", AXES),
-        "seed": integer(0, MAX_SEED),
-        "parts": array_of("parts that these axes vary: ", names(chosen, parts)),
-    }
-    return check_object(document, checks, required=("axes",))
-
-
-def array_of(kind: str, known: Collection[str]) -> Check:
-    detail = f"must be an array of {kind}{', '.join(known) or 'none'}"
-    return rule(lambda value: isinstance(value, list) and all(x in known for x in value), detail)
+    """The errors of a switch that its schema allows; `parts` are those that there are."""
+    known = names(document["axes"], parts)
+    for index, part in enumerate(document.get("parts", ())):
+        if part not in known:
+            detail = f"must be one of the parts that these axes vary: {', '.join(known) or 'none'}"
+            yield FieldError(pointer("parts", index), detail)
 
 
 class Parts:

@@ -10,7 +10,8 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST_FIRST, PLAIN, TIMES
+from ..profile import NEWEST_FIRST, TIMES
+from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
@@ -74,7 +75,7 @@ class Variation:
         if like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
         for name in like.get("headers", ()):
-            response.headers.setdefault(name, PLAIN["string"])
+            response.headers.setdefault(name, TYPES["string"][0])
         kind = "json" if response.status_code < 400 else "problem"
         media_type = like.get("media_types", {}).get(kind, media_type)
         response.headers["Content-Type"] = media_type
@@ -112,7 +113,7 @@ class Variation:
     ) -> dict[str, Any]:
         key = self.ids.key(value["id"]) if "id" in known else key
         members = self.parts.like.get("members", {}).get(part.lower(), {})
-        added = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
+        added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
         varied = {
             name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
             for name, each in value.items()

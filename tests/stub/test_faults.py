@@ -183,7 +183,7 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"status": 503, "operation": "createProject", "method": "POST"}, [""]),
     ({"status": 503, "operation": "createProject", "path": "/v1/*"}, [""]),
     ({"body": "x", "delay": 1}, ["/body"]),
-    ({"body": "x"}, ["", "/body"]),
+    ({"body": "x"}, ["/body", ""]),
     ({"status": 500, "body": 10_001 * "x"}, ["/body"]),
     ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),

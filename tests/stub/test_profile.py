@@ -7,10 +7,12 @@ from uuid import UUID
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.profile import characters, contradictions, errors_of, id_form, make_id, schema
+from stub.profile import characters, contradictions, id_form, make_id
+from stub.rules import check, schemas
 from tests.contract import V1
 from tests.stub.like import LIKE
 
+SCHEMA = schemas()["Profile"]
 DATE = {"observed_at": "2026-11-24"}
 IDS = {"prefix": "", "alphabet": ["a-z"], "shortest": 1, "longest": 9}
 TIMES = {"offset": "Z", "digits": 3, "case": "upper"}
@@ -58,8 +60,8 @@ def test_what_the_schema_cannot_say_is_an_error_too() -> None:
 
 @pytest.mark.parametrize("profile", VALID)
 def test_a_valid_profile_has_no_error(profile: dict[str, Any]) -> None:
-    Draft202012Validator(schema()).validate(profile)
-    assert [*errors_of(profile, schema()), *contradictions(profile)] == []
+    Draft202012Validator(SCHEMA).validate(profile)
+    assert [*check(profile, "Profile"), *contradictions(profile)] == []
 
 
 @pytest.mark.parametrize(("more", "places"), INVALID)
@@ -67,14 +69,14 @@ def test_the_places_of_errors_are_those_that_the_schema_rejects(
     more: dict[str, Any], places: list[str]
 ) -> None:
     profile = {**DATE, **more}
-    assert Draft202012Validator(schema()).is_valid(profile) == ("headers" in more)
-    assert [error.pointer for error in errors_of(profile, schema())] == places
+    assert Draft202012Validator(SCHEMA).is_valid(profile) == ("headers" in more)
+    assert [error.pointer for error in check(profile, "Profile")] == places
 
 
 @pytest.mark.parametrize("kind", ["project", "deployment"])
 def test_a_member_of_the_contract_is_never_added_and_absent_if_chosen(kind: str) -> None:
     own = V1.components["schemas"][kind.title()]["properties"]
-    rules = schema()["properties"]["members"]["properties"][kind]["properties"]
+    rules = SCHEMA["properties"]["members"]["properties"][kind]["properties"]
     assert [*rules["added"]["properties"]] == [*own]
     chosen = [name for name in own if "chosen" in own[name]["x-origin"]]
     assert rules["absent"]["items"]["enum"] == chosen

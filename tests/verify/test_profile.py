@@ -213,4 +213,4 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         assert json.loads(file.read_text("utf-8"))["observed_at"]
         file.write_text('{"observed_at": "x"}', "utf-8")
         done = verify(url, "--like", str(file))
-        assert (done.status, "/observed_at: must match" in done.stderr) == (2, True)
+        assert (done.status, "/observed_at: must be a date" in done.stderr) == (2, True)
