@@ -11,13 +11,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from records import STATUSES
 from web.problems import FieldError
 from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
-from .rules import check
+from .rules import check, schemas
 from .seed import explained
 
 Profile = dict[str, Any]
@@ -25,32 +24,29 @@ IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
-TIMES = {"offset": "Z", "digits": 3, "case": "upper"}
 RANGES = ("0-9", "A-F", "G-Z", "a-f", "g-z")
-ID = {"alphabet": ["0-9", "a-f"], "shortest": 16, "longest": 16}
-MEMBERS: dict[str, Any] = {"added": {}, "absent": []}
-# The forms of the contract itself, by their pointers in a profile.
-DEFAULTS: dict[str, Any] = {
-    "/ids/projects": {"prefix": "prj_", **ID},
-    "/ids/deployments": {"prefix": "dpl_", **ID},
-    "/times": TIMES,
-    "/creation_status": 201,
-    "/list_order": OLDEST_FIRST,
-    "/statuses": {"run": [*STATUSES], "ended": STATUSES[-1]},
-    "/members/project": MEMBERS,
-    "/members/deployment": MEMBERS,
-    "/headers": [],
-    "/media_types/json": "application/json",
-    "/media_types/problem": "application/problem+json",
-}
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
     """The forms of a profile, by their pointers."""
-    found = {pointer(name): value for name, value in profile.items()}
-    for name in ("ids", "members", "media_types"):
-        found |= {pointer(name, kind): value for kind, value in profile.get(name, {}).items()}
-    return {form: value for form, value in found.items() if form in DEFAULTS}
+    found = forms_in(profile, schemas()["Profile"])
+    return {form: value for form, value, _ in found if value is not None}
+
+
+def defaults() -> dict[str, Any]:
+    """The forms of the contract itself, by their pointers in a profile."""
+    return {form: default for form, _, default in forms_in({}, schemas()["Profile"])}
+
+
+def forms_in(
+    part: dict[str, Any], rules: dict[str, Any], *path: str
+) -> Iterator[tuple[str, Any, Any]]:
+    """Each form of a part of a profile: its pointer, its value if there is one, and the default."""
+    for name, each in rules["properties"].items():
+        if "default" in each:
+            yield pointer(*path, name), part.get(name), each["default"]
+        elif "properties" in each:
+            yield from forms_in(part.get(name, {}), each, *path, name)
 
 
 def read_profile(path: Path) -> Profile:
@@ -76,10 +72,10 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     if not profile:
         return openapi
     document, found, date = json.loads(openapi), forms_of(profile), profile["observed_at"]
-    contract, forms, seen = Contract(document), DEFAULTS | found, {"x-origin": {"observed": date}}
-    schemas = contract.schemas
-    project, deployment = (schemas[kind]["properties"] for kind in ("Project", "Deployment"))
-    listed, status = schemas["ProjectList"]["properties"]["projects"], deployment["status"]
+    contract, plain, seen = Contract(document), defaults(), {"x-origin": {"observed": date}}
+    forms, kinds = plain | found, contract.schemas
+    project, deployment = (kinds[kind]["properties"] for kind in ("Project", "Deployment"))
+    listed, status = kinds["ProjectList"]["properties"]["projects"], deployment["status"]
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
     responses = [each for one in contract.operations for each in one.responses.items()]
@@ -92,23 +88,23 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         "/creation_status": [created["201"]],
         "/list_order": [listed],
         "/statuses": [status["x-known"]],
-        "/members/project": [schemas["Project"]],
-        "/members/deployment": [schemas["Deployment"]],
+        "/members/project": [kinds["Project"]],
+        "/members/deployment": [kinds["Deployment"]],
         "/headers": [each for _, each in responses],
         "/media_types/json": [each for code, each in responses if code < "400"],
         "/media_types/problem": [each for code, each in responses if code >= "400"],
     }
     for form, value in found.items():
         for part in parts[form]:
-            if value != DEFAULTS[form]:
+            if value != plain[form]:
                 part |= seen
             elif "chosen" in part["x-origin"]:
                 part["x-origin"]["confirmed"] = date
     for kind in ("project", "deployment"):
-        schema, members = schemas[kind.title()], MEMBERS | forms[pointer("members", kind)]
-        for name, type_name in members["added"].items():
+        schema, members = kinds[kind.title()], forms[pointer("members", kind)]
+        for name, type_name in members.get("added", {}).items():
             schema["properties"][name] = {"type": type_name, **seen}
-        for name in members["absent"]:
+        for name in members.get("absent", ()):
             schema["required"].remove(name)
             schema["properties"][name] |= seen
     for kind in ("json", "problem"):

@@ -68,7 +68,7 @@ class Steps:
         if path.startswith(OPERATIONS):
             outcome.delay = stub.delays.uniform(*stub.options.delay)
         if response.status_code == 201:
-            response.status_code = stub.parts.like.get("creation_status", 201)
+            response.status_code = stub.parts.forms["/creation_status"]
         if failures and outcome.attempt:
             outcome.fault = failures.meet(outcome.attempt, response)
         outcome.status, fault = response.status_code, outcome.fault

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
-from records import STATUSES, Deployment, Records, Timeline, timeline_of
+from records import Deployment, Records, Timeline, timeline_of
 from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
@@ -173,8 +173,8 @@ class Stub:
         self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        run = like.get("statuses", {"run": STATUSES})["run"]
-        self.timeline = timeline_of(self.pace, run)  # of a created deployment
+        # Of a created deployment.
+        self.timeline = timeline_of(self.pace, self.parts.forms["/statuses"]["run"])
         # The ids and the records that all worlds start with.
         self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
         now = options.freeze or self.clock()

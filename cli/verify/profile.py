@@ -113,7 +113,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     Of a header, the text is left out.
     """
     forms = profiles.forms_of(profile)
-    shown = [str(profiles.DEFAULTS[form]) for form in forms]
+    shown = [str(profiles.defaults()[form]) for form in forms]
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]

@@ -13,7 +13,7 @@ from web.problems import FieldError
 from web.validation import pointer
 
 from ..contract import Contract
-from ..profile import Profile
+from ..profile import Profile, defaults, forms_of
 
 # The axes: what a client does about each, and why nobody promised what it varies.
 ADVICE = {
@@ -123,12 +123,13 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
 class Parts:
     """The parts by axis, and the pairs that were varied in the responses of all worlds.
 
-    `described` is what the contract says of each part, and `like` has the forms that are pinned.
-    `are_announced` is whether a varied response names its axes.
+    `described` is what the contract says of each part, and `forms` are those of a response without
+    grease. `are_announced` is whether a varied response names its axes.
     """
 
     def __init__(self, contract: Contract, like: Profile, *, are_announced: bool) -> None:
         self.contract, self.like, self.are_announced = contract, like, are_announced
+        self.forms = defaults() | forms_of(like)
         self.varied: set[Pair] = set()
         self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}
         self.by_axis: PartsByAxis = {

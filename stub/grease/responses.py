@@ -10,7 +10,7 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST_FIRST, TIMES
+from ..profile import NEWEST_FIRST
 from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
@@ -26,9 +26,9 @@ def vary(
     declaration = parts.described.get(part)
     if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
-    ((media_type, content),) = declaration["content"].items()
+    (content,) = declaration["content"].values()
     variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
-    variation.vary(response, media_type, content["schema"], part)
+    variation.vary(response, content["schema"], part)
     parts.varied.update(variation.applied)
     applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
     if applied and parts.are_announced:
@@ -63,21 +63,20 @@ class Variation:
         self.applied.add((axis, part))
         return forms.draws(self.grease.seed, axis, part, key)
 
-    def vary(self, response: Response, media_type: str, schema: dict[str, Any], part: str) -> None:
+    def vary(self, response: Response, schema: dict[str, Any], part: str) -> None:
         """Vary the body, the header fields and the status.
 
         A body of which nothing varies but ids, which are made so, stays.
         """
-        key, space, escape_at, like = self.request_key, "", None, self.parts.like
+        key, space, escape_at, form = self.request_key, "", None, self.parts.forms
         body = self.value(forms.read(response.get_data(as_text=True)), schema, part, key)
         if source := self.draws("json-text", part, key):
             space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
-        if like or any(axis not in ID_AXES for axis, _ in self.applied):
+        if self.parts.like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
-        for name in like.get("headers", ()):
+        for name in form["/headers"]:
             response.headers.setdefault(name, TYPES["string"][0])
-        kind = "json" if response.status_code < 400 else "problem"
-        media_type = like.get("media_types", {}).get(kind, media_type)
+        media_type = form[f"/media_types/{'json' if response.status_code < 400 else 'problem'}"]
         response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
             response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
@@ -95,7 +94,7 @@ class Variation:
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
             items = [self.value(each, schema["items"], part, key) for each in value]
-            if part == "ProjectList.projects" and self.parts.like.get("list_order") == NEWEST_FIRST:
+            if part == "ProjectList.projects" and self.parts.forms["/list_order"] == NEWEST_FIRST:
                 items.reverse()
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
                 items = forms.reorder(source, items, [self.ids.key(each["id"]) for each in items])
@@ -112,7 +111,7 @@ class Variation:
         self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
     ) -> dict[str, Any]:
         key = self.ids.key(value["id"]) if "id" in known else key
-        members = self.parts.like.get("members", {}).get(part.lower(), {})
+        members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
         varied = {
             name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
@@ -132,7 +131,7 @@ class Variation:
 
     def time(self, moment: str, part: str, key: str) -> str:
         """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
-        form = self.parts.like.get("times", TIMES)
+        form = self.parts.forms["/times"]
         digits, offset, separator = form["digits"], form["offset"], "T"
         if form["case"] == "lower":
             offset, separator = offset.lower(), "t"
