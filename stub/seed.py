@@ -141,7 +141,7 @@ def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) 
 def check_seed(document: Any) -> Iterator[FieldError]:
     """All errors of a seed document."""
     yield from rules.check(document, "Seed")
-    known = {None, *(value for _, value in given(document, "projects", "id"))}
+    known = {value for _, value in given(document, "projects", "id")}
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
