@@ -26,8 +26,10 @@ Profile = dict[str, Any]
 IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
+MAX_BYTES = 256 * 1024
 OF_THE_SERVER = re.compile(
-    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
+    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailers?"
+    "|te|upgrade|proxy-.*)"
 )
 # Of each type of JSON, the value of a member that the contract lacks.
 PLAIN: dict[str, Any] = {
@@ -36,10 +38,12 @@ PLAIN: dict[str, Any] = {
 }  # fmt: skip
 # Of each keyword of the schema: whether a value keeps it, and what is said if not.
 KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
-    "enum": (lambda value, known: value in known, "must be one of {}"),
+    # By their texts: for Python 201.0 is 201.
+    "enum": (lambda value, known: repr(value) in map(repr, known), "must be one of {}"),
     "minimum": (lambda value, least: value >= least, "must be at least {}"),
     "maximum": (lambda value, most: value <= most, "must be at most {}"),
     "minItems": (lambda value, least: len(value) >= least, "must have at least {} items"),
+    "maxItems": (lambda value, most: len(value) <= most, "must have at most {} items"),
     "uniqueItems": (lambda value, _: len({*map(str, value)}) == len(value), "has an item twice"),
     "pattern": (lambda value, pattern: re.fullmatch(pattern, value), "must match {}"),
     "format": (lambda value, _: is_imitated(value), "is never imitated: leave it out"),
@@ -84,6 +88,8 @@ def schema() -> Any:
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"{path}: is over {MAX_BYTES // 1024} KiB, so that it is no profile")
         profile: Profile = parse_json(path.read_bytes())[1]
         require_valid([*errors_of(profile, schema())] or contradictions(profile))
     return profile
@@ -100,10 +106,10 @@ def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[F
     for keyword, (keeps, rule) in KEYWORDS.items():
         if keyword in rules and not keeps(value, rules[keyword]):
             yield FieldError(pointer(*path), rule.format(rules[keyword]))
-    if isinstance(value, list):
+    if kind == "array":
         for index, each in enumerate(value):
             yield from errors_of(each, rules["items"], *path, index)
-    if isinstance(value, dict):
+    if kind == "object":
         known, others = rules.get("properties", {}), rules["additionalProperties"]
         for name in {*rules.get("required", ())} - value.keys():
             yield FieldError(pointer(*path, name), "is required")
