@@ -132,7 +132,8 @@ def contradictions(profile: Profile) -> Iterator[FieldError]:
 
 def is_imitated(header: str) -> bool:
     """Whether a header is a form of the service: no secret, and not the server's own."""
-    return not OF_THE_SERVER.fullmatch(header) and Redactor.secret(header, "x") == "x"
+    is_own = len(header) > 64 or OF_THE_SERVER.fullmatch(header)
+    return not is_own and Redactor.secret(header, "x") == "x"
 
 
 def observed(openapi: bytes, profile: Profile) -> bytes:
@@ -210,6 +211,8 @@ def id_form(ids: Collection[str]) -> IdForm:
         if found := used & {*characters(whole)}:
             alphabet.append(short if found <= {*characters(short)} else whole)
             used -= found
+    if len(alphabet) == 3 and used & {*"-_"}:  # base64url, of which some ids lack one
+        used |= {*"-_"}
     sizes, alphabet = [*map(len, rests)], sorted([*alphabet, *used])
     return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
 
