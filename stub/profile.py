@@ -23,8 +23,8 @@ Profile = dict[str, Any]
 IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
+MAX_BYTES = 256 * 1024
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
-RANGES = ("0-9", "A-F", "G-Z", "a-f", "g-z")
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
@@ -52,6 +52,8 @@ def forms_in(
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"{path}: is over {MAX_BYTES // 1024} KiB, so that it is no profile")
         profile: Profile = parse_json(path.read_bytes())[1]
         require_valid([*check(profile, "Profile")] or contradictions(profile))
     return profile
@@ -143,10 +145,14 @@ def id_form(ids: Collection[str]) -> IdForm:
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     prefix: str = re.findall("^(?:[A-Za-z]+[_.:~-])*", common[: min(map(len, ids)) // 2])[0]
     rests = [each[len(prefix) :] for each in ids]
-    used, sizes = {*"".join(rests)}, [*map(len, rests)]
-    ranges = [each for each in RANGES if used & {*characters(each)}]
-    others = used - {*"".join(map(characters, ranges))}
-    alphabet = sorted([*ranges, *others])
+    used, alphabet = {*"".join(rests)}, list[str]()
+    for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
+        if found := used & {*characters(whole)}:
+            alphabet.append(short if found <= {*characters(short)} else whole)
+            used -= found
+    if len(alphabet) == 3 and used & {*"-_"}:  # base64url, of which some ids lack one
+        used |= {*"-_"}
+    sizes, alphabet = [*map(len, rests)], sorted([*alphabet, *used])
     return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
 
 

@@ -36,7 +36,8 @@ _TIME = re.compile(
 )
 # Header fields that are the server's own.
 _OF_THE_SERVER = re.compile(
-    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailer)"
+    "(?i:date|server|connection|keep-alive|content-.*|transfer-encoding|cache-control|vary|trailers?"
+    "|te|upgrade|proxy-.*)"
 )
 
 
@@ -141,7 +142,8 @@ def is_timeline(stages: list[Any]) -> bool:
 
 def is_imitated(header: str) -> bool:
     """Whether a header is a form of the service: no secret, and not the server's own."""
-    return not _OF_THE_SERVER.fullmatch(header) and Redactor.secret(header, "x") == "x"
+    is_own = len(header) > 64 or _OF_THE_SERVER.fullmatch(header)
+    return not is_own and Redactor.secret(header, "x") == "x"
 
 
 FORMATS: dict[str, Callable[[Any], object]] = {
@@ -158,6 +160,7 @@ KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
     "minLength": lambda value, least: len(value) >= least,
     "maxLength": lambda value, most: len(value) <= most,
     "minItems": lambda value, least: len(value) >= least,
+    "maxItems": lambda value, most: len(value) <= most,
     "uniqueItems": lambda value, _: len({*map(str, value)}) == len(value),
     "pattern": lambda value, pattern: re.fullmatch(pattern, value),
     "format": lambda value, name: FORMATS[name](value),

@@ -13,7 +13,13 @@ from . import probes
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
 
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-CREATED_AT, STATUS = f"{PROJECT}/properties/created_at", f"{DEPLOYMENT}/properties/status"
+# The forms of which no claim is, and what of the contract has each.
+UNCLAIMED = {
+    "/ids/projects": f"{PROJECT}/properties/id",
+    "/ids/deployments": f"{DEPLOYMENT}/properties/id",
+    "/times": f"{PROJECT}/properties/created_at",
+    "/statuses": f"{DEPLOYMENT}/properties/status",
+}
 
 
 def profile_of(record: Record, date: str) -> profiles.Profile:
@@ -26,18 +32,18 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     found = [each for each in record.at(probes.DEPLOYMENT) if each.is_success]
     deployments = [record.unwrap(DEPLOYMENT, each.json) for each in found]
     pairs = zip(found, deployments, strict=True)
-    run = [str(one.get("status")) for each, one in pairs if each.probe == probes.FOLLOWED]
+    statuses = [one.get("status") for each, one in pairs if each.probe == probes.FOLLOWED]
+    run = [*{str(each): each for each in statuses}.values()]
     failed = [each for each in record.exchanges if each.status >= 400 and not each.failure]
     errors = [each for each in failed if isinstance(each.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
-    times = [each for each in texts if stub.parse_time(each)]
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
         "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
-        "/times": only(map(time_form, times)),
+        "/times": only(map(time_form, filter(stub.parse_time, texts))),
         "/creation_status": only(each.status for each in created),
         "/list_order": order_of(lists[-1]) if lists else None,
-        "/statuses": {"run": [*dict.fromkeys(run)], "ended": run[-1] if record.has_ended else None},
+        "/statuses": run and {"run": run, "ended": statuses[-1] if record.has_ended else None},
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record),
@@ -50,18 +56,18 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         outer = {**profile.get(name, {}), inner[0]: value} if inner else value
         if not [*check({**profile, name: outer}, "Profile")]:
             profile[name] = outer
-    told = [*differences(record, profile)]
-    for part, name, values in ((CREATED_AT, "times", times), (STATUS, "statuses", run)):
-        if values and name not in profile:  # of which no claim is
-            told.append((part, f"{name} of one form here, of others there"))
+    told, kept = [*differences(record, profile)], profiles.forms_of(profile)
+    for form, part in UNCLAIMED.items():
+        if seen[form] and form not in kept:
+            told.append((part, f"{form.split('/')[1]} of one form here, of others there"))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in dict.fromkeys(told)]
     return profile
 
 
 def only(forms: Iterable[Any]) -> Any:
-    """The form of all, None if there are several or none."""
+    """The form of all; if there are several or none, these, which are no form."""
     found = [*forms]
-    return found[0] if found and all(each == found[0] for each in found) else None
+    return found[0] if found and all(each == found[0] for each in found) else found
 
 
 def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
@@ -93,18 +99,20 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
         return None
     own = record.contract.schemas[kind]["properties"]
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
-    values = {name: [each[name] for each in found if each[name] is not None] for name in names}
-    added = {name: TYPES[type((*each, None)[0])] for name, each in values.items()}
+    types = {name: {TYPES[type(each[name])] for each in found} for name in names}
+    # Of several types one that does not depend on the order of the records.
+    added = {name: min(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
 
 def headers_of(record: Record) -> list[str]:
-    """The names of the fields that all successful responses have and the contract lacks."""
+    """The fields that all successful responses have and the contract lacks, as waitress spells."""
     found = [each.headers for each in record.exchanges if each.is_success]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
     names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
-    return sorted(name for name in names if name not in declared and is_imitated(name))
+    spelled = {"-".join(map(str.capitalize, name.split("-"))) for name in names}
+    return sorted(name for name in spelled if name not in declared and is_imitated(name))
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
@@ -143,4 +151,6 @@ def is_same(form: str, before: Any, now: Any) -> bool:
         return used <= known and now["prefix"] == before["prefix"] and not is_longer
     if form == "/statuses":
         return {*now["run"]} <= {*before["run"]} and now["ended"] in (None, before["ended"])
+    if form == "/headers":
+        return {*map(str.lower, now)} == {*map(str.lower, before)}
     return bool(now == before)
