@@ -62,6 +62,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
             except ValueError as error:
                 told = "--save would replace a file that is no profile"
                 raise ValueError(f"{told}:\n{error}") from None
+        if options.save and not options.save.exists():
+            remove_old_report(options.save)  # there is none; can it be written?
         if options.report:
             remove_old_report(options.report)
     except (OSError, ValueError) as error:

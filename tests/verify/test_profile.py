@@ -214,3 +214,5 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         file.write_text('{"observed_at": "x"}', "utf-8")
         done = verify(url, "--like", str(file))
         assert (done.status, "/observed_at: must match" in done.stderr) == (2, True)
+        done = verify(url, "--save", str(tmp_path / "no" / "file"))
+        assert (done.status, done.stdout) == (2, "")  # before it asks the service
