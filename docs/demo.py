@@ -30,7 +30,7 @@ def call(path: str, document: Any = None) -> Any:
 def attempt(path: str, body: bytes | None) -> Any:
     """The document of the response, or None after a 503, when it is time to try again."""
     try:
-        with urlopen(Request(url + path, body, headers)) as response:
+        with urlopen(Request(url.rstrip("/") + path, body, headers)) as response:
             return json.load(response)
     except HTTPError as error:
         if error.code != 503:
