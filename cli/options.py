@@ -87,7 +87,13 @@ def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Any:
 
 
 def file(text: str) -> Any:
-    return option(text, click.Path(path_type=Path))
+    return option(text, parse_path, metavar="PATH")
+
+
+def parse_path(text: str) -> Path:
+    if not text:  # of a variable that a shell does not know
+        raise ValueError("the name of a file is empty")
+    return Path(text)
 
 
 def parse_delay(text: str) -> tuple[float, float]:

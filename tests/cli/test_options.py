@@ -157,6 +157,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://s3cret"], "--store: the URL is invalid: give redis://"),
+    (["--seed", ""], "'--seed': the name of a file is empty."),
     (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
