@@ -19,7 +19,7 @@ FORM = (
 B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
-TOKEN_RULE = "a token is made of A-Z a-z 0-9 - . _ ~ + / and may end with ="
+TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 

@@ -21,9 +21,11 @@ def health(context: click.Context, /, **values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
-    from http.client import HTTPException  # nothing else needs these
+    from http.client import HTTPException  # no other command needs these
     from urllib.error import HTTPError
     from urllib.request import ProxyHandler, build_opener
+
+    from .verify.client import failure_of
 
     assert context.parent
     own = {
@@ -37,8 +39,10 @@ def health(context: click.Context, /, **values: Any) -> None:
         url = settings.reachable_url(settings.port) + path
         build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
-        text = error.read()[:300].decode(errors="replace") if isinstance(error, HTTPError) else ""
-        reason = f"host {settings.host}, port {settings.port}: GET {path}: {error} {text}"
+        text = failure_of(error)
+        if isinstance(error, HTTPError):
+            text = f"{error} {error.read()[:300].decode(errors='replace')}"
+        reason = f"host {settings.host}, port {settings.port}: GET {path}: {text}"
         reason = " ".join(reason.split())
         raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")

@@ -96,14 +96,17 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     probe, lost = settings.probe, [OPTIONS[each].opts[0] for each in NEEDS_STUB if each in given]
     files = [settings.seed, settings.states, settings.like, settings.report, settings.log]
     paths = [os.path.realpath(each) for each in files if each]
-    is_open = not server.address_of(settings.host).is_loopback
+    try:
+        is_open = not server.address_of(settings.host).is_loopback
+    except server.ListenError as error:
+        raise click.UsageError(f"--host: {error}: give a host name or an IP address.") from None
     rules: list[tuple[object, str]] = [
         ((probe or start.words is not None) and not start.words, "give a command after --."),
         (
             is_open and DEFAULT_TOKEN in settings.token,
-            "STUB_TOKEN, a token of your own, is missing: type `-e STUB_TOKEN=a-token-of-your-own` "
-            f"after `docker run`, give a --token, or leave --host out: {settings.host} can be "
-            f"reached from elsewhere, and {DEFAULT_TOKEN} is published.",
+            f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+            "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
+            "or leave --host out.",
         ),
         (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
         (

@@ -87,7 +87,13 @@ def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Any:
 
 
 def file(text: str) -> Any:
-    return option(text, click.Path(path_type=Path))
+    return option(text, parse_path, metavar="PATH")
+
+
+def parse_path(text: str) -> Path:
+    if not text:  # of a variable that a shell does not know
+        raise ValueError("the name of a file is empty")
+    return Path(text)
 
 
 def parse_delay(text: str) -> tuple[float, float]:
@@ -136,7 +142,9 @@ class Settings(NamedTuple):
     delay: tuple[float, float] = option(
         "Seconds by which responses are late, or LEAST-MOST.", parse_delay, default="0"
     )
-    quiet: bool = flag("Print no line per request, unless the run ends with a finding.")
+    quiet: bool = flag(
+        "Of the requests, print failed ones to /_stub, and the latest if the run fails."
+    )
     log: Path | None = file("File for a line per request, made anew at the start.")
     strict: bool = flag("Reject query parameters and members that are not in the contract.")
     grease: tuple[str, ...] = axes(
@@ -206,5 +214,9 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in self.commands:
-            raise click.UsageError(f"put -- before the command: -- {cmd_name} ...")
+            from difflib import get_close_matches
+
+            near = get_close_matches(cmd_name, self.commands, n=1)
+            hint = f" (or did you mean {near[0]}?)" if near else ""
+            raise click.UsageError(f"put -- before the command: -- {cmd_name} ...{hint}")
         return self.commands[cmd_name]

@@ -91,9 +91,11 @@ class Probe:
 
     def run(self) -> int:
         """Make all runs. Returns the exit status: that of a signal, or of the plain run."""
-        self.plain = self._run("plain", self.plain_app)
+        status = 0
         try:
-            if not (self.plain.status or self.command.signal):
+            self.plain = self._run("plain", self.plain_app)
+            status = self.plain.status
+            if not (status or self.command.signal):
                 self.log.is_muted = True
                 for name in self.settings.probe:
                     attempt = self._try_axis if name in stub.ADVICE else self._fail
@@ -101,7 +103,7 @@ class Probe:
                 self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
-        return 128 + self.command.signal if self.command.signal else self.plain.status
+        return 128 + self.command.signal if self.command.signal else status
 
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
@@ -224,7 +226,7 @@ class Probe:
             self.is_disturbed = self.late > late
             output.seek(0)
             text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
-        if self.command.signal and self.plain:
+        if self.command.signal:
             raise KeyboardInterrupt
         result = "hangs" if seconds > limit else "breaks" if status else "passes"
         said = f"{result} in {seconds:.1f} s"

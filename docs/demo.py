@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from http.client import HTTPException
+from secrets import token_hex
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -29,7 +30,7 @@ def call(path: str, document: Any = None) -> Any:
 def attempt(path: str, body: bytes | None) -> Any:
     """The document of the response, or None after a 503, when it is time to try again."""
     try:
-        with urlopen(Request(url + path, body, headers)) as response:
+        with urlopen(Request(url.rstrip("/") + path, body, headers)) as response:
             return json.load(response)
     except HTTPError as error:
         if error.code != 503:
@@ -51,7 +52,7 @@ def advice(error: HTTPError) -> str:
         return f"is the stub at {url}?"  # the body is no problem document
 
 
-project = call("/v1/projects", {"name": f"demo {time.time():.0f}"})
+project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
 path = f"/v1/deployments/{project['latest_deployment_id']}"
 previous = None
 while previous not in ("succeeded", "failed", "canceled"):

@@ -15,9 +15,14 @@ from .entry import Entry
 
 MAX_ENTRIES = 1000
 
-NUMBERS = dict.fromkeys(("after", "before", "limit"), "[0-9]{1,15}")
-# A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
-FILTERS = {"status": "20[0-2]|[45][0-9][0-9]|[245]xx", **NUMBERS, "q": "(?s:.{1,256})"}
+# The pattern of each filter's value, and its description.
+NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 digits"))
+FILTERS = {
+    # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
+    "status": ("20[0-2]|[45][0-9][0-9]|[245]xx", "200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
+    **NUMBERS,
+    "q": ("(?s:.{1,256})", "a text of 1 to 256 characters"),
+}
 
 
 class Journal:
@@ -89,15 +94,14 @@ class Journal:
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:
     """The arguments of `Journal.document` in a query. Raises a `Problem` for any other query."""
-    patterns = {"operation": "|".join(operations), **FILTERS}
+    known = {"operation": ("|".join(operations), " or ".join(operations)), **FILTERS}
     filters: dict[str, Any] = {}
     for name, value in query.items(multi=True):
-        if name not in patterns or name in filters or not re.fullmatch(patterns[name], value):
-            detail = (
-                f"Send no filters but {', '.join(patterns)}, each once. operation is "
-                f"{', '.join(operations)}; status is 200 to 202, from 400 to 599, 2xx, 4xx or 5xx; "
-                f"{', '.join(NUMBERS)} are integers; q has 1 to 256 characters."
-            )
+        if name not in known or name in filters:
+            detail = f"Send no filters but {', '.join(known)}, each once."
             raise Problem(400, "unknown_query", detail)
+        pattern, description = known[name]
+        if not re.fullmatch(pattern, value):
+            raise Problem(400, "unknown_query", f"The filter {name} must be {description}.")
         filters[name] = int(value) if name in NUMBERS else value
     return filters

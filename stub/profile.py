@@ -29,24 +29,23 @@ OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 
 def forms_of(profile: Profile) -> dict[str, Any]:
     """The forms of a profile, by their pointers."""
-    found = forms_in(profile, schemas()["Profile"])
-    return {form: value for form, value, _ in found if value is not None}
+    return {form: value for form, value, _ in forms_in(profile) if value is not None}
 
 
 def defaults() -> dict[str, Any]:
     """The forms of the contract itself, by their pointers in a profile."""
-    return {form: default for form, _, default in forms_in({}, schemas()["Profile"])}
+    return {form: rules["default"] for form, _, rules in forms_in({})}
 
 
-def forms_in(
-    part: dict[str, Any], rules: dict[str, Any], *path: str
-) -> Iterator[tuple[str, Any, Any]]:
-    """Each form of a part of a profile: its pointer, its value if there is one, and the default."""
-    for name, each in rules["properties"].items():
+def forms_in(profile: Profile) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Each form that there is: its pointer, its value in a profile or None, and its schema."""
+    for name, each in schemas()["Profile"]["properties"].items():
+        value = profile.get(name)
         if "default" in each:
-            yield pointer(*path, name), part.get(name), each["default"]
-        elif "properties" in each:
-            yield from forms_in(part.get(name, {}), each, *path, name)
+            yield pointer(name), value, each
+        for kind, below in each.get("properties", {}).items():
+            if "default" in below:
+                yield pointer(name, kind), (value or {}).get(kind), below
 
 
 def read_profile(path: Path) -> Profile:
@@ -76,26 +75,19 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     document, found, date = json.loads(openapi), forms_of(profile), profile["observed_at"]
     contract, plain, seen = Contract(document), defaults(), {"x-origin": {"observed": date}}
     forms, kinds = plain | found, contract.schemas
-    project, deployment = (kinds[kind]["properties"] for kind in ("Project", "Deployment"))
-    listed, status = kinds["ProjectList"]["properties"]["projects"], deployment["status"]
+    listed = kinds["ProjectList"]["properties"]["projects"]
+    status = kinds["Deployment"]["properties"]["status"]
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
-    responses = [each for one in contract.operations for each in one.responses.items()]
-    responses += contract.elsewhere.items()
-    # What of the contract has each form.
     parts: dict[str, list[Any]] = {
-        "/ids/projects": [project["id"], deployment["project_id"]],
-        "/ids/deployments": [deployment["id"], project["latest_deployment_id"]],
-        "/times": [project["created_at"], deployment["created_at"]],
-        "/creation_status": [created["201"]],
-        "/list_order": [listed],
-        "/statuses": [status["x-known"]],
-        "/members/project": [kinds["Project"]],
-        "/members/deployment": [kinds["Deployment"]],
-        "/headers": [each for _, each in responses],
-        "/media_types/json": [each for code, each in responses if code < "400"],
-        "/media_types/problem": [each for code, each in responses if code >= "400"],
+        form: [contract.find(part)[1] for part in rules.get("x-parts", ())]
+        for form, _, rules in forms_in({})
     }
+    parts["/statuses"] = [status["x-known"]]
+    for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
+        for code, response in responses.items():
+            parts["/headers"].append(response)
+            parts[f"/media_types/{'json' if code < '400' else 'problem'}"].append(response)
     for form, value in found.items():
         for part in parts[form]:
             if value != plain[form]:
@@ -114,7 +106,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         for response in parts[form]:
             (content,) = response["content"].values()
             response["content"] = {forms[form].partition(";")[0]: content}
-    for _, response in responses:
+    for response in parts["/headers"]:
         names = forms["/headers"]
         response["headers"] |= {name: {"schema": {"type": "string"}, **seen} for name in names}
     created[str(forms["/creation_status"])] = created.pop("201")

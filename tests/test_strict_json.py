@@ -72,7 +72,7 @@ def nested(levels: int) -> bytes:
 
 
 SYNTAX: list[tuple[bytes, str]] = [
-    (b"", "line 1, column 1: Expecting value"),
+    (b"", "line 1, column 1: The text is empty"),
     (b'{"name":\n  }', "line 2, column 3"),
     (b'{"name": "a"}\x00', "line 1, column 14"),
     (b'{"name": "a\nb"}', "line 1, column 12: Invalid control character"),

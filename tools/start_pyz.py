@@ -10,10 +10,6 @@ from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 from zlib import crc32
 
-if sys.version_info < (3, 10):  # noqa: UP036
-    sys.stderr.write("error: run the file with Python 3.10 or newer: this is " + sys.version + "\n")
-    sys.exit(2)
-
 CACHES = {"win32": ("LOCALAPPDATA", "~/AppData/Local"), "darwin": ("", "~/Library/Caches")}
 
 

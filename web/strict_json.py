@@ -64,7 +64,7 @@ def parse_json(data: bytes, max_depth: int = MAX_DEPTH) -> tuple[str, Any]:
     except UnicodeDecodeError as error:
         raise MalformedJSON(f"byte {error.start + 1}: not UTF-8") from None
     except json.JSONDecodeError as error:
-        reason = error.msg.removesuffix(" at")
+        reason = error.msg.removesuffix(" at") if data else "The text is empty"
         raise MalformedJSON(f"line {error.lineno}, column {error.colno}: {reason}") from None
     except RecursionError:
         raise MalformedJSON(f"the document: More than {max_depth} levels deep") from None

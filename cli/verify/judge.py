@@ -29,6 +29,7 @@ ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
+OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
 MISSING = "missing"
 TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
@@ -73,8 +74,8 @@ class Record:
         return [each for each in self.exchanges if each.probe.name == probe.name]
 
     def at(self, path: str) -> list[Exchange]:
-        """The responses to the token at a path of the contract."""
-        found = [each for each in self.exchanges if each.probe.path == path and not each.failure]
+        """The successful responses to the token at a path of the contract."""
+        found = [each for each in self.exchanges if each.probe.path == path and each.is_success]
         return [each for each in found if each.probe.authorization == TOKEN]
 
     def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -117,11 +118,9 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
     if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
         return COULD_NOT_CHECK, "no JSON where the list should be"
     if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
-        is_of_body = probe.method == "POST" and (
-            status < 400 or status in (400, 409, 413, 415, 422)
-        )
-        same = [each for each in record.at(probe.path) if each.probe.method == probe.method]
-        if is_of_body or not any(each.is_success for each in same):
+        is_of_body = probe.method == "POST" and (status < 400 or status in OF_A_BODY)
+        accepted = [each.probe.method for each in record.at(probe.path)]
+        if is_of_body or probe.method not in accepted:
             return NOT_SEEN, f"{status} tells nothing of the token"
     return None
 

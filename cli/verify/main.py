@@ -60,10 +60,10 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
             try:
                 read_profile(options.save)
             except ValueError as error:
-                told = "--save would replace a file that is no profile"
-                raise ValueError(f"{told}:\n{error}") from None
-        if options.report:
-            remove_old_report(options.report)
+                raise ValueError(f"--save would replace what is no profile:\n{error}") from None
+        for path in (options.report, options.save):
+            if path and (path != options.save or not path.exists()):
+                remove_old_report(path)  # which fails where it cannot be written
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{error}.") from None
     redactor = Redactor([token])

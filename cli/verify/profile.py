@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from string import capwords
 from typing import Any
 
 import stub
@@ -13,29 +14,21 @@ from . import probes
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
 
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-# The forms of which no claim is, and what of the contract has each.
-UNCLAIMED = {
-    "/ids/projects": f"{PROJECT}/properties/id",
-    "/ids/deployments": f"{DEPLOYMENT}/properties/id",
-    "/times": f"{PROJECT}/properties/created_at",
-    "/statuses": f"{DEPLOYMENT}/properties/status",
-}
+UNCLAIMED = ("/ids/projects", "/ids/deployments", "/times", "/statuses")  # of which no claim is
 
 
 def profile_of(record: Record, date: str) -> profiles.Profile:
     """The forms of the responses, without any value of them."""
-    responses = [each for each in record.at(probes.PROJECTS) if each.is_success]
+    responses, found = record.at(probes.PROJECTS), record.at(probes.DEPLOYMENT)
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
     projects += [record.unwrap(PROJECT, each.json) for each in created]
-    found = [each for each in record.at(probes.DEPLOYMENT) if each.is_success]
     deployments = [record.unwrap(DEPLOYMENT, each.json) for each in found]
-    pairs = zip(found, deployments, strict=True)
-    statuses = [one.get("status") for each, one in pairs if each.probe == probes.FOLLOWED]
+    followed = [each for each in found if each.probe == probes.FOLLOWED]
+    statuses = [record.unwrap(DEPLOYMENT, each.json).get("status") for each in followed]
     run = [*{str(each): each for each in statuses}.values()]
-    failed = [each for each in record.exchanges if each.status >= 400 and not each.failure]
-    errors = [each for each in failed if isinstance(each.json, dict)]
+    errors = [x for x in record.exchanges if x.status >= 400 and isinstance(x.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
@@ -56,10 +49,11 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         outer = {**profile.get(name, {}), inner[0]: value} if inner else value
         if not [*check({**profile, name: outer}, "Profile")]:
             profile[name] = outer
-    told, kept = [*differences(record, profile)], profiles.forms_of(profile)
-    for form, part in UNCLAIMED.items():
-        if seen[form] and form not in kept:
-            told.append((part, f"{form.split('/')[1]} of one form here, of others there"))
+    told = [*differences(record, profile)]
+    for form, kept, rules in profiles.forms_in(profile):
+        if form in UNCLAIMED and seen[form] and kept is None:
+            what = f"{form.split('/')[1]} of one form here, of others there"
+            told.append((rules["x-parts"][0], what))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in dict.fromkeys(told)]
     return profile
 
@@ -108,11 +102,11 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
 
 def headers_of(record: Record) -> list[str]:
     """The fields that all successful responses have and the contract lacks, as waitress spells."""
-    found = [each.headers for each in record.exchanges if each.is_success]
+    headers = [each.headers for each in record.exchanges if each.is_success]
+    found = [{capwords(name, "-") for name in each} for each in headers]
     declared = record.contract.find(probes.LIST.expects)[1]["headers"]
-    names = {name for name in (found[0] if found else ()) if all(name in each for each in found)}
-    spelled = {"-".join(map(str.capitalize, name.split("-"))) for name in names}
-    return sorted(name for name in spelled if name not in declared and is_imitated(name))
+    names = set.intersection(*found) - declared.keys() if found else ()
+    return sorted(filter(is_imitated, names))
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:

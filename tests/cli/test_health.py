@@ -42,7 +42,9 @@ def is_ready(done: Outcome) -> bool:
 def test_a_program_that_listens_is_ready_until_it_stops(served: str, asked: str) -> None:
     with serving(create_app(), served) as port:
         assert is_ready(run("--host", asked, "--port", str(port), "health"))
-    assert not is_ready(run("--host", asked, "--port", str(port), "health"))
+    done = run("--host", asked, "--port", str(port), "health")
+    assert not is_ready(done)
+    assert "GET /_stub/ready: Connection refused. Does " in done.stderr
 
 
 @pytest.mark.parametrize(("words", "variable", "ready"), PORTS)

@@ -224,8 +224,10 @@ def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:
 
 # The line after which a signal comes, the run that waits the second time, what was found.
 SIGNALS = [
+    ("listening on", "plain", signal.SIGINT, []),
     ("probe: members: breaks", "members", signal.SIGTERM, []),
     ("probe: members but @", "headers", signal.SIGINT, ["members"]),
+    ("probe: unavailable: ", "cut-body", signal.SIGTERM, ["members"]),
 ]
 
 
@@ -237,10 +239,11 @@ def test_a_signal_ends_the_run_and_shows_what_was_confirmed(
     code = f"""
 call('/v1/projects')
 name != 'plain' and print('read:', sys.stdin.read())
-if name == {waits!r} and (name == 'headers' or not is_first(name)): signal.pause()
+if name == {waits!r} and (name != 'members' or not is_first(name)): signal.pause()
 sys.exit(name.startswith('members'))
 """
-    options = ("--quiet", "--probe", "members,headers", "--report", str(report))
+    names = "members,headers,unavailable,cut-body"
+    options = ("--quiet", "--probe", names, "--report", str(report))
     env = {"FOLDER": str(tmp_path)}
     with process("app.py", *options, "--", *script(code), env=env) as running:
         assert running.stderr
@@ -253,6 +256,8 @@ sys.exit(name.startswith('members'))
     assert document["probe"]["is_complete"] is False
     assert document["exit_status"] == 128 + number
     assert "probe: incomplete: a signal came\n" in stderr
+    assert "probe: plain: " not in stderr
+    assert ("  unavailable\n  listProjects " in stderr) is (waits == "cut-body")
     assert [each["what"].split()[0] for each in document["findings"]][:1] == found
     for axis in document["probe"]["axes"]:
         assert axis["output"] == "read: \n"  # no input

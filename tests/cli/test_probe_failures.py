@@ -1,7 +1,6 @@
 """--probe failures says what the client did when each operation failed once."""
 
 import re
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import probe
-from tests.program import process
 
 pytestmark = pytest.mark.process
 
@@ -107,16 +105,3 @@ def test_stalled_requests_take_no_thread_of_others(tmp_path: Path) -> None:
     words = ("--threads", "1", "--", sys.executable, "-c", CALL + STALLING)
     _, report = probe(tmp_path, *words, axes="stalled")
     assert failures_of(report)["stalled"]["exit_status"] == 0
-
-
-def test_an_interrupted_probe_has_a_table_of_what_was_run() -> None:
-    code = "import os, time; os.environ['STUB_PROBE_RUN'] == 'cut-body' and time.sleep(60)"
-    words = ("app.py", "--quiet", "--probe", "failures", "--", sys.executable, "-c", code)
-    with process(*words) as started:
-        assert started.stderr
-        while "lost-response" not in started.stderr.readline():
-            pass
-        started.send_signal(signal.SIGTERM)
-        _, text = started.communicate()
-    assert started.returncode == 143
-    assert "                 unavailable  lost-response\n" in text

@@ -68,6 +68,14 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path
         (tmp_path / f"{name}.py").touch()
 
 
+def test_an_old_python_is_told_which_to_use() -> None:
+    code = "import runpy, sys; sys.version_info = 3, 9; runpy.run_path('app.py', None, '__main__')"
+    with process("-c", code, "--version") as running:
+        _, stderr = running.communicate(timeout=20)
+    assert running.returncode == 2
+    assert stderr.startswith("error: Python 3.10 or newer is needed: this is 3.")
+
+
 def test_garbage_is_not_collected_until_the_app_is_made() -> None:
     collecting = []
 

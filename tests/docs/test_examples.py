@@ -130,7 +130,7 @@ def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: s
 
     def assert_demo(token: str, stderr: str, fault: bytes = b"{}", to: str = url) -> None:
         call(url, "/_stub/faults", body=fault, token=token)
-        done = execute([sys.executable, command.removeprefix(PYTHON), to], STUB_TOKEN=token)
+        done = execute([sys.executable, command.removeprefix(PYTHON), f"{to}/"], STUB_TOKEN=token)
         # With the pace 0 the last status alone.
         expected = (0, printed.split()[-1:]) if "again" in stderr else (1, [])
         assert (done.returncode, done.stdout.split()) == expected

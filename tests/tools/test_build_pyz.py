@@ -162,14 +162,6 @@ def test_the_archive_is_small_and_has_nothing_of_one_system(pyz: Path) -> None:
     assert os.access(pyz, os.X_OK)
 
 
-def test_an_old_python_is_told_which_to_use(pyz: Path) -> None:
-    code = "import runpy, sys; sys.version_info = (3, 9); runpy.run_path(sys.argv[1])"
-    words = [sys.executable, "-I", "-c", code, str(pyz)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: run the file with Python 3.10 or newer: this is 3.")
-
-
 def test_the_distribution_puts_one_package_and_one_command_into_an_environment(
     tmp_path: Path,
 ) -> None:

@@ -205,7 +205,7 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
     file.write_text('{"projects": []}', "utf-8")
     with listening(planted()) as url:
         done = verify(url, "--save", str(file))
-        told = "--save would replace a file that is no profile"
+        told = "--save would replace what is no profile"
         assert (done.status, told in done.stderr) == (2, True)
         assert file.read_text("utf-8") == '{"projects": []}'
         assert verify(url, "--save", str(file), "--force").status == 0
@@ -214,3 +214,5 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         file.write_text('{"observed_at": "x"}', "utf-8")
         done = verify(url, "--like", str(file))
         assert (done.status, "/observed_at: must be a date" in done.stderr) == (2, True)
+        done = verify(url, "--save", str(tmp_path / "no" / "file"))
+        assert (done.status, done.stdout) == (2, "")  # before it asks the service
