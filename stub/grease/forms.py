@@ -21,6 +21,7 @@ OFFSETS = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00",
 ODD_OFFSETS = ("z", "+23:59", "-23:59", "+14:01", "-18:30")
 DIGITS = (0, 4, 5, 6, 7, 8, 9)  # of a second; the service itself has three
 
+PARAMETERS = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
 SPACES = (" ", "\n", "\t", "  ", "\r\n ")
 EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
 
@@ -108,6 +109,8 @@ def reorder(source: Random, items: Sequence[Any], names: Sequence[str]) -> list[
 
 
 def draw_media_type(source: Random, media_type: str) -> str:
-    """The same type in another case, with a parameter (RFC 9110 §8.3.1)."""
-    spelled = "".join(source.choice([char.upper(), char]) for char in media_type)
-    return spelled + source.choice([";charset=utf-8", '; charset="UTF-8"', "; v=1"])
+    """The same type in another case, with another parameter (RFC 9110 §8.3.1)."""
+    plain, _, parameter = media_type.partition(";")
+    spelled = "".join(source.choice([char.upper(), char]) for char in plain)
+    others = [each for each in PARAMETERS if not parameter or parameter.strip()[0] not in each]
+    return spelled + source.choice(others)
