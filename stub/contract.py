@@ -65,16 +65,13 @@ class Contract:
     def _read(self, operation: dict[str, Any]) -> Operation:
         body = operation.get("requestBody", {"content": {}})["content"].values()
         members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
-        project = self.schemas["Project"]["properties"]
+        project = self.schemas["Project"]["properties"].items()
+        observed = [name for name, each in project if "observed" in each["x-origin"]]
         return Operation(
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(members),
-            {
-                name: " (observed)"
-                for name, each in project.items()
-                if "observed" in each["x-origin"]
-            },
+            dict.fromkeys(observed, " (observed)"),
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,8 @@ export function Dialog({ title, onClose, children }) {
     dialog.showModal();
     return () => dialog.close(); // which gives the focus back; while it is open nothing else can have it
   }, []);
-  return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${onClose}>
+  const closed = (event) => event.target.isConnected && onClose(); // that of an earlier dialog may come late
+  return html`<dialog ref=${ref} aria-labelledby="dialog-title" onClose=${closed}>
     <h2 id="dialog-title" tabindex="-1" autofocus>${title}</h2>${children}
   </dialog>`;
 }
