@@ -133,6 +133,8 @@ def built(buildah: Callable[..., str], secret: Path) -> Image:
         shutil.rmtree(cache)
     buildah("commit", "--rm", container, BASE)
     options = ["--pull-never", "--format", "docker", "--isolation", "chroot"]
+    # Newer versions of buildah raise these, which nobody may in a container.
+    options += ["--ulimit=nofile=1024", "--ulimit=nproc=1024"]
     options += secret_options(pip_options(os.environ), secret)
     buildah("build", *options, "-t", "stub", ".", cwd=ROOT)
     description = buildah("inspect", "--type", "image", "stub")
