@@ -36,6 +36,8 @@ PLAIN: dict[str, Any] = {
     "string": "text", "integer": 1, "number": 0.5, "boolean": True,
     "null": None, "array": [], "object": {},
 }  # fmt: skip
+# Generators have no type for null alone, nor for an array of no items.
+GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
 # Of each keyword of the schema: whether a value keeps it, and what is said if not.
 KEYWORDS: dict[str, tuple[Callable[[Any, Any], object], str]] = {
     # By their texts: for Python 201.0 is 201.
@@ -158,7 +160,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             mark(found["properties"][member] if member else found, form)
     for kind, members in profile.get("members", {}).items():
         found, added = contract.schemas[kind.title()], members.get("added", {})
-        found["properties"] |= {name: {"type": each, **seen} for name, each in added.items()}
+        types = {name: GENERATED.get(each, {"type": each}) for name, each in added.items()}
+        found["properties"] |= {name: {**each, **seen} for name, each in types.items()}
         for name in members.get("absent", ()):
             found["required"].remove(name)
             found["properties"][name] |= seen

@@ -113,8 +113,9 @@ class Variation:
         key = self.ids.key(value["id"]) if "id" in known else key
         members = self.parts.like.get("members", {}).get(part.lower(), {})
         added = {name: PLAIN[kind] for name, kind in members.get("added", {}).items()}
+        own = known.keys() - added.keys()  # what was observed is a client's, if it was sent
         varied = {
-            name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
+            name: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
             for name, each in value.items()
             if name not in members.get("absent", ())
         }
