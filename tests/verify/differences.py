@@ -327,7 +327,7 @@ def grown(response: Response, request: Request, number: int) -> None:
         response.body["seen"] = {"id": [number]}
 
 
-def at(time: str) -> tuple[Change, ...]:
+def at(time: Any) -> tuple[Change, ...]:
     return on_projects(put(created_at=time)), on_deployment(put(created_at=time))
 
 
