@@ -49,6 +49,7 @@ FORMS: dict[str, list[Row]] = {
     "/times": [
         times("Z"), times("Z", ".123"), times("Z", ".123456"), times("z", ".5", "t"),
         times("+05:30", ".000"), times("-00:00", ".123456789"),
+        (None, on_projects(put(created_at=lambda at: at.replace("1T09:00:00", "1T09:00:00.5")))),
     ],
     "/creation_status": [(each, on("created", status=each)) for each in (200, 201, 202)],
     "/list_order": [("oldest first",), ("newest first", on_list(lambda found: found[::-1]))],

@@ -16,7 +16,7 @@ from stub.profile import forms_of
 from tests.conftest import Clock
 from tests.live import serving
 from tests.verify.conftest import Change, Service, listening, verify
-from tests.verify.differences import ID, STATUS, on_deployment, put, without
+from tests.verify.differences import CREATED, ID, STATUS, on_deployment, put, without
 from tests.verify.planted import FORMS, planted, sent_by
 from tests.wire import call
 
@@ -101,8 +101,8 @@ def test_a_profile_has_the_forms_of_a_service_and_none_of_its_values(
     told = [(each["part"], each["what"]) for each in profile["not_imitated"]]
     assert len(told) == len({*told})
     assert all(what.count(" here, ") == 1 for _, what in told)
-    for value, part in ((prefix, ID), (kept.get("/statuses"), STATUS)):
-        assert (value is None) == (part in dict(told))
+    for form, part in (("ids", ID), ("/statuses", STATUS), ("/times", CREATED)):
+        assert (forms[form] is None) == (part in dict(told))
     text = file.read_text("utf-8")
     words = {*profile.get("statuses", {}).get("run", ())}
     assert [each for each in sent_by(service) - words if each in text] == []
