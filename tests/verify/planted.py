@@ -6,9 +6,9 @@ from base64 import b32encode, urlsafe_b64encode
 from hashlib import sha256
 from random import Random
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from tests.verify.conftest import TOKEN, Request, Response, Service
+from tests.verify.conftest import TOKEN, Service
 from tests.verify.differences import ALL_ERRORS, at, on, on_deployment, on_list, on_projects, put
 
 Row = tuple[Any, ...]
@@ -43,6 +43,9 @@ def labelled(label: str, *cases: str) -> Row:
     return None if "s3cr3t" in label else label, on(*cases, headers={"Content-Type": label})
 
 
+# Header fields that no profile has.
+SECRETS = on(headers={"Set-Cookie": "s3cr3t", "X-Api-Key": "s3cr3t"})
+OF_LISTS = on("list", headers={"X-List": "s3cr3t"})
 MORE = put(labels=["s3cr3t"], meta={"s3cr3t": "s3cr3t"}, size=918273645)
 # By form, what the profile keeps, None if nothing, and the changes that make it.
 FORMS: dict[str, list[Row]] = {
@@ -83,12 +86,6 @@ FORMS: dict[str, list[Row]] = {
 }  # fmt: skip
 
 
-def secrets(response: Response, request: Request, number: int) -> None:
-    """Header fields that no profile has."""
-    response.headers |= {"Set-Cookie": "s3cr3t-cookie", "X-Api-Key": "s3cr3t-key"}
-    response.headers |= {f"X-{response.case.split()[-1]}": f"s3cr3t-{uuid4()}"}
-
-
 def planted(number: int) -> tuple[dict[str, Any], Service]:
     """What a profile has of the service of this number: each row before one comes again."""
     picked = {}
@@ -102,7 +99,7 @@ def planted(number: int) -> tuple[dict[str, Any], Service]:
 
     changes = [change for row in others for change in row[1:]]
     kept = {form: row[0] for form, row in picked.items()}
-    return kept, Service(*changes, secrets, new_id=new_id)
+    return kept, Service(*changes, SECRETS, OF_LISTS, new_id=new_id)
 
 
 def sent_by(service: Service) -> set[str]:
