@@ -24,6 +24,8 @@ IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 MAX_BYTES = 256 * 1024
+# Generators have no type for null alone, nor for an array of no items.
+GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 
 
@@ -97,7 +99,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     for kind in ("project", "deployment"):
         schema, members = kinds[kind.title()], forms[pointer("members", kind)]
         for name, type_name in members.get("added", {}).items():
-            schema["properties"][name] = {"type": type_name, **seen}
+            found_type = GENERATED.get(type_name, {"type": type_name})
+            schema["properties"][name] = found_type | seen
         for name in members.get("absent", ()):
             schema["required"].remove(name)
             schema["properties"][name] |= seen

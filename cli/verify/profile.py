@@ -94,8 +94,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     own = record.contract.schemas[kind]["properties"]
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
     types = {name: {TYPES[type(each[name])] for each in found} for name in names}
-    # Of several types one that does not depend on the order of the records.
-    added = {name: min(each - {"null"} or each) for name, each in types.items()}
+    added = {name: min(each - {"null"} or each) for name, each in types.items()}  # in any order
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 

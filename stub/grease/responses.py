@@ -113,8 +113,9 @@ class Variation:
         key = self.ids.key(value["id"]) if "id" in known else key
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
+        own = known.keys() - added.keys()  # what was observed is a client's, if it was sent
         varied = {
-            name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
+            name: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
             for name, each in value.items()
             if name not in members.get("absent", ())
         }

@@ -1,17 +1,20 @@
 """Generators make clients of openapi.json that compile, and that a short program works with.
 
-The commands are those of docs/contract.md.
+So they do of the contract that a profile changes. The commands are those of docs/contract.md.
 """
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from stub import observed
 from tests.clients.commands import HERE, documented, perform
 from tests.conftest import ROOT
 from tests.program import program
+from tests.stub.like import LIKE
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -20,30 +23,45 @@ SESSION = "3 projects\nsucceeded\n409 name_taken\n404 deployment_not_found\n"
 
 # The commands that make each client, and the program that works with it.
 CLIENTS = {
-    "typescript": (["npx openapi-typescript", "npx tsc"], ["node", "session.js"]),
+    "typescript": (
+        ["npx redocly lint", "npx openapi-typescript", "npx tsc"],
+        ["node", "session.js"],
+    ),
     "go": (["openapi-generator-cli generate -i openapi.json -g go", "go build"], ["session"]),
 }
 if sys.version_info >= (3, 11):  # which its generator needs
     commands = ["openapi-python-client generate", "mypy --strict"]
     CLIENTS["python"] = (commands, [sys.executable, "session.py"])
+# What the programs understand. The Python client reads text/json as a text.
+MILD = {name: form for name, form in LIKE.items() if name != "statuses"} | {
+    "members": {**LIKE["members"], "deployment": {"added": {"url": "null"}}},
+    "media_types": {**LIKE["media_types"], "problem": "application/json"},
+}
 
 
-@pytest.fixture(scope="module", params=CLIENTS)
-def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command that runs the program with a generated client, which was compiled."""
-    folder = tmp_path_factory.mktemp(request.param)
-    shutil.copytree(HERE / request.param, folder, dirs_exist_ok=True)
-    shutil.copy(ROOT / "openapi.json", folder)
-    commands, words = CLIENTS[request.param]
+@pytest.fixture(scope="module", params=[(each, like) for each in CLIENTS for like in ({}, MILD)])
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[str], list[str]]:
+    """The command that runs the program with a generated client, and the options of the stub."""
+    client, like = request.param
+    folder = tmp_path_factory.mktemp(client)
+    shutil.copytree(HERE / client, folder, dirs_exist_ok=True)
+    contract = observed((ROOT / "openapi.json").read_bytes(), like)
+    (folder / "openapi.json").write_bytes(contract)
+    (folder / "like.json").write_text(json.dumps(like), "utf-8")
+    commands, words = CLIENTS[client]
     for command in commands:
         perform(documented(command), folder)
-    return [str(folder / word) if word.startswith("session") else word for word in words]
+    words = [str(folder / word) if word.startswith("session") else word for word in words]
+    return words, ["--like", str(folder / "like.json")] if like else []
 
 
 @pytest.mark.parametrize("grease", [(), *(("--grease-seed", str(seed)) for seed in range(4))])
 def test_a_program_lists_creates_polls_and_takes_errors(
-    session: list[str], grease: tuple[str, ...], tmp_path: Path
+    session: tuple[list[str], list[str]], grease: tuple[str, ...], tmp_path: Path
 ) -> None:
-    options = ["--grease", "tier1", *grease] if grease else []
+    words, options = session
+    options = [*options, "--grease", "tier1", *grease] if grease else options
     with program("--pace", "0.1", *options) as (_, url):
-        assert perform([*session, url], tmp_path) == SESSION
+        assert perform([*words, url], tmp_path) == SESSION

@@ -15,7 +15,7 @@ LIKE: Any = {
     "list_order": "newest first",
     "statuses": {"run": ["PENDING", "RUNNING", "DONE"], "ended": "DONE"},
     "members": {
-        "project": {"added": {"owner": "string", "size": "integer"}, "absent": ["created_at"]},
+        "project": {"added": {"owner": "string", "tags": "array"}, "absent": ["created_at"]},
         "deployment": {"added": {"url": "null"}, "absent": ["project_id"]},
     },
     "headers": ["X-Request-Id"],

@@ -38,9 +38,9 @@ def create(client: FlaskClient, **sent: Any) -> Any:
 def test_each_form_is_that_of_the_profile() -> None:
     clock = Clock()
     client = control_client_of(like(clock=clock))
-    project = create(client, owner="me")
-    assert [*project] == ["id", "latest_deployment_id", "name", "owner", "size"]
-    assert (project["owner"], project["size"]) == ("me", 1)
+    project = create(client, tags=[{"id": 7}])
+    assert [*project] == ["id", "latest_deployment_id", "name", "tags", "owner"]
+    assert (project["owner"], project["tags"]) == ("text", [{"id": 7}])
     assert re.fullmatch("proj_[0-9A-Z]{20,22}", project["id"])
     assert re.fullmatch("[-0-9a-f]{36}", project["latest_deployment_id"])
     clock.advance(1)
@@ -112,7 +112,7 @@ def test_every_response_is_valid_against_the_contract_that_is_served(tmp_path: P
 def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) -> None:
     document = served_contract(like(), tmp_path).document
     seen, schemas = {"observed": "2026-11-24"}, document["components"]["schemas"]
-    for name in ("id", "created_at", "latest_deployment_id", "owner", "size"):
+    for name in ("id", "created_at", "latest_deployment_id", "owner", "tags"):
         assert schemas["Project"]["properties"][name]["x-origin"] == seen, name
     assert "created_at" not in schemas["Project"]["required"]
     status = schemas["Deployment"]["properties"]["status"]

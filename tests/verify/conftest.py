@@ -1,7 +1,7 @@
 """A service of the interface, written apart from the stub, which can be made to differ; and runs.
 
 It conforms to openapi.json in all that `verify` can see. A `Change` edits a finished response. It
-records each request.
+records each request, and each response.
 """
 
 import json
@@ -87,16 +87,17 @@ class Service:
         *changes: Change,
         write: Write | None = None,
         base: str = "",
-        id_form: str = "{}-{}",
+        new_id: Callable[[str, int], Any] = "{}-{}".format,
         sample: int = 3,  # projects at the start
         opens: str = "-",
         takes: str = "-",
         accepts: Collection[str] = (),
     ) -> None:
-        self.changes, self.write, self.base, self.id_form = changes, write or plain, base, id_form
+        self.changes, self.write, self.base, self.new_id = changes, write or plain, base, new_id
         self.opens, self.takes, self.accepts = opens, takes, accepts
         self.stop = threading.Event()  # for what writes without end
         self.requests: list[Request] = []
+        self.sent: list[Response] = []
         self.projects: list[dict[str, Any]] = []
         self.deployments: dict[str, dict[str, Any]] = {}
         self.created: list[str] = []  # ids
@@ -108,14 +109,14 @@ class Service:
     def _add(self, sent: Any, status: str) -> dict[str, Any]:
         number, sent = len(self.projects) + 1, sent if isinstance(sent, dict) else {}
         ids = {
-            "id": self.id_form.format("p", number),
+            "id": self.new_id("p", number),
             "created_at": f"2026-01-{number:02}T09:00:00Z",
         }
-        deployment_id = self.id_form.format("d", number)
+        deployment_id = self.new_id("d", number)
         project = {"name": None, **sent, **ids, "latest_deployment_id": deployment_id}
         self.projects.append(project)
         deployment = {**ids, "id": deployment_id, "project_id": project["id"], "status": status}
-        self.deployments[deployment_id] = deployment
+        self.deployments[str(deployment_id)] = deployment
         return project
 
     def respond(self, request: Request) -> Response:
@@ -131,6 +132,7 @@ class Service:
             for change in self.changes:
                 change(response, request, self._seen[key])
             self._seen[key] += 1
+            self.sent.append(response)
             return response
 
     def _conforming(self, request: Request) -> Response:

@@ -219,7 +219,7 @@ DIFFERENCES = [
     # A project.
     *(read(f"without {part}", differs(part), on_projects(without(part[part.rindex("/") + 1 :])))
       for part in MEMBERS),
-    read("project id a number", differs(ID), on_projects(put(id=int)), id_form="{1}"),
+    read("project id a number", differs(ID), on_projects(put(id=int)), new_id="{1}".format),
     *(read(f"created {time}", differs(CREATED), on_projects(put(created_at=time)))
       for time in (1767603600, NO_ZONE)),
     read("latest of none", differs(LATEST), on_projects(put(latest_deployment_id="d-none"))),
@@ -327,7 +327,7 @@ def grown(response: Response, request: Request, number: int) -> None:
         response.body["seen"] = {"id": [number]}
 
 
-def at(time: str) -> tuple[Change, ...]:
+def at(time: Any) -> tuple[Change, ...]:
     return on_projects(put(created_at=time)), on_deployment(put(created_at=time))
 
 
@@ -343,7 +343,7 @@ GROWTH = [
     abuse("case of no-store", NOTHING, on(headers={"Cache-Control": "private, No-Store"})),
     abuse("an unknown status", NOTHING, on_deployment(put(status="READY"))),
     abuse("times with offset", NOTHING, *at("2026-01-05T09:00:00.123456789+05:30")),
-    abuse("ids to encode", NOTHING, id_form="{}/ %2F?é#&{}"),
+    abuse("ids to encode", NOTHING, new_id="{}/ %2F?é#&{}".format),
     abuse("listed late", NOTHING, first(3, on_list(lambda projects: projects[:3]))),
     abuse("its deployment is found late", NOTHING, first(2, its_deployment(404))),
     abuse("no project yet", NOTHING, sample=0),

@@ -82,7 +82,7 @@ def test_requests_are_sent_one_at_a_time_after_a_pause() -> None:
 
 
 def test_ids_are_those_of_the_list_or_of_this_run_and_one_segment_of_the_path() -> None:
-    paths = [each.path for each in asked("abuse", id_form="{}~{}")]
+    paths = [each.path for each in asked("abuse", new_id="{}~{}".format)]
     ids = {each.split("/")[3] for each in paths if "/deployments/" in each}
     assert {each for each in ids if not each.startswith("stub-verify-")} == {"d~1", "d~4"}
     strange = Service(on_listed(put(latest_deployment_id="../../admin?x=1#y")))

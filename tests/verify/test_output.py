@@ -245,5 +245,5 @@ def test_a_finding_is_the_same_with_other_ids_and_times(tmp_path: Path) -> None:
     lines = [each for each in printed.splitlines() if each.startswith("finding: ")]
     assert len(lines) == 4
     file.write_text("\n".join(each.removeprefix("finding: ") for each in lines))
-    second = Service(*changes, id_form="{}_other_{}", sample=9)
+    second = Service(*changes, new_id="{}_other_{}".format, sample=9)
     assert verify(second, *ALL, "--known", str(file), level="abuse").status == 0
