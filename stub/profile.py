@@ -75,53 +75,57 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     if not profile:
         return openapi
     document, found, date = json.loads(openapi), forms_of(profile), profile["observed_at"]
-    contract, plain, seen = Contract(document), defaults(), {"x-origin": {"observed": date}}
-    forms, kinds = plain | found, contract.schemas
-    listed = kinds["ProjectList"]["properties"]["projects"]
-    status = kinds["Deployment"]["properties"]["status"]
-    created = document["paths"]["/v1/projects"]["post"]["responses"]
-    status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
-    parts: dict[str, list[Any]] = {
-        form: [contract.find(part)[1] for part in rules.get("x-parts", ())]
-        for form, _, rules in forms_in({})
-    }
-    parts["/statuses"] = [status["x-known"]]
-    for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
-        for code, response in responses.items():
-            parts["/headers"].append(response)
-            parts[f"/media_types/{'json' if code < '400' else 'problem'}"].append(response)
+    forms, seen = defaults() | found, {"x-origin": {"observed": date}}
+    contract = Contract(document)
+    parts = parts_of(contract)
+    if statuses := found.get("/statuses"):
+        (status,) = parts["/statuses"]
+        words = ", ".join(f"`{each}`" for each in statuses["run"])
+        known = {"x-origin": {"chosen": "what a deployment goes through"}}
+        status |= {
+            "description": f"Known are {words}. The set may grow.",
+            "examples": statuses["run"],
+            "x-running": [each for each in statuses["run"] if each != statuses["ended"]],
+            "x-known": known,
+        }
+        parts["/statuses"] = [known]  # that it is a string is fixed
     for form, value in found.items():
         for part in parts[form]:
-            if value != plain[form]:
+            if value != defaults()[form]:
                 part |= seen
             elif "chosen" in part["x-origin"]:
                 part["x-origin"]["confirmed"] = date
-    for kind in ("project", "deployment"):
-        schema, members = kinds[kind.title()], forms[pointer("members", kind)]
-        for name, type_name in members.get("added", {}).items():
-            found_type = GENERATED.get(type_name, {"type": type_name})
-            schema["properties"][name] = found_type | seen
-        for name in members.get("absent", ()):
-            schema["required"].remove(name)
-            schema["properties"][name] |= seen
-    for kind in ("json", "problem"):
-        form = pointer("media_types", kind)
+    for form in ("/members/project", "/members/deployment"):
+        for schema in parts[form]:
+            for name, kind in forms[form].get("added", {}).items():
+                schema["properties"][name] = GENERATED.get(kind, {"type": kind}) | seen
+            for name in forms[form].get("absent", ()):
+                schema["required"].remove(name)
+                schema["properties"][name] |= seen
+    for form in ("/media_types/json", "/media_types/problem"):
         for response in parts[form]:
             (content,) = response["content"].values()
             response["content"] = {forms[form].partition(";")[0]: content}
     for response in parts["/headers"]:
         names = forms["/headers"]
         response["headers"] |= {name: {"schema": {"type": "string"}, **seen} for name in names}
+    parts["/list_order"][0]["description"] = f"{forms['/list_order'].capitalize()}."
+    created = document["paths"]["/v1/projects"]["post"]["responses"]
     created[str(forms["/creation_status"])] = created.pop("201")
-    listed["description"] = f"{forms['/list_order'].capitalize()}."
-    if statuses := found.get("/statuses"):
-        words = ", ".join(f"`{each}`" for each in statuses["run"])
-        status |= {
-            "description": f"Known are {words}. The set may grow.",
-            "examples": statuses["run"],
-            "x-running": [each for each in statuses["run"] if each != statuses["ended"]],
-        }
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+
+
+def parts_of(contract: Contract) -> dict[str, list[Any]]:
+    """What of the contract has each form."""
+    parts: dict[str, list[Any]] = {
+        form: [contract.find(part)[1] for part in rules.get("x-parts", ())]
+        for form, _, rules in forms_in({})
+    }
+    for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
+        for code, response in responses.items():
+            parts["/headers"].append(response)
+            parts[f"/media_types/{'json' if code < '400' else 'problem'}"].append(response)
+    return parts
 
 
 def make_id(form: IdForm, source: Random) -> str:
