@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from app import create_app
 from cli.main import main
@@ -127,13 +127,18 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**mine, "PYTHONWARNINGS": "error", **(more or {})}
 
 
+class Process(subprocess.Popen[str]):
+    """Its output goes to pipes."""
+
+    stdout: IO[str]
+    stderr: IO[str]
+
+
 @contextmanager
-def process(
-    *words: str, env: Mapping[str, str] | None = None, **more: Any
-) -> Iterator["subprocess.Popen[str]"]:
+def process(*words: str, env: Mapping[str, str] | None = None, **more: Any) -> Iterator[Process]:
     """A process that Python starts in the root of the repository; it is killed at the end."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(
+    with Process(
         [sys.executable, *words],
         env=environment(env),
         text=True,
@@ -145,10 +150,17 @@ def process(
             started.kill()
 
 
+def finished(*words: str, **more: Any) -> Outcome:
+    """What a process left that ends by itself."""
+    with process(*words, **more) as running:
+        stdout, stderr = running.communicate(timeout=30)
+    return Outcome(running.returncode, stdout, stderr, None)
+
+
 @contextmanager
 def program(
     *args: str, env: Mapping[str, str] | None = None, **more: Any
-) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+) -> Iterator[tuple[Process, str]]:
     """A process that runs the program on a free port, and its URL."""
     with process("app.py", "--port", "0", *args, env=env, **more) as started:
         yield started, ready_url(started)
