@@ -37,6 +37,22 @@ def create_app(**options):
 
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
 """
+# A COMMAND that asks for all that the program serves from its files, and for what it stores.
+CLIENT = """
+import json, os, sys
+from urllib.request import Request, urlopen
+
+def get(path):
+    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
+    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
+
+print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
+assert json.loads(get("/openapi.json"))["openapi"]
+assert json.loads(get("/_stub/openapi.json"))["openapi"]
+for path in ("/", "/llms.txt", "/_stub/console/preact.js", "/_stub/console/console.css"):
+    assert len(get(path)) > 500
+sys.exit(7)
+"""
 
 
 class Outcome(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import finished, not_started, process
+from tests.program import CLIENT, finished, not_started, process
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -24,22 +24,6 @@ import os, runpy, select, signal, sys
 {TAKEN}
 del sys.argv[0]
 runpy.run_path("app.py", run_name="__main__")
-"""
-# Asks for all that the program serves from its files, and for what it stores.
-CLIENT = """
-import json, os, sys
-from urllib.request import Request, urlopen
-
-def get(path):
-    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
-    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
-
-for path in ("/openapi.json", "/_stub/openapi.json"):
-    assert json.loads(get(path))["openapi"]
-for path in ("/", "/_stub/console/console.js", "/_stub/console/console.css"):
-    assert len(get(path)) > 500
-print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
-sys.exit(7)
 """
 AROUND = ["--", sys.executable, "-c", CLIENT]
 WAITS = "import os, signal; print(os.environ['STUB_URL'], flush=True); signal.pause()"
