@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from app import create_app
 from cli.main import main
@@ -36,6 +36,22 @@ def create_app(**options):
     return app
 
 sys.exit(main(create_app, sys.argv[1:], os.environ, sys.stdout, sys.stderr))
+"""
+# A COMMAND that asks for all that the program serves from its files, and for what it stores.
+CLIENT = """
+import json, os, sys
+from urllib.request import Request, urlopen
+
+def get(path):
+    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
+    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
+
+print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
+assert json.loads(get("/openapi.json"))["openapi"]
+assert json.loads(get("/_stub/openapi.json"))["openapi"]
+for path in ("/", "/llms.txt", "/_stub/console/preact.js", "/_stub/console/console.css"):
+    assert len(get(path)) > 500
+sys.exit(7)
 """
 
 
@@ -127,13 +143,18 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**mine, "PYTHONWARNINGS": "error", **(more or {})}
 
 
+class Process(subprocess.Popen[str]):
+    """Its output goes to pipes."""
+
+    stdout: IO[str]
+    stderr: IO[str]
+
+
 @contextmanager
-def process(
-    *words: str, env: Mapping[str, str] | None = None, **more: Any
-) -> Iterator["subprocess.Popen[str]"]:
+def process(*words: str, env: Mapping[str, str] | None = None, **more: Any) -> Iterator[Process]:
     """A process that Python starts in the root of the repository; it is killed at the end."""
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(
+    with Process(
         [sys.executable, *words],
         env=environment(env),
         text=True,
@@ -145,10 +166,17 @@ def process(
             started.kill()
 
 
+def finished(*words: str, **more: Any) -> Outcome:
+    """What a process left that ends by itself."""
+    with process(*words, **more) as running:
+        stdout, stderr = running.communicate(timeout=30)
+    return Outcome(running.returncode, stdout, stderr, None)
+
+
 @contextmanager
 def program(
     *args: str, env: Mapping[str, str] | None = None, **more: Any
-) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+) -> Iterator[tuple[Process, str]]:
     """A process that runs the program on a free port, and its URL."""
     with process("app.py", "--port", "0", *args, env=env, **more) as started:
         yield started, ready_url(started)

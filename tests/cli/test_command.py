@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.program import FAILING, process, run
+from tests.program import FAILING, finished, process, run
 
 pytestmark = pytest.mark.process
 
@@ -95,8 +95,7 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) 
 @pytest.mark.parametrize("word", ["", "ignore"])  # which has 5 seconds to end
 def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
     words = ("--quiet", "--", sys.executable, "-c", CALLS_IT, word)
-    with process("-c", FAILING, *words) as running:
-        stdout, stderr = running.communicate(timeout=30)
-    assert running.returncode == 1
-    assert "error: the server failed: " in stderr
-    assert not Path(f"/proc/{int(stdout)}").exists()
+    done = finished("-c", FAILING, *words)
+    assert done.status == 1
+    assert "error: the server failed: " in done.stderr
+    assert not Path(f"/proc/{int(done.stdout)}").exists()

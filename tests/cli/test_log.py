@@ -205,7 +205,6 @@ def test_unread_lines_block_no_request_and_the_number_of_dropped_ones_is_written
                 assert client.reply().status_code == 401
             client.send(b"nonsense\r\n\r\n")
             assert client.reply().status_code == 400
-        assert running.stderr
         lines, dropped = 0, 0
         for line in running.stderr:
             lines += re.match(LINE, line) is not None

@@ -27,7 +27,6 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--grease"], {}, "/_stub/grease", b'"headers", "ids", "times"]'),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
-    (["--pace", "0", "--grace", "0"], {}, "/v1/projects", b"website"),
 ]
 DEFAULTS = {
     "port": "8080",
@@ -174,7 +173,6 @@ INVALID: list[tuple[list[str], str]] = [
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (or did you mean verify?)"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub leaves out {', '.join(OF_THE_STUB[::2])}: drop it"),
-    (["--no-stub", "--ids-seed", "0"], "--no-stub leaves out --ids-seed: drop it"),
     (["--"], "give a command after --."),
 ]
 

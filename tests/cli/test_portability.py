@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import not_started, process
+from tests.program import CLIENT, finished, not_started, process
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -25,22 +25,6 @@ import os, runpy, select, signal, sys
 del sys.argv[0]
 runpy.run_path("app.py", run_name="__main__")
 """
-# Asks for all that the program serves from its files, and for what it stores.
-CLIENT = """
-import json, os, sys
-from urllib.request import Request, urlopen
-
-def get(path):
-    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
-    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
-
-for path in ("/openapi.json", "/_stub/openapi.json"):
-    assert json.loads(get(path))["openapi"]
-for path in ("/", "/_stub/console/console.js", "/_stub/console/console.css"):
-    assert len(get(path)) > 500
-print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
-sys.exit(7)
-"""
 AROUND = ["--", sys.executable, "-c", CLIENT]
 WAITS = "import os, signal; print(os.environ['STUB_URL'], flush=True); signal.pause()"
 WAITING = ["--", sys.executable, "-c", WAITS]
@@ -49,12 +33,10 @@ PLAIN_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 def test_a_system_without_these_runs_a_command_passes_signals_on_and_serves() -> None:
     program = ["-c", RUN, "app.py", "--fail-on", "violations"]
-    with process(*program, *AROUND) as running:
-        stdout, stderr = running.communicate(timeout=20)
-    assert (running.returncode, stdout) == (7, "website billing search\n"), stderr
+    done = finished(*program, *AROUND)
+    assert done[:2] == (7, "website billing search\n"), done.stderr
     for words, status in (["--port", "0"], 0), (WAITING, 128 + signal.SIGTERM):
         with process(*program, *words) as running:
-            assert running.stdout
             url = running.stdout.readline().split()[-1]
             assert call(url, "/v1/projects").status_code == 200
             running.terminate()
@@ -63,10 +45,9 @@ def test_a_system_without_these_runs_a_command_passes_signals_on_and_serves() ->
 
 
 def test_a_probe_needs_process_groups() -> None:
-    with process("-c", RUN, "app.py", "--probe", "members", "--", "true") as running:
-        _, stderr = running.communicate(timeout=20)
-    assert running.returncode == 2
-    assert stderr.startswith("error: --probe needs a POSIX system")
+    done = finished("-c", RUN, "app.py", "--probe", "members", "--", "true")
+    assert done.status == 2
+    assert done.stderr.startswith("error: --probe needs a POSIX system")
 
 
 SAYS = r"""
@@ -81,14 +62,12 @@ main(create_app, ["docs", "caf\u00e9\u2026"], os.environ, sys.stdout, sys.stderr
 def test_a_console_of_another_encoding_gets_documents_and_messages(encoding: str) -> None:
     env = {**PLAIN_LOCALE, "PYTHONIOENCODING": encoding}
     document = (ROOT / "docs" / "development.md").read_text("utf-8")
-    with process("app.py", "docs", "development", env=env, encoding="latin-1") as running:
-        stdout, stderr = running.communicate(timeout=20)
-    assert (running.returncode, stderr) == (0, "")
-    assert stdout.count("\n") == document.count("\n")
-    with process("-c", SAYS, env=env, encoding=encoding) as running:
-        _, stderr = running.communicate(timeout=20)
+    done = finished("app.py", "docs", "development", env=env, encoding="latin-1")
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == document.count("\n")
+    done = finished("-c", SAYS, env=env, encoding=encoding)
     message = not_started("docs", "caf\u00e9\u2026")
-    assert stderr == message.encode(encoding, "backslashreplace").decode(encoding)
+    assert done.stderr == message.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
@@ -98,7 +77,6 @@ def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path
     seed.write_text('{"projects": [{"name": "caf\u00e9"}]}', "utf-8")
     words = ["--seed", str(seed), "--report", str(report), "--log", str(log), *AROUND]
     env = {**PLAIN_LOCALE, "PYTHONIOENCODING": "utf-8"}
-    with process("-X", "warn_default_encoding", "app.py", *words, env=env) as running:
-        stdout, stderr = running.communicate(timeout=20)
-    assert (running.returncode, stdout) == (7, "caf\u00e9\n"), stderr
+    done = finished("-X", "warn_default_encoding", "app.py", *words, env=env)
+    assert done[:2] == (7, "caf\u00e9\n"), done.stderr
     assert json.loads(report.read_text("utf-8"))["exit_status"] == 7

@@ -247,7 +247,6 @@ sys.exit(name.startswith('members'))
     options = ("--quiet", "--probe", names, "--report", str(report))
     env = {"FOLDER": str(tmp_path)}
     with process("app.py", *options, "--", *script(code), env=env) as running:
-        assert running.stderr
         while not running.stderr.readline().startswith(after):
             pass
         running.send_signal(number)

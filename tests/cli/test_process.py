@@ -13,7 +13,7 @@ from flask import Flask
 from app import create_app
 from cli.startup import prepare
 from tests.conftest import ROOT
-from tests.program import process, program, ready_url, run
+from tests.program import finished, process, program, ready_url, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -32,8 +32,6 @@ def test_a_signal_ends_it_with_its_report(tmp_path: Path) -> None:
 
 def test_it_serves_with_closed_streams() -> None:
     with program() as (running, url):
-        assert running.stdout
-        assert running.stderr
         running.stdout.close()
         running.stderr.close()
         for _ in range(3):
@@ -52,28 +50,25 @@ def test_it_starts_without_standard_streams(tmp_path: Path) -> None:
 
 
 def test_a_message_shows_a_name_that_is_not_utf8() -> None:
-    with process("app.py", "--seed", os.fsdecode(b"\xff.json")) as running:
-        _, stderr = running.communicate(timeout=20)
-    assert running.returncode == 2
-    assert stderr == "error: \\udcff.json: No such file or directory\n"
+    done = finished("app.py", "--seed", os.fsdecode(b"\xff.json"))
+    assert done.status == 2
+    assert done.stderr == "error: \\udcff.json: No such file or directory\n"
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path: Path) -> None:
     for name in ("flask", "waitress"):
-        with process("-S", "app.py", env={"PYTHONPATH": str(tmp_path)}) as running:
-            _, stderr = running.communicate(timeout=20)
-        assert running.returncode == 2
+        done = finished("-S", "app.py", env={"PYTHONPATH": str(tmp_path)})
+        assert done.status == 2
         command = f'"{sys.executable}" -m pip install -r "{ROOT / "requirements.txt"}"'
-        assert stderr == f"error: {name} is not installed: run `{command}`\n"
+        assert done.stderr == f"error: {name} is not installed: run `{command}`\n"
         (tmp_path / f"{name}.py").touch()
 
 
 def test_an_old_python_is_told_which_to_use() -> None:
     code = "import runpy, sys; sys.version_info = 3, 9; runpy.run_path('app.py', None, '__main__')"
-    with process("-c", code, "--version") as running:
-        _, stderr = running.communicate(timeout=20)
-    assert running.returncode == 2
-    assert stderr.startswith("error: Python 3.10 or newer is needed: this is 3.")
+    done = finished("-c", code, "--version")
+    assert done.status == 2
+    assert done.stderr.startswith("error: Python 3.10 or newer is needed: this is 3.")
 
 
 def test_garbage_is_not_collected_until_the_app_is_made() -> None:

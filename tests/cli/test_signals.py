@@ -15,7 +15,7 @@ import pytest
 
 from app import create_app
 from cli.main import main
-from tests.program import environment, process, process_state
+from tests.program import Process, environment, process, process_state
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -47,11 +47,10 @@ subprocess.run([sys.executable, "-S", "-c", {COUNTS!r}])
 
 
 @contextmanager
-def started(code: str, *before: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def started(code: str, *before: str) -> Iterator[tuple[Process, str]]:
     """The program, in a group of its own, with a Python command that has written its URL."""
     words = ("app.py", "--quiet", "--", sys.executable, "-S", "-c", code)
     with process(*before, *words, stdin=subprocess.PIPE, start_new_session=True) as running:
-        assert running.stdout
         yield running, running.stdout.readline().strip()
 
 
@@ -73,7 +72,6 @@ SENT = [
 def test_a_signal_reaches_the_command_once(number: int, send: Callable[[int, int], None]) -> None:
     with started(COUNTS) as (running, url):
         send(running.pid, number)
-        assert running.stdout
         assert running.stdout.readline() == f"{number}\n"
         assert_still_serves(url)
         stdout, stderr = running.communicate("end\n", timeout=20)
@@ -98,7 +96,6 @@ def test_a_signal_before_the_command_is_started_reaches_it() -> None:
 def test_a_second_signal_ends_all_unless_it_comes_at_once() -> None:
     """The program, the command, and what this one has started."""
     with started(STARTS) as (running, url):
-        assert running.stdout
         for each in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):  # at once
             running.send_signal(each)
         assert running.stdout.readline() in ("2\n", "15\n")
@@ -120,14 +117,13 @@ def test_a_signal_that_nohup_ignores_is_not_passed_on() -> None:
         running.send_signal(signal.SIGHUP)
         assert_still_serves(url)
         running.send_signal(signal.SIGTERM)
-        assert running.stdout
         assert running.stdout.readline() == f"{int(signal.SIGTERM)}\n"
         running.communicate("end\n", timeout=20)
     assert running.returncode == 11
 
 
 @contextmanager
-def in_terminal(code: str) -> Iterator[tuple["subprocess.Popen[str]", BinaryIO]]:
+def in_terminal(code: str) -> Iterator[tuple[Process, BinaryIO]]:
     """The program with a Python command in the foreground of a terminal, and its other side."""
     take_terminal = (
         "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.program import environment
+from tests.program import Process, environment
 
 PYTHON = ".venv/bin/python "
 PATHS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,7 +62,7 @@ def leave_out_the_stub(folder: Path) -> None:
     assert execute(["sh", "-c", command], folder).returncode == 0
 
 
-def freed_worlds(started: "subprocess.Popen[str]") -> int:
+def freed_worlds(started: Process) -> int:
     """End a program; return the number of its worlds, each of which was reset at last."""
     started.terminate()
     pattern = r"^([\w-]+-[0-9a-f]{6,12}) (?:#\d+ )?(\w+ \S+ \d+)"

@@ -219,7 +219,6 @@ def test_the_program_ends_with_the_process_of_pytest(team: Path) -> None:
     words = [*PYTEST, "-s", "-p", "stub_fixture", "-k", "test_it"]
     pipe = subprocess.PIPE
     with process(*words, cwd=team, env=ALONE, stdin=pipe, start_new_session=True) as started:
-        assert started.stdout
         url = started.stdout.readline().strip()
         with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
             os.killpg(started.pid, signal.SIGKILL)

@@ -122,19 +122,6 @@ def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
     assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
 
 
-def test_failed_resets_take_no_places(
-    server: RedisServer, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 1)
-    world = control_client_of(client.application, "dev-token.failed")
-    server.kill()
-    assert_unavailable(world.post("/_stub/reset", json={}))
-    server.start()
-    world = control_client_of(client.application, "dev-token.other")
-    assert world.post("/_stub/reset", json={}).status_code == 204
-    assert names(world) == []
-
-
 class Proxy:
     """Stands between a program and Redis. It may lose the replies to scripts from the n-th on."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.program import FAILING, process, ready_url, run
+from tests.program import FAILING, Process, process, ready_url, run
 from tests.wire import Connection, get, port_of
 
 pytestmark = pytest.mark.process
@@ -39,16 +39,15 @@ os.write(1, b"returned\\n")
 
 
 @contextmanager
-def program() -> Iterator["subprocess.Popen[str]"]:
+def program() -> Iterator[Process]:
     more: dict[str, Any] = {"env": {"PYTHONPATH": str(ROOT)}, "stdin": subprocess.PIPE}
     with process("-c", PROGRAM, **more) as started:
         yield started
 
 
 @contextmanager
-def stopping(program: "subprocess.Popen[str]", number: signal.Signals) -> Iterator[Connection]:
+def stopping(program: Process, number: signal.Signals) -> Iterator[Connection]:
     """A client whose request runs when a signal comes; the drain closes an idle connection."""
-    assert program.stdout
     port = int(program.stdout.readline())
     with Connection(port) as client, Connection(port) as idle:
         client.send(get())

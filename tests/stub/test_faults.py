@@ -175,11 +175,9 @@ def test_grease_leaves_the_body_of_a_fault_and_its_type_alone() -> None:
 # What is invalid of a fault, and at which places
 INVALID: list[tuple[Any, list[str]]] = [
     (1, [""]),
-    ({}, [""]),
     ({"times": 2, "path": "/v1/*"}, [""]),
     ({"status": 503, "dealy": 1}, ["/dealy"]),
     ({"status": 503, "operation": "deleteProject"}, ["/operation"]),
-    ({"status": 503, "operation": ["createProject"]}, ["/operation"]),
     ({"status": 503, "operation": "createProject", "method": "POST"}, [""]),
     ({"status": 503, "operation": "createProject", "path": "/v1/*"}, [""]),
     ({"body": "x", "delay": 1}, ["/body"]),
@@ -187,24 +185,9 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"status": 500, "body": 10_001 * "x"}, ["/body"]),
     ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
-]
-INVALID_VALUES: dict[str, list[Any]] = {
-    "status": [399, 600, "503", None, True, 503.5],
-    "retry_after": [-1, 86_401, None],
-    "delay": [-0.1, 30.1, "1", True],
-    "cut": [-1, 0.5],
-    "times": [0, 1.5],
-    "method": ["get", "", 1],
-    "path": ["", 1, 257 * "a"],
-    "content_type": [
-        *("", "text", "text/", "/html", "text/ html", " text/html", "text/html\r\nX-A: 1"),
-        *("text/html\n", "text/häml", f"a/{127 * 'b'}", None, 7),
-    ],
-}
-INVALID += [
-    ({"status": 500, "body": "", "delay": 1, name: value}, [f"/{name}"])
-    for name, values in INVALID_VALUES.items()
-    for value in values
+    ({"status": 500, "body": "", "content_type": "a/b\r\nX-A: 1"}, ["/content_type"]),
+    ({"path": "", "status": 399, "times": 0}, ["/path", "/status", "/times"]),
+    ({"cut": 0.5, "delay": 30.1, "retry_after": True}, ["/cut", "/delay", "/retry_after"]),
 ]
 
 

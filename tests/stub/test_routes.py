@@ -59,28 +59,19 @@ PUT, CLOCK, RESET, PACT, FAULTS, GREASE = (
     ("POST", "/_stub/faults"),
     ("PUT", "/_stub/grease"),
 )
-NO_IDS = ("a%0Ab", "a%FFb", "a%2Fb%0A", 256 * "a")
 NO_PROJECT = {"id": "a", "status": "b", "project_id": "nope"}
 FAILED = {"status": "failed"}
 # A route, what is sent to it, and the places of its errors.
 INVALID: list[tuple[tuple[str, str], Any, list[str]]] = [
     (PUT, [], [""]),
     (PUT, {}, [""]),
-    (PUT, FAILED | {"timeline": [{"status": "a"}]}, [""]),
-    (PUT, FAILED | {"project_id": 1}, ["/project_id"]),
     (PUT, {"project_id": "nope", "status": "X", "id": "x"}, ["/id", "/status"]),
-    *((("PUT", f"/_stub/deployments/{each}"), FAILED, ["/id"]) for each in NO_IDS),
-    (CLOCK, [], [""]),
-    *((CLOCK, {"advance": each}, ["/advance"]) for each in (-1, True, "1", 1e300, 10**308)),
+    *((("PUT", f"/_stub/deployments/{each}"), FAILED, ["/id"]) for each in ("a%FFb", "a%2Fb%0A")),
+    (CLOCK, {"advance": 1e300}, ["/advance"]),
     (CLOCK, {"frozen": "true", "advance": None, "x": 1}, ["/advance", "/frozen", "/x"]),
-    (CLOCK, {"frozen": None}, ["/frozen"]),
     (RESET, {"projects": [{}]}, ["/projects/0/name"]),
-    (PACT, [], [""]),
-    (PACT, {}, ["/state"]),
     (PACT, {"state": 1, "params": []}, ["/params", "/state"]),
     (PACT, {"state": "a project exists", "params": {"name": 1}}, ["/params/name"]),
-    (PACT, {"state": "a project exists", "params": {"name": " "}}, ["/params/name"]),
-    (PACT, {"state": "a deployment exists", "params": {"status": "X"}}, ["/params/status"]),
     (PACT, {"state": "a deployment exists", "params": {"id": "a\n"}}, ["/params/id"]),
     (FAULTS, {}, [""]),
     (GREASE, {}, ["/axes"]),

@@ -92,11 +92,11 @@ def deployed(**members: Any) -> Any:
 
 
 TIME, ID = ["/projects/1/created_at"], ["/projects/1/id"]
-STATUS, STAGES = ["/deployments/0/status"], "/deployments/0/timeline"
-FIRST = "/deployments/0/timeline/0"
+STAGES = "/deployments/0/timeline"
+FIRST, LAST_STATUS = f"{STAGES}/0", f"{STAGES}/1/status"
 NO_TIMES = (
-    None, "2026-01-02", "2026-01-02 03:04:05Z", "2026-01-02T03:04:05", "2026-02-30T03:04:05Z",
-    "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z", "2026-01-02T03:04:05+24:00",
+    "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "2026-01-02T03:04:05+24:00",
+    "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z",
 )  # fmt: skip
 INVALID: list[tuple[Any, list[str]]] = [
     ([], [""]),
@@ -107,31 +107,16 @@ INVALID: list[tuple[Any, list[str]]] = [
     (of({"name": "a", "x": 65536 * "y"}), ["/projects/1"]),
     (of({"name": 1, "id": 2, "created_at": 3}), ["/projects/1/name", *ID, *TIME]),
     (of({"name": "a", "latest_deployment_id": "d"}), ["/projects/1/latest_deployment_id"]),
-    *(
-        (of({"name": "a", "id": each}), ID)
-        for each in (".", "..", "", "a\n", "\u0085", "\ufffd", 256 * "a", None)
-    ),
+    (of({"name": "a", "id": "."}), ID),
     *((of({"name": "a", "created_at": each}), TIME) for each in NO_TIMES),
-    (of({"name": "x"}), ["/projects/1/name"]),
-    (of({"name": "y", "id": "x"}), ID),
     (of(deployments=[{}]), ["/deployments/0/id", "/deployments/0"]),
-    (deployed(**LAST | {"id": "."}), ["/deployments/0/id"]),
     (deployed(status="failed", timeline=[LAST]), ["/deployments/0"]),
-    *((deployed(status=each), STATUS) for each in ("Failed", "", 65 * "a", None)),
-    (deployed(status="failed", name=1), ["/deployments/0/name"]),
     *((deployed(status="a", project_id=each), ["/deployments/0/project_id"]) for each in ("y", 1)),
     (deployed(timeline=[]), [STAGES]),
     (deployed(timeline=[1, LAST]), [FIRST]),
     (deployed(timeline=[STAGE]), [STAGES]),
     (deployed(timeline=[LAST, LAST]), [STAGES]),
-    *(
-        (deployed(timeline=[STAGE | {"seconds": n}, LAST]), [f"{FIRST}/seconds"])
-        for n in (True, -0.1, "1")
-    ),
-    (
-        deployed(timeline=[{**STAGE, "x": 1}, {"status": 1}]),
-        [f"{FIRST}/x", f"{STAGES}/1/status"],
-    ),
+    (deployed(timeline=[{**STAGE, "x": 1}, {"status": 1}]), [f"{FIRST}/x", LAST_STATUS]),
     ({"deployments": 3 * [{"id": "d"} | LAST]}, ["/deployments/1/id", "/deployments/2/id"]),
     ({"projects": 2 * [{"name": "a", "id": "p"}]}, [*ID, "/projects/1/name"]),
 ]
@@ -167,13 +152,8 @@ def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
     stub: FlaskClient, world: Callable[[str], FlaskClient]
 ) -> None:
     named = world("w")
-    document = {
-        "projects": [{"name": "a", "id": "p"}],
-        "deployments": [{"id": "d", "project_id": "p", "status": "canceled"}],
-    }
-    assert named.post("/_stub/reset", json=document).status_code == 204
+    assert named.post("/_stub/reset", json={"projects": [{"name": "a"}]}).status_code == 204
     assert names(named) == ["a"]
-    assert status_of(named, "d") == "canceled"
     assert names(stub) == SAMPLE_NAMES
     for empty in ("{}", '{"deployments": [], "projects": []}'):
         response = named.post("/_stub/reset", data=empty, content_type="application/json")

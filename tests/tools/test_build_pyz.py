@@ -14,29 +14,13 @@ from zipfile import ZipFile
 import pytest
 
 from tests.conftest import ROOT, TOKEN
-from tests.program import ready_url, run
+from tests.program import CLIENT, ready_url, run
 from tests.wire import call
 from tools.build_pyz import build
 
 # One worker builds the file.
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("pyz")]
 
-# The command of a run: asks for all that the program serves from its files.
-CLIENT = """
-import json, os, sys
-from urllib.request import Request, urlopen
-
-def get(path):
-    headers = {"Authorization": "Bearer " + os.environ["STUB_TOKEN"]}
-    return urlopen(Request(os.environ["STUB_URL"] + path, headers=headers)).read()
-
-print(*[project["name"] for project in json.loads(get("/v1/projects"))["projects"]])
-assert json.loads(get("/openapi.json"))["openapi"]
-assert json.loads(get("/_stub/openapi.json"))["openapi"]
-for path in ("/", "/llms.txt", "/_stub/console/preact.js", "/_stub/console/console.css"):
-    assert len(get(path)) > 500
-sys.exit(7)
-"""
 AROUND = ("--quiet", "--", sys.executable, "-S", "-c", CLIENT)
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
