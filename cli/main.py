@@ -38,7 +38,11 @@ OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
     subcommand_metavar="[-- COMMAND [ARG]...]",
     invoke_without_command=True,
     commands=[show_document, verify, health],
-    context_settings={"max_content_width": 100, "show_default": True},
+    context_settings={
+        "max_content_width": 100,
+        "show_default": True,
+        "help_option_names": ["-h", "--help"],
+    },
 )
 @click.version_option(VERSION, message="%(version)s")
 @click.pass_context

@@ -78,7 +78,7 @@ def test_an_origin_of_cors_and_a_trusted_host_are_served() -> None:
 
 
 def test_the_help_has_its_titles_and_the_defaults() -> None:
-    text = run("--help").stdout
+    text = run("-h").stdout
     titles = ["Every day:", "In a client team's tests:", "How to serve:", "About:", "Commands:"]
     assert re.findall(r"^\S.*:$", text, re.MULTILINE) == titles
     entry = r"\n  --([a-z-]+)(?:(?!\n  --).)*?\[default:\s+([^];]+)"
