@@ -87,10 +87,14 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add the fault of a valid document, and return its wire form."""
+        members: dict[str, Any] = {  # JSON may have 503.0 for 503
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in document.items()
+        }
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
                 raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
-            fault = Fault(f"flt_{next(self._numbers)}", **document)
+            fault = Fault(f"flt_{next(self._numbers)}", **members)
             self.waiting[fault] = 0
         return fault.document(0)
 

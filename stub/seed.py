@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from importlib.resources import files
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
@@ -91,8 +92,8 @@ def read_states(path: Readable) -> dict[str, Seed]:
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
         require_valid(rules.errors_of(documents, {"type": "object"}))
-        for name, document in documents.items():
-            require_valid(under((name,), check_seed(document)))
+        errors = (under((name,), check_seed(each)) for name, each in documents.items())
+        require_valid(chain.from_iterable(errors))
         exact = read(text)
         return {name: seed_of_valid(documents[name], exact[name]) for name in documents}
 

@@ -109,10 +109,4 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _number(text: str) -> int | float:
-    """The number; 2.0 is an integer, as for JSON Schema."""
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)

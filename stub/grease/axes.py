@@ -67,7 +67,7 @@ class Switch:
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""
-        axes, seed = document["axes"], document.get("seed", self.current.seed)
+        axes, seed = document["axes"], int(document.get("seed", self.current.seed))
         self.current = select(axes, document.get("parts", axes), seed, parts)
         return self.current
 

@@ -21,7 +21,7 @@ INVALID: list[tuple[str, bytes, list[str]]] = [
     ("--seed", b'{"projects": [{}, 1]}', ["/projects/0/name: is requ", "/projects/1: must be a"]),
     ("--seed", DEEP % (32 * b"[" + 32 * b"]"), [f"/projects/0/deep{31 * '/0'}: More levels"]),
     ("--states", b"[]", ["the document: must be a JSON object"]),
-    ("--states", b'{"a": {"projects": [{}]}}', ["/a/projects/0/name: is required"]),
+    ("--states", b'{"a": {"projects": [{}]}, "b": 1}', ["/a/projects/0/name: is req", "/b: must"]),
     ("--states", LONG % (400 * b"9"), ["/a/projects/0/x: NaN, Infinity or a number too large"]),
 ]
 

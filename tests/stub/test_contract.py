@@ -1,10 +1,15 @@
 """What a request depends on that nobody promises, and which rule it breaks."""
 
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from flask.testing import FlaskClient
 
+from stub.clock import MAX_ADVANCE
+from stub.faults import MAX_DELAY
+from stub.grease.axes import MAX_SEED
+from stub.rules import KEYWORDS, schemas
 from tests.contract import STUB, V1
 from tests.stub.conftest import entries
 
@@ -12,6 +17,36 @@ from tests.stub.conftest import entries
 def test_a_fault_may_name_each_operation() -> None:
     named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]
     assert named == [operation["operationId"] for _, _, operation in V1.operations()]
+
+
+# What else a schema that is checked may have: others in it, and what is said of it.
+MORE = {"properties", "required", "additionalProperties", "dependentRequired", "items", "allOf"} | {
+    *("$defs", "$ref", "$schema", "title", "description", "default", "x-error", "x-parts"),
+    *("x-last", "x-others"),
+}
+INPUTS = ("Id", "DeploymentInput", "ClockInput", "FaultInput", "GreaseInput", "StateChange", "Seed")
+
+
+@pytest.mark.parametrize("name", [*INPUTS, "DeploymentParams", "Profile"])
+def test_each_keyword_of_a_schema_is_checked_and_the_type_first(name: str) -> None:
+    waiting: list[Any] = [schemas()[name]]
+    while waiting:
+        rules = waiting.pop()
+        assert rules.keys() <= KEYWORDS.keys() | MORE
+        checked = [each for each in rules if each in KEYWORDS]
+        assert "type" not in checked[1:]
+        reference = rules.get("$ref", "").rpartition("/")[2]
+        inner = [*rules.get("properties", {}).values(), *rules.get("allOf", ())]
+        inner += [rules.get(each) for each in ("items", "additionalProperties", "x-last")]
+        inner += [schemas()[reference]] if reference else []
+        waiting += [each for each in inner if isinstance(each, dict)]
+
+
+def test_the_largest_values_are_those_of_the_schemas() -> None:
+    clock, fault, grease = (schemas()[name]["properties"] for name in INPUTS[2:5])
+    assert clock["advance"]["maximum"] == MAX_ADVANCE.total_seconds()
+    assert fault["delay"]["maximum"] == MAX_DELAY
+    assert grease["seed"]["maximum"] == MAX_SEED
 
 
 VALID = "Bearer dev-token"

@@ -92,8 +92,7 @@ def deployed(**members: Any) -> Any:
 
 
 TIME, ID = ["/projects/1/created_at"], ["/projects/1/id"]
-STAGES = "/deployments/0/timeline"
-FIRST, LAST_STATUS = f"{STAGES}/0", f"{STAGES}/1/status"
+FIRST, LAST_STATUS = "/deployments/0/timeline/0", "/deployments/0/timeline/1/status"
 NO_TIMES = (
     "2026-01-02T03:04:05", "2026-02-30T03:04:05Z", "2026-01-02T03:04:05+24:00",
     "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z",
@@ -112,10 +111,10 @@ INVALID: list[tuple[Any, list[str]]] = [
     (of(deployments=[{}]), ["/deployments/0/id", "/deployments/0"]),
     (deployed(status="failed", timeline=[LAST]), ["/deployments/0"]),
     *((deployed(status="a", project_id=each), ["/deployments/0/project_id"]) for each in ("y", 1)),
-    (deployed(timeline=[]), [STAGES]),
+    (deployed(timeline=[]), ["/deployments/0/timeline"]),
     (deployed(timeline=[1, LAST]), [FIRST]),
-    (deployed(timeline=[STAGE]), [STAGES]),
-    (deployed(timeline=[LAST, LAST]), [STAGES]),
+    (deployed(timeline=[STAGE]), [f"{FIRST}/seconds"]),
+    (deployed(timeline=[LAST, LAST]), [f"{FIRST}/seconds"]),
     (deployed(timeline=[{**STAGE, "x": 1}, {"status": 1}]), [f"{FIRST}/x", LAST_STATUS]),
     ({"deployments": 3 * [{"id": "d"} | LAST]}, ["/deployments/1/id", "/deployments/2/id"]),
     ({"projects": 2 * [{"name": "a", "id": "p"}]}, [*ID, "/projects/1/name"]),

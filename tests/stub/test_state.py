@@ -13,6 +13,7 @@ ODD_PROJECTS = [
     b'{"name": "\\u0065scaped \\ud83d\\ude00", "slash": "\\/", "n": 12345678901234567890}',
     '{"name": "ünïcode 😀", "": {"id": 1, "created_at": [" "]}}'.encode(),
     b'{"n": ' + 308 * b"7" + b', "name": "long"}',
+    b'{"name": "large", "n": [' + b",".join(9000 * [b"1e308"]) + b"]}",
 ]
 
 
