@@ -72,9 +72,10 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
     try:
-        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE)
-        states = read_states(settings.states) if settings.states else {}
         like = read_profile(settings.like) if settings.like else NO_PROFILE
+        statuses = tuple(like["statuses"]["run"]) if "statuses" in like else ()
+        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, statuses)
+        states = read_states(settings.states, statuses) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(

@@ -1,7 +1,7 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,11 @@ from web.validation import check_project, require_valid, under
 
 from . import rules
 from .seed import Seed
-from .worlds import World
+from .worlds import Stub, World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-Check = Callable[[dict[str, Any]], Iterable[FieldError]]
+Check = Callable[[dict[str, Any], rules.Statuses], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, dict[str, Any]]:
@@ -40,18 +40,19 @@ def read_change() -> tuple[str, dict[str, Any]]:
     return "" if document.get("action") == "teardown" else document["state"], given
 
 
-def find_state(own: Mapping[str, Seed], name: str, params: dict[str, Any]) -> SetUp:
+def find_state(stub: Stub, name: str, params: dict[str, Any]) -> SetUp:
     """What sets up the state of this name, a built-in one or a team's own, once its params are
     checked. Each may be set up repeatedly.
     """
+    own = stub.options.states
     if name in own:
         return partial(add_seed, own[name])
     if name not in BUILT_IN:
-        known = ", ".join(f'"{each}"' for each in BUILT_IN | dict(own))
+        known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
         detail = f"No provider state has this name. These are known: {known}."
         raise Problem(404, "not_found", detail)
     check, set_up = BUILT_IN[name]
-    require_valid(under(("params",), check(params)))
+    require_valid(under(("params",), check(params, stub.statuses)))
     return set_up
 
 
@@ -101,12 +102,15 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
-    "no projects exist": (lambda _: (), no_projects),
+    "no projects exist": (lambda params, statuses: (), no_projects),
     "a project exists": (
-        lambda params: check_project({"name": "any", **params}, reserved=()),
+        lambda params, statuses: check_project({"name": "any", **params}, reserved=()),
         a_project,
     ),
-    "a deployment exists": (partial(rules.check, name="DeploymentParams"), a_deployment),
+    "a deployment exists": (
+        lambda params, statuses: rules.check(params, "DeploymentParams", statuses),
+        a_deployment,
+    ),
 }
 
 

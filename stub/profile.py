@@ -5,18 +5,19 @@ It is a JSON document; profile.json beside this file is its schema, and says wha
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from os.path import commonprefix
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from web.problems import FieldError
 from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
-from .rules import check, schemas
+from .rules import check, parse_time, schemas
 from .seed import explained
 
 Profile = dict[str, Any]
@@ -24,8 +25,10 @@ IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 MAX_BYTES = 256 * 1024
+UUIDS = ["-", "0-9", "a-f"], 36, 36
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
+TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 
 
@@ -65,6 +68,10 @@ def contradictions(profile: Profile) -> Iterator[FieldError]:
     for kind, ids in profile.get("ids", {}).items():
         if ids["shortest"] > ids["longest"]:
             yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
+        if ids["shortest"] < len(ids["prefix"]):
+            yield FieldError(pointer("ids", kind, "prefix"), "must be at most half of the id")
+        if not any(map(str.isalnum, "".join(map(characters, ids["alphabet"])))):
+            yield FieldError(pointer("ids", kind, "alphabet"), "must have a letter or a digit")
     statuses = profile.get("statuses")
     if statuses and statuses["ended"] not in (None, statuses["run"][-1]):
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
@@ -74,66 +81,74 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     """The contract with the forms of a profile, and with where each part of it is from."""
     if not profile:
         return openapi
-    document, found, date = json.loads(openapi), forms_of(profile), profile["observed_at"]
-    forms, seen = defaults() | found, {"x-origin": {"observed": date}}
-    contract = Contract(document)
-    parts = parts_of(contract)
-    if statuses := found.get("/statuses"):
-        (status,) = parts["/statuses"]
-        words = ", ".join(f"`{each}`" for each in statuses["run"])
-        known = {"x-origin": {"chosen": "what a deployment goes through"}}
-        status |= {
-            "description": f"Known are {words}. The set may grow.",
-            "examples": statuses["run"],
-            "x-running": [each for each in statuses["run"] if each != statuses["ended"]],
-            "x-known": known,
-        }
-        parts["/statuses"] = [known]  # that it is a string is fixed
-    for form, value in found.items():
-        for part in parts[form]:
-            if value != defaults()[form]:
+    document, date = json.loads(openapi), profile["observed_at"]
+    forms, seen = defaults() | forms_of(profile), {"x-origin": {"observed": date}}
+    contract, told = Contract(document), {each["part"] for each in profile.get("not_imitated", ())}
+    schemas, info = contract.schemas, document["info"]
+    info["description"] = (
+        f"What a service showed on {date} stands over this.\n\n{info['description']}"
+    )
+    if "statuses" in profile:
+        change_statuses(schemas["Deployment"]["properties"]["status"], **profile["statuses"])
+    for _, value, rules in forms_in(profile):
+        for place in rules["x-parts"] if value is not None else ():
+            part = contract.find(place)[1]
+            if value != rules["default"]:
                 part |= seen
-            elif "chosen" in part["x-origin"]:
+            elif "chosen" in part["x-origin"] and place not in told:
                 part["x-origin"]["confirmed"] = date
-    for form in ("/members/project", "/members/deployment"):
-        for schema in parts[form]:
-            for name, kind in forms[form].get("added", {}).items():
-                schema["properties"][name] = GENERATED.get(kind, {"type": kind}) | seen
-            for name in forms[form].get("absent", ()):
-                schema["required"].remove(name)
-                schema["properties"][name] |= seen
-    for form in ("/media_types/json", "/media_types/problem"):
-        for response in parts[form]:
-            (content,) = response["content"].values()
-            response["content"] = {forms[form].partition(";")[0]: content}
-    for response in parts["/headers"]:
-        names = forms["/headers"]
-        response["headers"] |= {name: {"schema": {"type": "string"}, **seen} for name in names}
-    parts["/list_order"][0]["description"] = f"{forms['/list_order'].capitalize()}."
+    for kind in ("project", "deployment"):
+        schema, members = schemas[kind.title()], forms[pointer("members", kind)]
+        for name, type_name in members.get("added", {}).items():
+            schema["properties"][name] = GENERATED.get(type_name, {"type": type_name}) | seen
+        for name in members.get("absent", ()):
+            schema["required"].remove(name)
+            schema["properties"][name] |= seen
+    for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
+        for code, response in responses.items():
+            change_response(response, "json" if code < "400" else "problem", forms, seen)
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     created[str(forms["/creation_status"])] = created.pop("201")
+    schemas["ProjectList"]["properties"]["projects"]["description"] = (
+        f"{forms['/list_order'].capitalize()}."
+    )
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
-def parts_of(contract: Contract) -> dict[str, list[Any]]:
-    """What of the contract has each form."""
-    parts: dict[str, list[Any]] = {
-        form: [contract.find(part)[1] for part in rules.get("x-parts", ())]
-        for form, _, rules in forms_in({})
-    }
-    for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
-        for code, response in responses.items():
-            parts["/headers"].append(response)
-            parts[f"/media_types/{'json' if code < '400' else 'problem'}"].append(response)
-    return parts
+def change_statuses(status: dict[str, Any], run: list[str], ended: str | None) -> None:
+    """Name these as the known statuses; that there is one, as a string, stays fixed."""
+    words = ", ".join(f"`{each}`" for each in run)
+    status["description"] = f"Known are {words}. The set may grow."
+    status["examples"] = run
+    status["x-running"] = [each for each in run if each != ended]
+    status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
 
 
-def make_id(form: IdForm, source: Random) -> str:
-    """An id of this form; no separator in its first half, where it would end another prefix."""
+def change_response(
+    response: dict[str, Any], kind: str, forms: dict[str, Any], seen: dict[str, Any]
+) -> None:
+    """Give a response of this kind its media type, and the header fields."""
+    form = pointer("media_types", kind)
+    ((media_type, content),) = response["content"].items()
+    label = forms[form].partition(";")[0].strip()
+    if label != media_type:
+        response |= seen
+    response["content"] = {label: content}
+    for name in forms["/headers"]:
+        response["headers"][name] = {"schema": {"type": "string"}, **seen}
+
+
+def make_id(form: IdForm, source: Random, number: int = 0) -> str:
+    """The id of this form that has the number: short ones grow as they would in a sequence.
+
+    There is no separator in its first half, where it would end another prefix.
+    """
     prefix: str = form["prefix"]
-    size = source.randint(form["shortest"], form["longest"])
     alphabet = "".join(map(characters, form["alphabet"]))
-    plain = "".join(filter(str.isalnum, alphabet)) or alphabet
+    if (form["alphabet"], form["shortest"], form["longest"]) == UUIDS:
+        return f"{prefix}{UUID(int=source.getrandbits(128), version=4)}"
+    size = max(source.randint(form["shortest"], form["longest"]), len(str(2 * number)))
+    plain = "".join(filter(str.isalnum, alphabet))
     first = max((size - len(prefix)) // 2 + 1, 0)
     rest = source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
     return prefix + "".join(rest)
@@ -142,7 +157,8 @@ def make_id(form: IdForm, source: Random) -> str:
 def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`."""
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
-    prefix: str = re.findall("^(?:[A-Za-z]+[_.:~-])*", common[: min(map(len, ids)) // 2])[0]
+    start = common[: min(map(len, ids)) // 2]
+    prefix: str = re.findall("^(?:[A-Za-z]+[0-9]{0,2}[_.:~-])*", start)[0]
     rests = [each[len(prefix) :] for each in ids]
     used, alphabet = {*"".join(rests)}, list[str]()
     for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
@@ -153,6 +169,21 @@ def id_form(ids: Collection[str]) -> IdForm:
         used |= {*"-_"}
     sizes, alphabet = [*map(len, rests)], sorted([*alphabet, *used])
     return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
+
+
+def time_form(text: str) -> dict[str, Any] | None:
+    """The form of an RFC 3339 time, None if it has no T."""
+    case = "upper" if "T" in text else "lower"
+    match = TIME.fullmatch(text.upper())
+    return match and {"offset": match[2], "digits": len(match[1] or ""), "case": case}
+
+
+def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
+    """The order of projects, None if their times do not tell."""
+    times = [time for each in projects if (time := parse_time(each.get("created_at")))]
+    orders = ((OLDEST_FIRST, times), (NEWEST_FIRST, times[::-1]))
+    found = [name for name, each in orders if each == sorted(times)]
+    return found[0] if len(found) == 1 else None
 
 
 def characters(of_range: str) -> str:

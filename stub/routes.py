@@ -73,8 +73,9 @@ def contract() -> ResponseReturnValue:
 
 @controls.post("/reset")
 def reset() -> Response:
-    seed = make_seed(*read_json(MAX_SEED_BYTES, SEED_DEPTH)) if request.get_data() else None
-    current_stub().reset(g.world_name, seed)
+    stub = current_stub()
+    sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
+    stub.reset(g.world_name, make_seed(*sent, stub.statuses) if sent else None)
     return no_content()
 
 
@@ -88,7 +89,8 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    require_valid([*of_path, *rules.check(document, "DeploymentInput")])
+    of_body = rules.check(document, "DeploymentInput", current_stub().statuses)
+    require_valid([*of_path, *of_body])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
@@ -139,7 +141,7 @@ def change_state() -> ResponseReturnValue:
     state, params = read_change()
     if not state:
         return json_response({})
-    set_up = find_state(current_stub().options.states, state, params)
+    set_up = find_state(current_stub(), state, params)
     try:
         return json_response(set_up(open_world(), params))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes

@@ -19,6 +19,8 @@ from web.problems import FieldError
 from web.redaction import Redactor
 from web.validation import pointer
 
+Statuses = tuple[str, ...]
+
 NO_SUCH_PROJECT = "must be the id of a project that exists"
 # Of each type of JSON, a plain value, and the name of its values.
 TYPES: dict[str, tuple[Any, str]] = {
@@ -42,25 +44,36 @@ _OF_THE_SERVER = re.compile(
 )
 
 
-def check(value: Any, name: str) -> Iterator[FieldError]:
-    """What in a value contradicts the schema of this name."""
-    return errors_of(value, schemas()[name])
+def check(value: Any, name: str, statuses: Statuses = ()) -> Iterator[FieldError]:
+    """What in a value contradicts the schema of this name; `statuses` are allowed besides."""
+    return errors_of(value, schemas(statuses)[name])
 
 
 @cache
-def schemas() -> dict[str, Any]:
-    """The schemas by name: those of openapi.json, and profile.json with its parts."""
+def schemas(statuses: Statuses = ()) -> dict[str, Any]:
+    """The schemas by name, without `$ref`: those of openapi.json, and profile.json."""
     document, profile = (
         json.loads((files(__package__) / name).read_text("utf-8"))
         for name in ("openapi.json", "profile.json")
     )
-    return {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
+    found = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
+    plain = found["Status"]
+    found["Status"] = {"anyOf": [plain, {"enum": statuses}], "x-error": plain["x-error"]}
+
+    def resolved(part: Any) -> Any:
+        if isinstance(part, list):
+            return [*map(resolved, part)]
+        if not isinstance(part, dict):
+            return part
+        target = found[part["$ref"].rpartition("/")[2]] if "$ref" in part else {}
+        members = {name: each for name, each in part.items() if name != "$ref"}
+        return {name: resolved(each) for name, each in (target | members).items()}
+
+    return {name: resolved(each) for name, each in found.items()}
 
 
 def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[FieldError]:
     """What in a value contradicts the rules, which are a schema; the value stands at the path."""
-    if "$ref" in rules:
-        rules = schemas()[rules["$ref"].rpartition("/")[2]]
     for keyword, expected in rules.items():
         if keyword in KEYWORDS and not KEYWORDS[keyword](value, expected):
             names = f"one of {', '.join(map(str, expected))}" if keyword == "enum" else ""

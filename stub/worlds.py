@@ -133,7 +133,8 @@ class Ids:
     def _plain_id(self, prefix: str, part: str) -> str:
         source = f"{self.seed} {self.world} {self._count}"
         if part in self.forms:
-            return make_id(self.forms[part], Random(None if self.seed is None else source))
+            random = Random(None if self.seed is None else source)
+            return make_id(self.forms[part], random, self._count)
         if self.seed is None:
             return self.new_id(prefix)
         return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
@@ -173,8 +174,8 @@ class Stub:
         self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        # Of a created deployment.
-        self.timeline = timeline_of(self.pace, self.parts.forms["/statuses"]["run"])
+        self.statuses = tuple(self.parts.forms["/statuses"]["run"])  # of a created deployment
+        self.timeline = timeline_of(self.pace, self.statuses)
         # The ids and the records that all worlds start with.
         self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
         now = options.freeze or self.clock()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import read_profile
+from stub.profile import defaults, forms_of, read_profile
 from web.redaction import Redactor, cut, printable
 
 from ..documents import read_file
@@ -73,7 +73,11 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
             click.echo(printable(redactor.text(line)))
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
-    record = Record(stub.Contract(json.loads(read_file("openapi.json"))), level, redactor)
+    contract = stub.Contract(json.loads(read_file("openapi.json")))
+    if like and "statuses" in like:
+        contract.statuses = run = like["statuses"]["run"]
+        contract.running = [each for each in run if each != like["statuses"]["ended"]]
+    record = Record(contract, level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
     if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
@@ -105,6 +109,9 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
                 write_whole(path, redactor.text(json.dumps(document, indent=2)) + "\n")
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
+    if options.save:
+        lacks = [form for form in defaults() if form not in forms_of(profile)]
+        tell("", f"saved {options.save}; it lacks {', '.join(lacks) or 'no form'}")
     drifts = [*drift(profile, like)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 

@@ -11,10 +11,10 @@ from stub import profile as profiles
 from stub.rules import check, is_imitated
 
 from . import probes
+from .client import Exchange
 from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
 
-TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
-UNCLAIMED = ("/ids/projects", "/ids/deployments", "/times", "/statuses")  # of which no claim is
+NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
 
 def profile_of(record: Record, date: str) -> profiles.Profile:
@@ -24,7 +24,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
     projects += [record.unwrap(PROJECT, each.json) for each in created]
-    deployments = [record.unwrap(DEPLOYMENT, each.json) for each in found]
+    deployments = [*filter(None, (record.unwrap(DEPLOYMENT, each.json) for each in found))]
     followed = [each for each in found if each.probe == probes.FOLLOWED]
     statuses = [record.unwrap(DEPLOYMENT, each.json).get("status") for each in followed]
     run = [*{str(each): each for each in statuses}.values()]
@@ -33,28 +33,28 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
         "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
-        "/times": only(map(time_form, filter(stub.parse_time, texts))),
+        "/times": only(map(profiles.time_form, filter(stub.parse_time, texts))),
         "/creation_status": only(each.status for each in created),
-        "/list_order": order_of(lists[-1]) if lists else None,
+        "/list_order": profiles.order_of(lists[-1]) if lists else None,
         "/statuses": run and {"run": run, "ended": statuses[-1] if record.has_ended else None},
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
-        "/headers": headers_of(record),
+        "/headers": headers_of(record, [*responses, *found]),
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
     profile: profiles.Profile = {"observed_at": date}
-    for form, value in seen.items():
+    others = list[tuple[str, str]]()
+    for form, _, rules in profiles.forms_in({}):
         name, *inner = form.split("/")[1:]
-        outer = {**profile.get(name, {}), inner[0]: value} if inner else value
+        outer = {**profile.get(name, {}), inner[0]: seen[form]} if inner else seen[form]
         if not [*check({**profile, name: outer}, "Profile")]:
             profile[name] = outer
-    told = [*differences(record, profile)]
-    for form, kept, rules in profiles.forms_in(profile):
-        if form in UNCLAIMED and seen[form] and kept is None:
-            what = f"{form.split('/')[1]} of one form here, of others there"
-            told.append((rules["x-parts"][0], what))
-    profile["not_imitated"] = [{"part": part, "what": what} for part, what in dict.fromkeys(told)]
+        elif seen[form]:
+            part = rules["x-parts"][0].removesuffix("/x-known")
+            others.append((part, f"{name} of one form here, of another or several there"))
+    told = dict.fromkeys((*differences(record, profile), *others))
+    profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
 
 
@@ -72,40 +72,29 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     return profiles.id_form(ids) if is_text else None
 
 
-def time_form(text: str) -> Any:
-    """The form of an RFC 3339 time, None if it has no T."""
-    case = "upper" if "T" in text else "lower"
-    match = TIME.fullmatch(text.upper())
-    return match and {"offset": match[2], "digits": len(match[1] or ""), "case": case}
-
-
-def order_of(projects: list[dict[str, Any]]) -> str | None:
-    """The order of a list, None if the times do not tell."""
-    times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
-    orders = ((profiles.OLDEST_FIRST, times), (profiles.NEWEST_FIRST, times[::-1]))
-    found = [name for name, each in orders if each == sorted(times)]
-    return found[0] if len(found) == 1 else None
-
-
 def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     """What all records have besides the members of the contract, and what none of them has."""
     if not found:
         return None
     own = record.contract.schemas[kind]["properties"]
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
+    names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x][:100]
     types = {name: {TYPES[type(each[name])] for each in found} for name in names}
-    added = {name: min(each - {"null"} or each) for name, each in types.items()}  # in any order
+    # Of integers and numbers, they are numbers; of others, it does not depend on the order.
+    added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
 
-def headers_of(record: Record) -> list[str]:
-    """The fields that all successful responses have and the contract lacks, as waitress spells."""
-    headers = [each.headers for each in record.exchanges if each.is_success]
-    found = [{capwords(name, "-") for name in each} for each in headers]
-    declared = record.contract.find(probes.LIST.expects)[1]["headers"]
-    names = set.intersection(*found) - declared.keys() if found else ()
-    return sorted(filter(is_imitated, names))
+def headers_of(record: Record, exchanges: list[Exchange]) -> list[str] | None:
+    """The fields that all responses have and the contract lacks, as waitress spells them."""
+    if not exchanges:
+        return None
+    found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
+    names = (
+        set.intersection(*found) - record.contract.find(probes.LIST.expects)[1]["headers"].keys()
+    )
+    return sorted(x for x in names if is_imitated(x) and record.redactor.text(x) == x)
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
@@ -146,4 +135,10 @@ def is_same(form: str, before: Any, now: Any) -> bool:
         return {*now["run"]} <= {*before["run"]} and now["ended"] in (None, before["ended"])
     if form == "/headers":
         return {*map(str.lower, now)} == {*map(str.lower, before)}
+    if form.startswith("/members/"):
+        known, added = before.get("added", {}), now["added"]
+        types = [{kind, known.get(name)} - {"null"} for name, kind in added.items()]
+        is_kept = all(len(each) < 2 or each == {"integer", "number"} for each in types)
+        is_kept &= {*now["absent"]} == {*before.get("absent", ())}
+        return is_kept and known.keys() == added.keys()
     return bool(now == before)

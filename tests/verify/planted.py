@@ -70,14 +70,15 @@ FORMS: dict[str, list[Row]] = {
     ],
     "/media_types/problem": [("application/problem+json",), labelled("text/json", *ALL_ERRORS)],
     "/members/project": [({"added": {}, "absent": []},), (
-        {"added": {"labels": "array", "meta": "object", "size": "integer"}, "absent": []},
-        on_projects(MORE),
+        {"added": {"labels": "array", "meta": "object", "size": "number"}, "absent": []},
+        on_projects(MORE), on("created", body=put(size=0.5)),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (
         {"added": {"region": "null"}, "absent": ["project_id", "created_at"]},
         on_deployment(lambda body: {"id": body["id"], "status": body["status"], "region": None}),
     )],
     "bodies": [
+        (None, on("method", status=200, body=lambda _: {"allowed": "s3cr3t"})),
         (None, on("list", body=put(next="s3cr3t-page"))),
         (None, on(*OK, body=lambda body: {"data": body})),
         (None, on("list", body=lambda body: body["projects"])),
