@@ -12,8 +12,8 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of
-from tests.contract import Contract
+from tests.conftest import BEARER, SAMPLE_SEED, Clock, client_of, control_client_of
+from tests.contract import Contract, assert_invalid
 from tests.program import not_started, run
 from tests.stub.like import LIKE
 
@@ -77,6 +77,18 @@ def test_it_holds_in_every_world_and_after_a_reset() -> None:
         assert first["id"].startswith("proj_")
 
 
+def test_its_statuses_may_be_set_and_exported() -> None:
+    client = like().test_client()
+    client.environ_base |= {"HTTP_AUTHORIZATION": BEARER["Authorization"]}
+    change = {"state": "a deployment exists", "params": {"id": "pact", "status": "RUNNING"}}
+    assert client.put("/_stub/deployments/put", json={"status": "DONE"}).status_code == 201
+    assert client.post("/_stub/pact", json=change).json["status"] == "RUNNING"
+    state = client.get("/_stub/state")
+    assert client.post("/_stub/reset", json=state.json).status_code == 204
+    assert client.get("/v1/deployments/put").json["status"] == "DONE"
+    assert_invalid(client.put("/_stub/deployments/put", json={"status": "Done"}), "/status")
+
+
 def test_it_holds_over_redis(redis_stores: Callable[..., Any]) -> None:
     clock = Clock()
     client = control_client_of(like(clock=clock, new_store=redis_stores))
@@ -128,9 +140,13 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert [*document["components"]["responses"]["NotFound"]["content"]] == ["text/json"]
     projects = schemas["ProjectList"]["properties"]["projects"]
     assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
-    plain = {"observed_at": "2026-11-24", "creation_status": 201}
-    origin = served_contract(like(plain), tmp_path).document["paths"]["/v1/projects"]["post"]
-    assert origin["responses"]["201"]["x-origin"].keys() == {"chosen", "confirmed"}
+    told = {"part": "#/paths/~1v1~1projects/get/responses/200", "what": "an array"}
+    plain = {"observed_at": "2026-11-24", "media_types": {"json": "application/json"}}
+    document = served_contract(like({**plain, "not_imitated": [told]}), tmp_path).document
+    post, get = (document["paths"]["/v1/projects"][each]["responses"] for each in ("post", "get"))
+    assert post["201"]["x-origin"].keys() == {"chosen", "confirmed"}
+    missing = document["components"]["responses"]["NotFound"]
+    assert get["200"]["x-origin"].keys() == missing["x-origin"].keys() == {"chosen"}
 
 
 def test_an_observed_member_of_a_client_is_unpromised_still() -> None:

@@ -36,6 +36,8 @@ INVALID: list[tuple[dict[str, Any], list[str]]] = [
 UNSAID: list[tuple[dict[str, Any], list[str]]] = [
     ({"headers": ["ETag", "Set-Cookie", "date", "Upgrade"]}, [f"/headers/{n}" for n in (1, 2, 3)]),
     ({"ids": {"deployments": {**IDS, "shortest": 10}}}, ["/ids/deployments/longest"]),
+    ({"ids": {"projects": {**IDS, "prefix": "prj_"}}}, ["/ids/projects/prefix"]),
+    ({"ids": {"projects": {**IDS, "alphabet": [".", "-"]}}}, ["/ids/projects/alphabet"]),
     ({"statuses": {"run": ["a", "b"], "ended": ["b"]}}, ["/statuses/ended"]),
 ]  # fmt: skip
 ID_SHAPES = [
@@ -87,10 +89,16 @@ def test_the_ids_of_a_form_have_that_form(ids: list[str]) -> None:
     assert (min(sizes), max(sizes)) == (form["shortest"], form["longest"])
 
 
+def test_ids_that_look_like_uuids_are_uuids() -> None:
+    form = id_form([str(UUID("5f2c9a4b-e1d0-4c36-8d1e-0123456789ab"))])
+    assert UUID(make_id(form, Random(1))).version == 4
+
+
 def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
     for ids, prefix in (
         (["prj_12345", "prj_2345"], "prj_"),
         (["a_b_c_1234567", "a_b_d_1234567"], "a_b_"),
+        (["pv1_1234567"], "pv1_"),
         (["project_a"], ""),  # over half of the id
         ([str(UUID(int=5 << 99))], ""),
         (["ab_123", "cd_123"], ""),

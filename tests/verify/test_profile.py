@@ -129,6 +129,18 @@ def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_pat
     assert bare["members"]["deployment"]["absent"] == ["project_id"]  # the status is fixed
 
 
+def test_an_order_of_members_and_a_run_that_does_not_end_are_no_drift(tmp_path: Path) -> None:
+    like = {
+        "observed_at": "2026-11-24",
+        "statuses": {"run": ["pending", "running"], "ended": None},
+        "members": {"deployment": {"absent": ["created_at", "project_id"]}},
+    }
+    (tmp_path / "p").write_text(json.dumps(like), "utf-8")
+    with stub(like=like) as url:
+        done = verify(url, "--wait", "1", "--like", f"{tmp_path}/p", level="write", env=STUB)
+    assert done.status == 0, done.stdout
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_what_has_changed_since_is_drift(form: str, known: Path) -> None:
     kept, *changes = FORMS[form][-1]
@@ -153,7 +165,9 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         told = "--save would replace what is no profile"
         assert (done.status, told in done.stderr) == (2, True)
         assert file.read_text("utf-8") == '{"projects": []}'
-        assert verify(url, "--save", str(file), "--force").status == 0
+        done = verify(url, "--save", str(file), "--force")
+        lacks = f"saved {file}; it lacks /creation_status, /statuses\n"
+        assert (done.status, lacks in done.stdout) == (0, True)
         assert verify(url, "--save", str(file)).status == 0  # a profile
         assert json.loads(file.read_text("utf-8"))["observed_at"]
         file.write_text('{"observed_at": "x"}', "utf-8")
