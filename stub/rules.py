@@ -1,7 +1,8 @@
-"""The rules of JSON that a client sends: its schema, and the formats that no other keyword says.
+"""The rules of JSON that a client sends are the published schemas: this reads their keywords.
 
-`x-error` of a schema is what is said of a value that it rejects; without one, the type or the
-`enum`.
+A library for JSON Schema would be one more dependency, and its messages are for programmers.
+`x-error` is what is said of a value that a schema rejects; without one, the type or the `enum` is.
+`x-last` has the rules of the last item of an array, `x-others` those of the items before it.
 """
 
 import json
