@@ -123,11 +123,8 @@ def test_a_failed_control_request_is_printed_with_its_reason_also_with_quiet() -
     assert "POST /_stub/reset 413 body_too_large (" in done.stderr
     clock, state, nothing = requests(done.stderr)
     assert clock.startswith("POST /_stub/clock 422 invalid_body (")
-    assert "/advance must be a number" in clock
-    assert "/frozen must be true or false" in clock
     assert state.startswith("GET /_stub/state 401 token_invalid (Send the header `Authorization:")
     assert nothing.startswith("job-3 GET /_stub 404 not_found (There is nothing at this path. ")
-    assert "wrong-one" not in done.stderr
 
 
 @pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])

@@ -46,12 +46,19 @@ DEPENDENCIES = {
     "ids-encoded of deployments": "quote(deployment['id'], safe='') == deployment['id']",
 }
 AXES = [each.partition(" of ")[0] for each in DEPENDENCIES]
+FIRST, *OTHERS = DEPENDENCIES
+CLIENTS = [FIRST, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
 
 
-def assert_found(folder: Path, dependency: str, seed: int) -> None:
-    """The dependency is found by axis and part, and nothing else, in as many runs as needed."""
+def number_of_runs(stderr: str) -> int:
+    return sum(line.startswith("probe: ") and " in " in line for line in stderr.splitlines())
+
+
+@pytest.mark.parametrize("dependency", CLIENTS)
+def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path, dependency: str) -> None:
+    """And nothing else is found, in as many runs as needed."""
     client = script(f"{CLIENT}assert {DEPENDENCIES[dependency]}, 'it depends on this'")
-    done, report = probe(folder, "--", *client, seed=seed)
+    done, report = probe(tmp_path, "--", *client, seed=2)
     assert (done.status, [each["what"] for each in report["findings"]]) == (1, [dependency])
     axis, _, part = dependency.partition(" of ")
     also = {"ids": "ids-encoded", "times": "times-odd"}.get(axis)
@@ -65,20 +72,6 @@ def assert_found(folder: Path, dependency: str, seed: int) -> None:
     if "implied" not in others.values():
         # Plain, each axis, the break again, each part, and the other parts.
         assert number_of_runs(done.stderr) == 1 + 13 + 1 + len(broken["parts"]) + 1
-
-
-def number_of_runs(stderr: str) -> int:
-    return sum(line.startswith("probe: ") and " in " in line for line in stderr.splitlines())
-
-
-def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path) -> None:
-    assert_found(tmp_path, "members of Project", 7)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dependency", DEPENDENCIES)
-def test_a_dependency_on_any_axis_is_found(tmp_path: Path, dependency: str) -> None:
-    assert_found(tmp_path, dependency, 2)
 
 
 def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:

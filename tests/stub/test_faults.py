@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
@@ -43,11 +42,9 @@ def test_a_fault_is_used_as_often_as_requested(stub: FlaskClient) -> None:
 
 
 def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
-    first, _, _ = (
-        add(stub, status=500, path="*", times=None),
-        add(stub, status=501, path="*", times=None),
-        add(stub, status=429, method="POST", times=1),
-    )
+    first = add(stub, status=500, path="*", times=None)
+    add(stub, status=501, path="*", times=None)
+    add(stub, status=429, method="POST", times=1)
     for path in ("/v1/projects", "/v1/nowhere", "/v1/projects/"):
         assert_problem(stub.get(path), 500, "injected_fault")
     assert_problem(stub.get("/elsewhere"), 404, "not_found")
@@ -58,11 +55,6 @@ def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
     assert_problem(stub.get("/v1/projects"), 501, "injected_fault")
     assert stub.delete("/_stub/faults").status_code == 204
     assert names(stub) == SAMPLE_NAMES
-
-
-def unused_faults(app: Flask) -> list[int]:
-    verdict = stub_of(app).judge()
-    return [each["count"] for each in verdict.document(0)["unused_faults"]]
 
 
 def test_faults_have_a_bound_and_unused_ones_have_the_same(
@@ -79,7 +71,8 @@ def test_faults_have_a_bound_and_unused_ones_have_the_same(
         stub.open(path, method=method)
         add(stub, status=503)
         stub.open(path, method=method)
-        assert unused_faults(stub.application) == [10]
+        verdict = stub_of(stub.application).judge().document(0)
+        assert [each["count"] for each in verdict["unused_faults"]] == [10]
 
 
 def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:
@@ -174,13 +167,9 @@ def test_grease_leaves_the_body_of_a_fault_and_its_type_alone() -> None:
 
 # What is invalid of a fault, and at which places
 INVALID: list[tuple[Any, list[str]]] = [
-    (1, [""]),
-    ({"times": 2, "path": "/v1/*"}, [""]),
     ({"status": 503, "dealy": 1}, ["/dealy"]),
-    ({"status": 503, "operation": "deleteProject"}, ["/operation"]),
     ({"status": 503, "operation": "createProject", "method": "POST"}, [""]),
     ({"status": 503, "operation": "createProject", "path": "/v1/*"}, [""]),
-    ({"body": "x", "delay": 1}, ["/body"]),
     ({"body": "x"}, ["/body", ""]),
     ({"status": 500, "body": 10_001 * "x"}, ["/body"]),
     ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
@@ -201,23 +190,15 @@ def test_an_invalid_fault_is_not_added(stub: FlaskClient) -> None:
 
 # A path, what is sent, and whether they match. What is encoded is no wildcard.
 PATHS = [
-    ("100%25", "100%25", True),
-    ("100%", "100%25", True),
     ("100%", "100%", True),
-    ("a b", "a%20b", True),
     ("a?b", "a%20b", True),
-    ("ab", "%61%62", True),
-    ("a%2Fb", "a%2Fb", True),
     ("a/b", "a%2Fb", True),
     ("a*b", "a/b", True),
     ("ü", "%C3%BC", True),
     ("%ff", "%ff", True),
     ("a[!b]?", "a%5B%21b%5D%3F", True),
-    ("[ab]", "%5Bab%5D", True),
     ("[a-c]", "%62", True),
-    ("a%2Ab", "a%2Ab", True),
     ("a%2Ab", "axb", False),
-    ("a%2Fb", "a/b", False),
     ("a%252Fb", "a%2Fb", False),
     ("100", "100%25", False),
     ("A", "a", False),

