@@ -25,7 +25,8 @@ IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 MAX_BYTES = 256 * 1024
-UUIDS = ["-", "0-9", "a-f"], 36, 36
+UUID_START = "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-"
+UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
 TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
@@ -58,9 +59,15 @@ def read_profile(path: Path) -> Profile:
     with explained(path):
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"{path}: is over {MAX_BYTES // 1024} KiB, so that it is no profile")
-        profile: Profile = parse_json(path.read_bytes())[1]
-        require_valid([*check(profile, "Profile")] or contradictions(profile))
-    return profile
+        text, document = parse_json(path.read_bytes())
+        require_valid(errors_in(document))
+    # Its numbers are integers, and 3.0 is one.
+    return dict(json.loads(text, parse_float=lambda number: int(float(number))))
+
+
+def errors_in(profile: Any) -> list[FieldError]:
+    """What contradicts the schema of a profile, or else itself."""
+    return [*check(profile, "Profile")] or [*contradictions(profile)]
 
 
 def contradictions(profile: Profile) -> Iterator[FieldError]:
@@ -70,8 +77,8 @@ def contradictions(profile: Profile) -> Iterator[FieldError]:
             yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
         if ids["shortest"] < len(ids["prefix"]):
             yield FieldError(pointer("ids", kind, "prefix"), "must be at most half of the id")
-        if not any(map(str.isalnum, "".join(map(characters, ids["alphabet"])))):
-            yield FieldError(pointer("ids", kind, "alphabet"), "must have a letter or a digit")
+        if len([*filter(str.isalnum, "".join(map(characters, ids["alphabet"])))]) < 2:
+            yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")
     statuses = profile.get("statuses")
     if statuses and statuses["ended"] not in (None, statuses["run"][-1]):
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
@@ -86,7 +93,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     contract, told = Contract(document), {each["part"] for each in profile.get("not_imitated", ())}
     schemas, info = contract.schemas, document["info"]
     info["description"] = (
-        f"What a service showed on {date} stands over this.\n\n{info['description']}"
+        f"What is `observed` is as a service was on {date}, whatever this text says.\n\n"
+        f"{info['description']}"
     )
     if "statuses" in profile:
         change_statuses(schemas["Deployment"]["properties"]["status"], **profile["statuses"])
@@ -117,11 +125,12 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
 
 def change_statuses(status: dict[str, Any], run: list[str], ended: str | None) -> None:
     """Name these as the known statuses; that there is one, as a string, stays fixed."""
-    words = ", ".join(f"`{each}`" for each in run)
-    status["description"] = f"Known are {words}. The set may grow."
-    status["examples"] = run
-    status["x-running"] = [each for each in run if each != ended]
-    status["x-known"] = {"x-origin": {"chosen": "what a deployment goes through"}}
+    status |= {
+        "description": f"Known are {', '.join(map('`{}`'.format, run))}. The set may grow.",
+        "examples": run,
+        "x-running": [each for each in run if each != ended],
+        "x-known": {"x-origin": {"chosen": "what a deployment goes through"}},
+    }
 
 
 def change_response(
@@ -131,7 +140,7 @@ def change_response(
     form = pointer("media_types", kind)
     ((media_type, content),) = response["content"].items()
     label = forms[form].partition(";")[0].strip()
-    if label != media_type:
+    if forms[form] != media_type:
         response |= seen
     response["content"] = {label: content}
     for name in forms["/headers"]:
@@ -139,16 +148,21 @@ def change_response(
 
 
 def make_id(form: IdForm, source: Random, number: int = 0) -> str:
-    """The id of this form that has the number: short ones grow as they would in a sequence.
+    """The id of this form that has the number: it is longer where there are fewer of its length.
 
     There is no separator in its first half, where it would end another prefix.
     """
     prefix: str = form["prefix"]
     alphabet = "".join(map(characters, form["alphabet"]))
-    if (form["alphabet"], form["shortest"], form["longest"]) == UUIDS:
-        return f"{prefix}{UUID(int=source.getrandbits(128), version=4)}"
-    size = max(source.randint(form["shortest"], form["longest"]), len(str(2 * number)))
-    plain = "".join(filter(str.isalnum, alphabet))
+    if form["alphabet"] in UUIDS and form["shortest"] == form["longest"] == 36:
+        made = str(UUID(int=source.getrandbits(128), version=4))
+        return prefix + (made if "a-f" in form["alphabet"] else made.upper())
+    size, plain = (
+        source.randint(form["shortest"], form["longest"]),
+        [*filter(str.isalnum, alphabet)],
+    )
+    while len(plain) ** size < number:
+        size += 1
     first = max((size - len(prefix)) // 2 + 1, 0)
     rest = source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
     return prefix + "".join(rest)
@@ -158,7 +172,7 @@ def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`."""
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     start = common[: min(map(len, ids)) // 2]
-    prefix: str = re.findall("^(?:[A-Za-z]+[0-9]{0,2}[_.:~-])*", start)[0]
+    prefix: str = re.findall(f"^(?!{UUID_START})(?:[A-Za-z]+[0-9]{{0,2}}[_.:~-])*|^", start)[0]
     rests = [each[len(prefix) :] for each in ids]
     used, alphabet = {*"".join(rests)}, list[str]()
     for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):

@@ -1,4 +1,4 @@
-"""The rules of JSON that a client sends are the published schemas: this reads their keywords.
+"""The rules of JSON that a client sends, as the published schemas say them.
 
 A library for JSON Schema would be one more dependency, and its messages are for programmers.
 `x-error` is what is said of a value that a schema rejects; without one, the type or the `enum` is.

@@ -74,7 +74,7 @@ class Record:
         return [each for each in self.exchanges if each.probe.name == probe.name]
 
     def at(self, path: str) -> list[Exchange]:
-        """The successes at a path of the contract that the contract has, too."""
+        """The successful responses at a path to the probes that should succeed."""
         found = [each for each in self.exchanges if each.probe.path == path and each.is_success]
         return [each for each in found if each.probe.status < 400]
 

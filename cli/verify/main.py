@@ -75,8 +75,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     level = ABUSE if options.abuse else WRITE if options.write else READ
     contract = stub.Contract(json.loads(read_file("openapi.json")))
     if like and "statuses" in like:
-        contract.statuses = run = like["statuses"]["run"]
-        contract.running = [each for each in run if each != like["statuses"]["ended"]]
+        contract.statuses += like["statuses"]["run"]
+        contract.running = [x for x in like["statuses"]["run"] if x != like["statuses"]["ended"]]
     record = Record(contract, level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
@@ -111,7 +111,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
     if options.save:
         lacks = [form for form in defaults() if form not in forms_of(profile)]
-        tell("", f"saved {options.save}; it lacks {', '.join(lacks) or 'no form'}")
+        tell("", f"saved {options.save}; not in it: {', '.join(lacks) or 'nothing'}")
     drifts = [*drift(profile, like)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 

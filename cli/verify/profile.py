@@ -8,7 +8,8 @@ from typing import Any
 
 import stub
 from stub import profile as profiles
-from stub.rules import check, is_imitated
+from stub.profile import errors_in
+from stub.rules import is_imitated
 
 from . import probes
 from .client import Exchange
@@ -23,12 +24,12 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
-    projects += [record.unwrap(PROJECT, each.json) for each in created]
+    projects += filter(None, (record.unwrap(PROJECT, each.json) for each in created))
     deployments = [*filter(None, (record.unwrap(DEPLOYMENT, each.json) for each in found))]
     followed = [each for each in found if each.probe == probes.FOLLOWED]
     statuses = [record.unwrap(DEPLOYMENT, each.json).get("status") for each in followed]
     run = [*{str(each): each for each in statuses}.values()]
-    errors = [x for x in record.exchanges if x.status >= 400 and isinstance(x.json, dict)]
+    errors = [x for x in record.exchanges if 400 <= x.status < 429 and isinstance(x.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
@@ -39,7 +40,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/statuses": run and {"run": run, "ended": statuses[-1] if record.has_ended else None},
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
-        "/headers": headers_of(record, [*responses, *found]),
+        "/headers": headers_of(record, [*responses, *found]) if responses else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
@@ -48,18 +49,19 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     for form, _, rules in profiles.forms_in({}):
         name, *inner = form.split("/")[1:]
         outer = {**profile.get(name, {}), inner[0]: seen[form]} if inner else seen[form]
-        if not [*check({**profile, name: outer}, "Profile")]:
+        text = json.dumps(outer)  # which may have the token
+        if not errors_in({**profile, name: outer}) and record.redactor.text(text) == text:
             profile[name] = outer
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
-            others.append((part, f"{name} of one form here, of another or several there"))
+            others.append((part, f"{name} as a profile can have them here, others there"))
     told = dict.fromkeys((*differences(record, profile), *others))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
 
 
 def only(forms: Iterable[Any]) -> Any:
-    """The form of all; if there are several or none, these, which are no form."""
+    """The form of all; else all of them, which are no form."""
     found = [*forms]
     return found[0] if found and all(each == found[0] for each in found) else found
 
@@ -80,16 +82,14 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
     names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x][:100]
     types = {name: {TYPES[type(each[name])] for each in found} for name in names}
-    # Of integers and numbers, they are numbers; of others, it does not depend on the order.
+    # Integers and numbers are numbers.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
 
-def headers_of(record: Record, exchanges: list[Exchange]) -> list[str] | None:
+def headers_of(record: Record, exchanges: list[Exchange]) -> list[str]:
     """The fields that all responses have and the contract lacks, as waitress spells them."""
-    if not exchanges:
-        return None
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
     names = (
         set.intersection(*found) - record.contract.find(probes.LIST.expects)[1]["headers"].keys()

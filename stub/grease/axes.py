@@ -143,7 +143,7 @@ class Parts:
 
     def origin(self, part: str) -> str:
         """What `x-origin` says of a part: the section of the interface, or why it was chosen."""
-        ((kind, text),) = self.described[part]["x-origin"].items()
+        kind, text = next(iter(self.described[part]["x-origin"].items()))
         return f"{kind}: {text}"
 
 

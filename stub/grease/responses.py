@@ -75,7 +75,7 @@ class Variation:
         if self.parts.like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
         for name in form["/headers"]:
-            response.headers.setdefault(name, "1")  # a text, and a number
+            response.headers.setdefault(name, "1")  # which is a number, too
         media_type = form[f"/media_types/{'json' if response.status_code < 400 else 'problem'}"]
         response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
@@ -93,11 +93,11 @@ class Variation:
         if isinstance(value, dict):
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
-            items = [self.value(each, schema["items"], part, key) for each in value]
             if part == "ProjectList.projects" and self.parts.forms["/list_order"] == NEWEST_FIRST:
-                items.reverse()
+                value = value[::-1]
+            items = [self.value(each, schema["items"], part, key) for each in value]
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
-                items = forms.reorder(source, items, [self.ids.key(each["id"]) for each in items])
+                items = forms.reorder(source, items, [self.ids.key(each["id"]) for each in value])
             return items
         if isinstance(value, str):
             self.applied.update(self.ids.pairs_of(value))

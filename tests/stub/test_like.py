@@ -141,8 +141,10 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     projects = schemas["ProjectList"]["properties"]["projects"]
     assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
     told = {"part": "#/paths/~1v1~1projects/get/responses/200", "what": "an array"}
-    plain = {"observed_at": "2026-11-24", "media_types": {"json": "application/json"}}
-    document = served_contract(like({**plain, "not_imitated": [told]}), tmp_path).document
+    plain = {**LIKE, "media_types": {"json": "application/json"}, "creation_status": 201}
+    document = served_contract(
+        like({**plain, "headers": [], "not_imitated": [told]}), tmp_path
+    ).document
     post, get = (document["paths"]["/v1/projects"][each]["responses"] for each in ("post", "get"))
     assert post["201"]["x-origin"].keys() == {"chosen", "confirmed"}
     missing = document["components"]["responses"]["NotFound"]
@@ -179,6 +181,10 @@ def test_grease_varies_on_top_and_draws_no_observed_form() -> None:
         assert [each["name"] for each in listed] != ["shop", "search", "billing", "website"]
     client = control_client_of(like({**LIKE, "creation_status": 200}, grease=("success-code",)))
     assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
+    nameless = {**LIKE, "members": {"project": {"absent": ["id"]}}, "list_order": "oldest first"}
+    app = like(nameless, grease=("list-order",))
+    assert app.extensions["stub"].parts.origin("ProjectList.projects").startswith("chosen: ")
+    assert control_client_of(app).get("/v1/projects").status_code == 200
 
 
 def test_what_is_not_imitated_is_listed() -> None:

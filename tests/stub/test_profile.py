@@ -1,5 +1,7 @@
 """A profile is checked by its schema, and the ids that it makes show its form."""
 
+import json
+from pathlib import Path
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -7,7 +9,7 @@ from uuid import UUID
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.profile import characters, contradictions, id_form, make_id
+from stub.profile import characters, contradictions, id_form, make_id, read_profile
 from stub.rules import check, schemas
 from tests.contract import V1
 from tests.stub.like import LIKE
@@ -87,6 +89,12 @@ def test_the_ids_of_a_form_have_that_form(ids: list[str]) -> None:
         assert found["prefix"] == form["prefix"], made
         assert {*made[-size:]} <= {*"".join(map(characters, form["alphabet"]))}
     assert (min(sizes), max(sizes)) == (form["shortest"], form["longest"])
+
+
+def test_a_number_with_a_point_is_an_integer(tmp_path: Path) -> None:
+    text = json.dumps(LIKE | {"times": {**LIKE["times"], "digits": 3.0}})
+    (tmp_path / "p").write_text(text, "utf-8")
+    assert repr(read_profile(tmp_path / "p")["times"]["digits"]) == "3"
 
 
 def test_ids_that_look_like_uuids_are_uuids() -> None:

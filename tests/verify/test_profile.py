@@ -166,7 +166,7 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         assert (done.status, told in done.stderr) == (2, True)
         assert file.read_text("utf-8") == '{"projects": []}'
         done = verify(url, "--save", str(file), "--force")
-        lacks = f"saved {file}; it lacks /creation_status, /statuses\n"
+        lacks = f"saved {file}; not in it: /creation_status, /statuses\n"
         assert (done.status, lacks in done.stdout) == (0, True)
         assert verify(url, "--save", str(file)).status == 0  # a profile
         assert json.loads(file.read_text("utf-8"))["observed_at"]
