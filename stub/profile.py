@@ -17,7 +17,7 @@ from web.strict_json import parse_json
 from web.validation import pointer, require_valid
 
 from .contract import Contract
-from .rules import check, parse_time, schemas
+from .rules import TIME, check, parse_time, schemas
 from .seed import explained
 
 Profile = dict[str, Any]
@@ -29,7 +29,6 @@ UUID_START = "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-"
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
-TIME = re.compile(r"[^T]+T[^.]*?(?:\.(\d+))?(Z|[+-]\d\d:\d\d)")
 OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 
 
@@ -91,13 +90,13 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     document, date = json.loads(openapi), profile["observed_at"]
     forms, seen = defaults() | forms_of(profile), {"x-origin": {"observed": date}}
     contract, told = Contract(document), {each["part"] for each in profile.get("not_imitated", ())}
-    schemas, info = contract.schemas, document["info"]
+    info, kinds = document["info"], contract.schemas
     info["description"] = (
         f"What is `observed` is as a service was on {date}, whatever this text says.\n\n"
         f"{info['description']}"
     )
     if "statuses" in profile:
-        change_statuses(schemas["Deployment"]["properties"]["status"], **profile["statuses"])
+        change_statuses(kinds["Deployment"]["properties"]["status"], **profile["statuses"])
     for _, value, rules in forms_in(profile):
         for place in rules["x-parts"] if value is not None else ():
             part = contract.find(place)[1]
@@ -106,7 +105,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             elif "chosen" in part["x-origin"] and place not in told:
                 part["x-origin"]["confirmed"] = date
     for kind in ("project", "deployment"):
-        schema, members = schemas[kind.title()], forms[pointer("members", kind)]
+        schema, members = kinds[kind.title()], forms[pointer("members", kind)]
         for name, type_name in members.get("added", {}).items():
             schema["properties"][name] = GENERATED.get(type_name, {"type": type_name}) | seen
         for name in members.get("absent", ()):
@@ -117,9 +116,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             change_response(response, "json" if code < "400" else "problem", forms, seen)
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     created[str(forms["/creation_status"])] = created.pop("201")
-    schemas["ProjectList"]["properties"]["projects"]["description"] = (
-        f"{forms['/list_order'].capitalize()}."
-    )
+    listed = kinds["ProjectList"]["properties"]["projects"]
+    listed["description"] = f"{forms['/list_order'].capitalize()}."
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
@@ -157,10 +155,8 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     if form["alphabet"] in UUIDS and form["shortest"] == form["longest"] == 36:
         made = str(UUID(int=source.getrandbits(128), version=4))
         return prefix + (made if "a-f" in form["alphabet"] else made.upper())
-    size, plain = (
-        source.randint(form["shortest"], form["longest"]),
-        [*filter(str.isalnum, alphabet)],
-    )
+    plain = [*filter(str.isalnum, alphabet)]
+    size = source.randint(form["shortest"], form["longest"])
     while len(plain) ** size < number:
         size += 1
     first = max((size - len(prefix)) // 2 + 1, 0)
@@ -186,10 +182,10 @@ def id_form(ids: Collection[str]) -> IdForm:
 
 
 def time_form(text: str) -> dict[str, Any] | None:
-    """The form of an RFC 3339 time, None if it has no T."""
+    """The form of an RFC 3339 time, None for another text."""
     case = "upper" if "T" in text else "lower"
     match = TIME.fullmatch(text.upper())
-    return match and {"offset": match[2], "digits": len(match[1] or ""), "case": case}
+    return match and {"offset": match[3], "digits": len(match[2] or ""), "case": case}
 
 
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:

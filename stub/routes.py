@@ -57,7 +57,8 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
 def unknown_project(error: UnknownProject) -> ResponseReturnValue:
     """The response for a deployment of a project that does not exist."""
     pointer = "/params/project_id" if request.path == "/_stub/pact" else "/project_id"
-    return respond(InvalidBody([FieldError(pointer, rules.NO_SUCH_PROJECT)]))
+    reason = rules.schemas()["ProjectOrNull"]["x-error"]
+    return respond(InvalidBody([FieldError(pointer, reason)]))
 
 
 def no_content() -> Response:

@@ -22,7 +22,6 @@ from web.validation import pointer
 
 Statuses = tuple[str, ...]
 
-NO_SUCH_PROJECT = "must be the id of a project that exists"
 # Of each type of JSON, a plain value, and the name of its values.
 TYPES: dict[str, tuple[Any, str]] = {
     "string": ("text", "a string"),
@@ -34,7 +33,7 @@ TYPES: dict[str, tuple[Any, str]] = {
     "object": ({}, "a JSON object"),
 }
 
-_TIME = re.compile(
+TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
 )
 # Header fields that are the server's own.
@@ -130,7 +129,7 @@ def matches(pattern: str, text: str) -> bool:
 
 def parse_time(value: object) -> datetime | None:
     """The time, UTC, of RFC 3339, or None."""
-    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    match = TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
     second, fraction, offset = match.groups(default="")

@@ -35,8 +35,9 @@ def check_project(
             yield FieldError(pointer(member), "is set by the service: omit it")
     yield from _check_name(document)
     if strict:
-        known = ("name", *SERVER_MEMBERS)
-        yield from unknown_members(document, known, "is not in the contract (--strict)")
+        for member in document:
+            if member not in ("name", *SERVER_MEMBERS):
+                yield FieldError(pointer(member), "is not in the contract (--strict)")
 
 
 def _check_name(document: dict[str, Any]) -> Iterator[FieldError]:
@@ -63,12 +64,3 @@ def under(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[F
     """The errors of a part of a document that stands at `path`."""
     for error in errors:
         yield FieldError(pointer(*path) + error.pointer, error.detail)
-
-
-def unknown_members(
-    document: Iterable[str], known: Iterable[str], detail: str = "is not a known member"
-) -> Iterator[FieldError]:
-    """An error for each member that is not `known`."""
-    for member in document:
-        if member not in known:
-            yield FieldError(pointer(member), detail)

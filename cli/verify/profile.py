@@ -50,7 +50,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         name, *inner = form.split("/")[1:]
         outer = {**profile.get(name, {}), inner[0]: seen[form]} if inner else seen[form]
         text = json.dumps(outer)  # which may have the token
-        if not errors_in({**profile, name: outer}) and record.redactor.text(text) == text:
+        if not errors_in({"observed_at": date, name: outer}) and record.redactor.text(text) == text:
             profile[name] = outer
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
