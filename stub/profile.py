@@ -29,7 +29,7 @@ UUID_START = "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-"
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
-OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
+NEWEST_FIRST = "newest first"
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
@@ -60,12 +60,12 @@ def read_profile(path: Path) -> Profile:
             raise ValueError(f"{path}: is over {MAX_BYTES // 1024} KiB, so that it is no profile")
         text, document = parse_json(path.read_bytes())
         require_valid(errors_in(document))
-    # Its numbers are integers, and 3.0 is one.
+    # A profile has integers alone, and JSON may have 3.0 for 3.
     return dict(json.loads(text, parse_float=lambda number: int(float(number))))
 
 
 def errors_in(profile: Any) -> list[FieldError]:
-    """What contradicts the schema of a profile, or else itself."""
+    """The errors of a profile by its schema; without these, its contradictions."""
     return [*check(profile, "Profile")] or [*contradictions(profile)]
 
 
@@ -92,7 +92,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     contract, told = Contract(document), {each["part"] for each in profile.get("not_imitated", ())}
     info, kinds = document["info"], contract.schemas
     info["description"] = (
-        f"What is `observed` is as a service was on {date}, whatever this text says.\n\n"
+        f"The parts with `observed` are as a service was on {date}; they overrule this text.\n\n"
         f"{info['description']}"
     )
     if "statuses" in profile:
@@ -122,7 +122,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
 
 
 def change_statuses(status: dict[str, Any], run: list[str], ended: str | None) -> None:
-    """Name these as the known statuses; that there is one, as a string, stays fixed."""
+    """Make these the known statuses. That a deployment has a status stays fixed."""
     status |= {
         "description": f"Known are {', '.join(map('`{}`'.format, run))}. The set may grow.",
         "examples": run,
@@ -146,9 +146,9 @@ def change_response(
 
 
 def make_id(form: IdForm, source: Random, number: int = 0) -> str:
-    """The id of this form that has the number: it is longer where there are fewer of its length.
+    """An id of this form, longer than the form says where it has fewer ids than `number`.
 
-    There is no separator in its first half, where it would end another prefix.
+    The first half has no separator, as that would end another prefix.
     """
     prefix: str = form["prefix"]
     alphabet = "".join(map(characters, form["alphabet"]))
@@ -191,7 +191,7 @@ def time_form(text: str) -> dict[str, Any] | None:
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     """The order of projects, None if their times do not tell."""
     times = [time for each in projects if (time := parse_time(each.get("created_at")))]
-    orders = ((OLDEST_FIRST, times), (NEWEST_FIRST, times[::-1]))
+    orders = (("oldest first", times), (NEWEST_FIRST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
     return found[0] if len(found) == 1 else None
 

@@ -54,14 +54,14 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
             profile[name] = outer
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
-            others.append((part, f"{name} as a profile can have them here, others there"))
+            others.append((part, f"{name} that a profile can describe here, others there"))
     told = dict.fromkeys((*differences(record, profile), *others))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
 
 
 def only(forms: Iterable[Any]) -> Any:
-    """The form of all; else all of them, which are no form."""
+    """The form that all have; else the list of their forms, which no schema accepts."""
     found = [*forms]
     return found[0] if found and all(each == found[0] for each in found) else found
 
@@ -82,7 +82,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
     names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x][:100]
     types = {name: {TYPES[type(each[name])] for each in found} for name in names}
-    # Integers and numbers are numbers.
+    # An integer in one record and a number in another make a number.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}

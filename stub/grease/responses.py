@@ -75,7 +75,7 @@ class Variation:
         if self.parts.like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
         for name in form["/headers"]:
-            response.headers.setdefault(name, "1")  # which is a number, too
+            response.headers.setdefault(name, "1")  # a valid text and number
         media_type = form[f"/media_types/{'json' if response.status_code < 400 else 'problem'}"]
         response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
