@@ -12,6 +12,7 @@ import pytest
 
 from app import create_app
 from stub import StubOptions
+from stub.grease.axes import AXES
 from stub.profile import forms_of
 from tests.conftest import Clock
 from tests.live import serving
@@ -23,8 +24,6 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
-# Axes of which a profile has the forms.
-FORMED = ("", "ids", "times", "times-odd", "list-order", "members", "success-code", "media-type")
 LIST = "#/paths/~1v1~1projects/get/responses/200"
 
 
@@ -72,7 +71,7 @@ def assert_comes_back(file: Path) -> None:
     assert found | kept == found
 
 
-@pytest.mark.parametrize("axis", FORMED)
+@pytest.mark.parametrize("axis", ["", *AXES])
 def test_a_stub_that_is_like_a_profile_does_not_drift_from_it(axis: str, tmp_path: Path) -> None:
     grease = {"grease": (axis,), "grease_seed": 7} if axis else {}
     with stub(**grease) as url:
