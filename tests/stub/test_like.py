@@ -19,7 +19,8 @@ from tests.stub.like import LIKE
 
 
 def like(profile: Any = LIKE, clock: Clock | None = None, **more: Any) -> Flask:
-    options = StubOptions(like=profile, **{k: more.pop(k) for k in [*more] if k != "new_store"})
+    own = {name: more.pop(name) for name in [*more] if name in StubOptions._fields}
+    options = StubOptions(like=profile, **own)
     return create_app(clock=clock or Clock(), seed=SAMPLE_SEED, stub_options=options, **more)
 
 
@@ -159,6 +160,8 @@ def test_an_observed_member_of_a_client_is_unpromised_still() -> None:
         "createProject: body member owner (observed)",
         "createProject: body member team",
     ]
+    strict = client_of(like(LIKE | {"media_types": {}}, strict=True))
+    assert_invalid(strict.post("/v1/projects", json={"name": "a", "owner": "me"}), "/owner")
 
 
 def test_grease_varies_on_top_and_draws_no_observed_form() -> None:
@@ -207,7 +210,7 @@ def test_short_ids_grow_as_in_a_sequence() -> None:
 def test_the_program_starts_with_a_file_and_says_what_is_not_imitated(tmp_path: Path) -> None:
     file = tmp_path / "service.json"
     file.write_text(json.dumps(LIKE), "utf-8")
-    done = run("--like", str(file))
+    done = run(env={"STUB_LIKE": str(file)})
     told = f"responses are like {file}; not imitated: 1, see GET /_stub/like\n"
     assert (done.status, told in done.stderr) == (0, True)
     for text, reason in (
