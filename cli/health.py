@@ -36,13 +36,13 @@ def health(context: click.Context, /, **values: Any) -> None:
     settings = Settings(**{**context.parent.params, **own})
     path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
-        url = settings.reachable_url(settings.port) + path
-        build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
+        build_opener(ProxyHandler({})).open(
+            settings.reachable_url(settings.port) + path, timeout=TIMEOUT
+        ).close()
     except (OSError, HTTPException) as error:
         text = failure_of(error)
         if isinstance(error, HTTPError):
             text = f"{error} {error.read()[:300].decode(errors='replace')}"
-        reason = f"host {settings.host}, port {settings.port}: GET {path}: {text}"
-        reason = " ".join(reason.split())
+        reason = " ".join(f"host {settings.host}, port {settings.port}: GET {path}: {text}".split())
         raise click.ClickException(f"{reason}. Does the program run with these options?") from None
     click.echo("ready")

@@ -62,8 +62,7 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 
         return connect(url, threads)
     except ModuleNotFoundError as error:
-        command = f'"{sys.executable}" -m pip install redis'
-        reason = f"{error.name} is not installed: run `{command}`"
+        reason = f'{error.name} is not installed: run `"{sys.executable}" -m pip install redis`'
     except ValueError as error:
         reason = str(error)
     raise click.UsageError(f"--store: {reason}.")
@@ -73,9 +72,8 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
     try:
         like = read_profile(settings.like) if settings.like else NO_PROFILE
-        statuses = tuple(like["statuses"]["run"]) if "statuses" in like else ()
-        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, statuses)
-        states = read_states(settings.states, statuses) if settings.states else {}
+        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, is_like=bool(like))
+        states = read_states(settings.states, is_like=bool(like)) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(

@@ -15,8 +15,10 @@ def prepare() -> None:
     Ends the program with status 2 if Python is too old, or a package is missing.
     """
     if sys.version_info < (3, 10):  # noqa: UP036
-        this = sys.version.split()[0]
-        print(f"error: Python 3.10 or newer is needed: this is {this}", file=sys.stderr)
+        print(
+            f"error: Python 3.10 or newer is needed: this is {sys.version.split()[0]}",
+            file=sys.stderr,
+        )
         sys.exit(2)
     gc.disable()
     if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`

@@ -82,8 +82,11 @@ class Journal:
             and status in ("", str(entry.status), f"{entry.status // 100}xx")
             and (not words or entry.has(words))
         )
-        found = [entry.document(number) for number, entry in sorted(islice(matching, limit))]
-        return {"requests": found, "last": last, "dropped": dropped}
+        return {
+            "requests": [entry.document(n) for n, entry in sorted(islice(matching, limit))],
+            "last": last,
+            "dropped": dropped,
+        }
 
     def clear(self) -> None:
         """Forget the entries; the numbers go on."""

@@ -19,7 +19,7 @@ from .worlds import Stub, World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-Check = Callable[[dict[str, Any], rules.Statuses], Iterable[FieldError]]
+Check = Callable[[dict[str, Any], bool], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ def find_state(stub: Stub, name: str, params: dict[str, Any]) -> SetUp:
         detail = f"No provider state has this name. These are known: {known}."
         raise Problem(404, "not_found", detail)
     check, set_up = BUILT_IN[name]
-    require_valid(under(("params",), check(params, stub.statuses)))
+    require_valid(under(("params",), check(params, stub.is_like)))
     return set_up
 
 
@@ -102,13 +102,13 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
-    "no projects exist": (lambda params, statuses: (), no_projects),
+    "no projects exist": (lambda params, is_like: (), no_projects),
     "a project exists": (
-        lambda params, statuses: check_project({"name": "any", **params}, reserved=()),
+        lambda params, is_like: check_project({"name": "any", **params}, reserved=()),
         a_project,
     ),
     "a deployment exists": (
-        lambda params, statuses: rules.check(params, "DeploymentParams", statuses),
+        lambda params, is_like: rules.check(params, "DeploymentParams", is_like=is_like),
         a_deployment,
     ),
 }

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from os.path import commonprefix
 from pathlib import Path
 from random import Random
+from string import digits
 from typing import Any
 from uuid import UUID
 
@@ -116,8 +117,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             change_response(response, "json" if code < "400" else "problem", forms, seen)
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     created[str(forms["/creation_status"])] = created.pop("201")
-    listed = kinds["ProjectList"]["properties"]["projects"]
-    listed["description"] = f"{forms['/list_order'].capitalize()}."
+    order = f"{forms['/list_order'].capitalize()}."
+    kinds["ProjectList"]["properties"]["projects"]["description"] = order
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 
@@ -148,20 +149,24 @@ def change_response(
 def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     """An id of this form, longer than the form says where it has fewer ids than `number`.
 
-    The first half has no separator, as that would end another prefix.
+    The first half has no separator, as that would end another prefix. The second half shows each
+    range of the alphabet, where there is room for that.
     """
     prefix: str = form["prefix"]
-    alphabet = "".join(map(characters, form["alphabet"]))
+    ranges = [*map(characters, form["alphabet"])]
+    alphabet = "".join(ranges)
     if form["alphabet"] in UUIDS and form["shortest"] == form["longest"] == 36:
         made = str(UUID(int=source.getrandbits(128), version=4))
         return prefix + (made if "a-f" in form["alphabet"] else made.upper())
     plain = [*filter(str.isalnum, alphabet)]
     size = source.randint(form["shortest"], form["longest"])
+    # `a-z` is shown by what `a-f` lacks.
+    shown = [source.choice(each[6:] or each) for each in ranges if size >= len(ranges) + 5]
     while len(plain) ** size < number:
         size += 1
     first = max((size - len(prefix)) // 2 + 1, 0)
-    rest = source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
-    return prefix + "".join(rest)
+    second = [*shown, *source.choices(alphabet, k=size)][: size - first]
+    return prefix + "".join(source.choices(plain, k=first) + second)
 
 
 def id_form(ids: Collection[str]) -> IdForm:
@@ -194,6 +199,29 @@ def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     orders = (("oldest first", times), (NEWEST_FIRST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
     return found[0] if len(found) == 1 else None
+
+
+def is_same(form: str, before: Any, now: Any) -> bool:
+    """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
+    if form.startswith("/ids/"):
+        used, known = ({*"".join(map(characters, x["alphabet"]))} for x in (now, before))
+        if {*"Zz"} <= known:  # letters of both cases, with which a few ids may lack the others
+            known |= {*digits, *"-_"}
+        is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
+        return used <= known and now["prefix"] == before["prefix"] and not is_longer
+    if form == "/statuses":
+        return {*now["run"]} <= {*before["run"]} and now["ended"] in (None, before["ended"])
+    if form == "/headers":
+        return {*map(str.lower, now)} == {*map(str.lower, before)}
+    if form.startswith("/members/"):
+        known, added = before.get("added", {}), now["added"]
+        types = [{kind, known.get(name)} - {"null"} for name, kind in added.items()]
+        return (
+            known.keys() == added.keys()
+            and {*now["absent"]} == {*before.get("absent", ())}
+            and all(len(each) < 2 or each == {"integer", "number"} for each in types)
+        )
+    return bool(now == before)
 
 
 def characters(of_range: str) -> str:

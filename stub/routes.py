@@ -76,7 +76,7 @@ def contract() -> ResponseReturnValue:
 def reset() -> Response:
     stub = current_stub()
     sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
-    stub.reset(g.world_name, make_seed(*sent, stub.statuses) if sent else None)
+    stub.reset(g.world_name, make_seed(*sent, is_like=stub.is_like) if sent else None)
     return no_content()
 
 
@@ -90,7 +90,7 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", current_stub().statuses)
+    of_body = rules.check(document, "DeploymentInput", is_like=current_stub().is_like)
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
@@ -104,8 +104,9 @@ def change_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(rules.check(document, "ClockInput"))
     if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
-        days = MAX_ADVANCE.days
-        raise InvalidBody([FieldError("/advance", f"must add up to at most {days} days")])
+        raise InvalidBody(
+            [FieldError("/advance", f"must add up to at most {MAX_ADVANCE.days} days")]
+        )
     return json_response(show_clock())
 
 
@@ -171,8 +172,7 @@ def show_profile() -> dict[str, Any]:
 
 
 def show_requests() -> dict[str, Any]:
-    filters = read_filters(request.args, current_stub().operations)
-    return open_world().journal.document(**filters)
+    return open_world().journal.document(**read_filters(request.args, current_stub().operations))
 
 
 def show_verdict() -> dict[str, Any]:

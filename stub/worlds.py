@@ -174,8 +174,8 @@ class Stub:
         self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        self.statuses = tuple(self.parts.forms["/statuses"]["run"])  # of a created deployment
-        self.timeline = timeline_of(self.pace, self.statuses)
+        self.is_like = bool(like)
+        self.timeline = timeline_of(self.pace, self.parts.forms["/statuses"]["run"])
         # The ids and the records that all worlds start with.
         self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
         now = options.freeze or self.clock()

@@ -19,8 +19,7 @@ MAX_REASONS = 20
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
     """What is wrong with a request: its errors, or the detail if there are none."""
-    errors = problem.get("errors", ())
-    found = [f"{each['pointer']} {each['detail']}".lstrip() for each in errors]
+    found = [f"{each['pointer']} {each['detail']}".lstrip() for each in problem.get("errors", ())]
     return found or [problem["detail"]]
 
 

@@ -72,8 +72,8 @@ class Client:
         is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
         if not is_url or self._base.port == 0 or "v1" in self._base.path.split("/"):
             raise ValueError(
-                "give the URL before /v1 (§4), such as https://service.example: in ASCII, without "
-                "user, query and fragment"
+                "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
+                "in ASCII, without user, query and fragment"
             )
         if not re.fullmatch("[!-~]+", token):
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
+from stub.profile import order_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -180,8 +181,8 @@ def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
     label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
     yield Claim(pointer, label == media_type, media_type, label)
     if exchange.json is not NO_JSON:
-        schema = f"{pointer}/content{json_pointer(media_type)}/schema"
-        yield from judge_value(record, schema, exchange.json)
+        place = f"{pointer}/content{json_pointer(media_type)}"
+        yield from judge_value(record, f"{place}/schema", exchange.json)
     elif label == media_type:
         yield Claim(pointer, False, "JSON", "no JSON")
 
@@ -277,7 +278,8 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     yield Claim(ITEMS, is_once, "each project once", "a project twice")
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
     if is_once:
-        yield Claim(ITEMS, times == sorted(times), "oldest first", "another order")
+        other = order_of(projects) or "another order"
+        yield Claim(ITEMS, times == sorted(times), "oldest first", other)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
@@ -347,14 +349,17 @@ def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[
 
 def array_in(value: Any, name: str) -> list[Any] | None:
     """The array of a list: with or without an object around it, which has it under this name or
-    another one, also in an envelope such as `data`; None without one.
+    another one, also in an envelope such as `data`: the first with objects. None without one.
     """
     members = [pair for each in objects_in(value) for pair in each.items()]
     arrays = {key: each for key, each in members if isinstance(each, list)}
-    return value if isinstance(value, list) else arrays.get(name, next(iter(arrays.values()), None))
+    first = max(arrays.values(), key=lambda each: dict in map(type, each), default=None)
+    return value if isinstance(value, list) else arrays.get(name, first)
 
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
-    """The object, and those that are members of it."""
-    members = value.values() if isinstance(value, dict) else ()
-    return [each for each in (value, *members) if isinstance(each, dict)]
+    """The object, those that are members of it, then those in these."""
+    found = [value] if isinstance(value, dict) else []
+    for outer in found:  # which gets longer
+        found += [each for each in outer.values() if isinstance(each, dict)]
+    return found

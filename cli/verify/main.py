@@ -1,8 +1,10 @@
 """The command as a function: checks the options, asks, prints the result, returns the status."""
 
 import json
+import os
 import re
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -64,19 +66,24 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         for path in (options.report, options.save):
             if path and (path != options.save or not path.exists()):
                 remove_old_report(path)  # which fails where it cannot be written
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
+    except ValueError as error:
         raise click.UsageError(f"{error}.") from None
     redactor = Redactor([token])
 
     def tell(*lines: str) -> None:
-        for line in lines:
-            click.echo(printable(redactor.text(line)))
+        try:
+            for line in lines:
+                click.echo(printable(redactor.text(line)))
+        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
     contract = stub.Contract(json.loads(read_file("openapi.json")))
     if like and "statuses" in like:
         contract.statuses += like["statuses"]["run"]
-        contract.running = [x for x in like["statuses"]["run"] if x != like["statuses"]["ended"]]
+        contract.running += [x for x in like["statuses"]["run"] if x != like["statuses"]["ended"]]
     record = Record(contract, level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
@@ -112,6 +119,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     if options.save:
         lacks = [form for form in defaults() if form not in forms_of(profile)]
         tell("", f"saved {options.save}; not in it: {', '.join(lacks) or 'nothing'}")
+        if profile.get("statuses", {"ended": ""})["ended"] is None:
+            tell("warning: the deployment did not end: give a longer --wait, and save again")
     drifts = [*drift(profile, like)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 

@@ -137,8 +137,7 @@ class Session:
         if silence:
             record.silent[probe.name] = silence
             outcome = ": ".join(silence)
-        failed = (f"once {each.status}" for each in sent[:-1] if each.status >= 500)
-        outcome = "; ".join([outcome, *failed])
+        outcome += "".join(f"; once {each.status}" for each in sent[:-1] if each.status >= 500)
         record.outcomes.append({"name": probe.name, "requests": len(sent), "outcome": outcome})
         self.tell(f"{probe.name:26} {outcome}")
         texts = [f"{each.headers}\n{each.content.decode(errors='replace')}" for each in sent]

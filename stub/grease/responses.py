@@ -123,8 +123,7 @@ class Variation:
         if is_running and (source := self.draws("status-values", part, key)):
             varied["status"] = forms.draw_word(source)
         if source := self.draws("members", part, key):
-            words = forms.draw_words(source)
-            added |= {each: source.choice(forms.EXTRA_VALUES) for each in words}
+            added |= {x: source.choice(forms.EXTRA_VALUES) for x in forms.draw_words(source)}
         varied = varied | added | varied  # a member that a client sent stays
         if len(varied) > 1 and (source := self.draws("member-order", part, key)):
             varied = dict(forms.reorder(source, [*varied.items()], [*varied]))

@@ -6,9 +6,8 @@ LIKE: Any = {
     "observed_at": "2026-11-24",
     "ids": {
         "projects": {"prefix": "proj_", "alphabet": ["0-9", "A-Z"], "shortest": 20, "longest": 22},
-        "deployments": {
-            "prefix": "", "alphabet": ["-", "0-9", "a-f"], "shortest": 36, "longest": 36,
-        },
+        "deployments": {"prefix": "", "alphabet": ["-", "0-9", "a-f"],
+                        "shortest": 36, "longest": 36},
     },
     "times": {"offset": "+01:00", "digits": 6, "case": "upper"},
     "creation_status": 202,

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.profile import characters, contradictions, id_form, make_id, read_profile
+from stub.profile import characters, contradictions, id_form, is_same, make_id, read_profile
 from stub.rules import check, schemas
 from tests.contract import V1
 from tests.stub.like import LIKE
@@ -45,7 +45,7 @@ UNSAID: list[tuple[dict[str, Any], list[str]]] = [
 ID_SHAPES = [
     ["prj_5f2c9a4be1d07c36"],
     ["proj_live_8sj2", "proj_test_9sj2kk"],
-    [str(UUID(int=5 << 99))],
+    ["5f2c9a4b-e1d0-4c36-8d1e-0123456789ab"],
     ["01ARZ3NDEKTSV4RRFFQ69G5FAV"],
     ["V1StGXR8_Z5jdHi6B-myT"],
     ["shop"],
@@ -87,19 +87,34 @@ def test_the_ids_of_a_form_have_that_form(ids: list[str]) -> None:
         sizes.add(size)
         found = id_form([made])
         assert found["prefix"] == form["prefix"], made
+        assert len(ids[0]) != 36 or UUID(made).version == 4
         assert {*made[-size:]} <= {*"".join(map(characters, form["alphabet"]))}
+        assert found["alphabet"] == form["alphabet"] or size < len(form["alphabet"]) + 5
     assert (min(sizes), max(sizes)) == (form["shortest"], form["longest"])
 
 
 def test_a_number_with_a_point_is_an_integer(tmp_path: Path) -> None:
-    text = json.dumps(LIKE | {"times": {**LIKE["times"], "digits": 3.0}})
-    (tmp_path / "p").write_text(text, "utf-8")
+    (tmp_path / "p").write_text(json.dumps(LIKE | {"times": {**LIKE["times"], "digits": 3.0}}))
     assert repr(read_profile(tmp_path / "p")["times"]["digits"]) == "3"
 
 
-def test_ids_that_look_like_uuids_are_uuids() -> None:
-    form = id_form([str(UUID("5f2c9a4b-e1d0-4c36-8d1e-0123456789ab"))])
-    assert UUID(make_id(form, Random(1))).version == 4
+def test_what_was_seen_is_of_a_known_form_where_a_run_can_show_no_more() -> None:
+    ids = [id_form([each]) for each in ("dQwGzWgXcQ", "Wg3czQ9-w_", "Wg3czQ9.w~", "Wg3czQ9wWg3")]
+    run = {"run": ["a", "b"], "ended": "b"}
+    absent = {"added": {}, "absent": ["id", "created_at"]}
+    for form, before, now, is_known in (
+        ("/ids/projects", ids[0], ids[1], True),
+        ("/ids/projects", ids[0], ids[2], False),
+        ("/ids/projects", ids[0], ids[3], False),
+        ("/ids/projects", ids[0], {**ids[0], "prefix": "prj_"}, False),
+        ("/ids/projects", IDS, {**IDS, "alphabet": ["A-Z"]}, False),
+        ("/statuses", run, {"run": ["a"], "ended": None}, True),
+        ("/statuses", run, {"run": ["a", "c"], "ended": None}, False),
+        ("/headers", ["X-a", "ETag"], ["Etag", "X-A"], True),
+        ("/members/project", {"absent": ["created_at", "id"]}, absent, True),
+        ("/members/project", {}, absent, False),
+    ):
+        assert is_same(form, before, now) == is_known, (form, before, now)
 
 
 def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:

@@ -75,7 +75,8 @@ def on(
         if status >= 400 > response.status:
             response.body = problem("", status).body
             response.headers["Content-Type"] = "application/problem+json"
-        response.status, response.raw = status or response.status, raw
+        response.status = status or response.status
+        response.raw = response.raw if raw is None else raw
         response.headers.update(headers or {})
         if body:
             response.body = body(response.body)

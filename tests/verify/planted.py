@@ -79,10 +79,11 @@ FORMS: dict[str, list[Row]] = {
     )],
     "bodies": [
         (None, on("method", status=200, body=lambda _: {"allowed": "s3cr3t"})),
-        (None, on("list", body=put(next="s3cr3t-page"))),
-        (None, on(*OK, body=lambda body: {"data": body})),
+        (None, on("list", body=lambda body: {"next": ["s3cr3t-page"], "all": body["projects"]})),
+        (None, on(*OK, body=lambda body: {"data": {"meta": {}, "value": body}})),
         (None, on("list", body=lambda body: body["projects"])),
         (None, on(*ALL_ERRORS, body=lambda _: {"errors": ["s3cr3t-error"], "token": TOKEN})),
+        (None, on("anonymous", headers={"Content-Type": "text/html"}, raw=b"s3cr3t-login")),
     ],
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from tests.live import serving
 from tests.stub.greased import AXES, greased_app
 from tests.verify import differences as parts
 from tests.verify.conftest import Service, Verified, verify
-from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, on_list, to_post
+from tests.verify.differences import DIFFERENCES, GROWTH, Difference, differs, on, to_post
 
 pytestmark = pytest.mark.process
 
@@ -44,11 +44,6 @@ def test_the_token_is_kept_where_each_operation_was_asked() -> None:
     ):
         part = verify(service, level="write").parts[parts.BEARER]
         assert (part["verdict"], part["reason"]) == (verdict, reason)
-
-
-def test_an_item_twice_is_told_as_that() -> None:
-    done = verify(Service(on_list(lambda projects: [*projects, projects[0]])))
-    assert done.parts[parts.ITEMS]["observed"] == "a project twice"
 
 
 def verify_app(app: Flask, level: str = "abuse") -> Verified:

@@ -205,6 +205,17 @@ def test_after_a_signal_it_says_what_is_left_behind(number: int, case: str, tmp_
     assert not file.exists()
 
 
+def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
+    words = ("--pause", "0", "--report", f"{tmp_path}/report", "--save", f"{tmp_path}/profile")
+    with (
+        listening(Service()) as url,
+        process("app.py", "verify", url, *words, env={"VERIFY_TOKEN": TOKEN}) as started,
+    ):
+        started.stdout.close()
+        assert (started.wait(20), started.stderr.read()) == (0, "")
+    assert len([*tmp_path.iterdir()]) == 2
+
+
 def test_fail_on_says_what_is_a_finding() -> None:
     for change, fail_on, status in (
         (NO_STATUS, (), 1),

@@ -24,7 +24,6 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
-LIST = "#/paths/~1v1~1projects/get/responses/200"
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +44,10 @@ def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
     """The profile of a service."""
     done = verify(service, "--save", str(file), *options, level="write", **more)
     assert done.status in (0, 1), done
-    return json.loads(file.read_text("utf-8"))
+    profile = json.loads(file.read_text("utf-8"))
+    is_over = profile.get("statuses", {"ended": ""})["ended"] is not None
+    assert is_over != ("warning: the deployment did not end: give a longer --wait" in done.stdout)
+    return profile
 
 
 @contextmanager
@@ -62,13 +64,13 @@ def assert_comes_back(file: Path) -> None:
     """A stub that is like a profile has this profile again, and does not drift from it."""
     known, again = json.loads(file.read_text("utf-8")), file.with_suffix(".again")
     with stub(like=known) as url:
-        files = ("--like", str(file), "--save", str(again))
-        kinds = ("--fail-on", "broken,differs,leaks,drift")
-        done = verify(url, "--wait", "5", *files, *kinds, level="write", env=STUB)
+        options = ("--save", str(again), "--fail-on", "broken,differs,leaks,drift", "--wait", "5")
+        done = verify(url, "--like", str(file), *options, level="write", env=STUB)
     assert done.status == 0, done.stdout
     found = forms_of(json.loads(again.read_text("utf-8")))
-    kept = {form: each for form, each in forms_of(known).items() if "/ids/" not in form}
-    assert found | kept == found
+    sizes = {"shortest": 0, "longest": 0}  # which are within those that are known
+    for form, each in forms_of(known).items():
+        assert found[form] == each or ("/ids/" in form and found[form] | sizes == each | sizes)
 
 
 @pytest.mark.parametrize("axis", ["", *AXES])
@@ -99,7 +101,7 @@ def test_a_profile_has_the_forms_of_a_service_and_none_of_its_values(
     assert {"ids": prefix, **{form: kept.get(form) for form in [*forms][1:]}} == forms
     told = [(each["part"], each["what"]) for each in profile["not_imitated"]]
     assert len(told) == len({*told})
-    assert all(what.count(" here, ") == 1 for _, what in told)
+    assert all(what.count(" here, ") == 1 and "first here" not in what for _, what in told)
     for form, part in (("ids", ID), ("/statuses", STATUS), ("/times", CREATED)):
         assert (forms[form] is None) == (part in dict(told))
     text = file.read_text("utf-8")
@@ -122,38 +124,22 @@ def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_pat
     for service, level in ((plain(), "write"), (still, "write"), (plain(), "read")):
         assert verify(service, "--like", str(known), level=level).status == 0
     assert save(still, tmp_path / "p")["statuses"] == {"run": ["queued"], "ended": None}
+    ended = save(plain(on_deployment(put(status="succeeded"))), tmp_path / "p")
+    assert ended["statuses"] == {"run": ["succeeded"], "ended": "succeeded"}
+    again = save(plain(), tmp_path / "q", "--like", f"{tmp_path}/p")
+    assert again["statuses"]["run"] == ["queued", "building", "succeeded"]
     empty = save(plain(sample=0), tmp_path / "p")
     assert empty["members"]["project"]["added"] == {}  # not what verify has sent
     bare = save(plain(on_deployment(without("status", "project_id"))), tmp_path / "p")
     assert bare["members"]["deployment"]["absent"] == ["project_id"]  # the status is fixed
 
 
-def test_an_order_of_members_and_a_run_that_does_not_end_are_no_drift(tmp_path: Path) -> None:
-    like = {
-        "observed_at": "2026-11-24",
-        "statuses": {"run": ["pending", "running"], "ended": None},
-        "members": {"deployment": {"absent": ["created_at", "project_id"]}},
-    }
-    (tmp_path / "p").write_text(json.dumps(like), "utf-8")
-    with stub(like=like) as url:
-        done = verify(url, "--wait", "1", "--like", f"{tmp_path}/p", level="write", env=STUB)
-    assert done.status == 0, done.stdout
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_what_has_changed_since_is_drift(form: str, known: Path) -> None:
     kept, *changes = FORMS[form][-1]
     done = verify(plain(*changes), "--like", str(known), level="write")
-    assert done.status == 1
     place = f"{form}: " if kept else "#/"  # what the profile would not keep
-    assert f"finding: drift: {place}" in done.stdout, done.stdout
-
-
-@pytest.mark.parametrize("shape", ["{}-zq7xklong{:03}", "{}_zq7xk{:03}", "{}-ZQ7XK{:03}"])
-def test_ids_of_another_shape_are_drift(shape: str, known: Path) -> None:
-    done = verify(Service(new_id=shape.format), "--like", str(known))
-    assert done.status == 1
-    assert "finding: drift: /ids/projects: " in done.stdout
+    assert (done.status, f"finding: drift: {place}" in done.stdout) == (1, True), done.stdout
 
 
 def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) -> None:

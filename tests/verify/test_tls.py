@@ -25,20 +25,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def context_of(folder: Path, name: str) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
-    return context
-
-
 @pytest.mark.parametrize(
     ("name", "authority", "status"),
     [("good", "good", 0), ("good", "", 2), ("good", "far", 2), ("far", "far", 2)],
 )
 def test_certificates_are_checked(folder: Path, name: str, authority: str, status: int) -> None:
     options = ("--ca", str(folder / f"{authority}.crt")) if authority else ()
-    service = Service()
-    with listening(service, context_of(folder, name)) as url:
+    service, context = Service(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+    with listening(service, context) as url:
         done = verify(url, *options, level="write")
     assert (done.status, bool(service.requests)) == (status, status == 0)
     assert ("certificate verify failed" in done.stderr) == (status == 2)
