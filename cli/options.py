@@ -97,9 +97,9 @@ def parse_path(text: str) -> Path:
 
 
 def parse_delay(text: str) -> tuple[float, float]:
-    least, _, most = text.partition("-")
+    least, dash, most = text.partition("-")
     try:
-        delay = float(least), float(most or least)
+        delay = float(least), float(most if dash else least)
     except ValueError:
         delay = (1.0, 0.0)
     if not 0 <= delay[0] <= delay[1] <= stub.MAX_DELAY:
@@ -217,6 +217,6 @@ class Program(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(cmd_name, self.commands, n=1)
-            hint = f" (or did you mean {near[0]}?)" if near else ""
-            raise click.UsageError(f"put -- before the command: -- {cmd_name} ...{hint}")
+            hint = f"did you mean {near[0]}?" if near else "a plain start has none"
+            raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")
         return self.commands[cmd_name]

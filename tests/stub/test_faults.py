@@ -175,7 +175,7 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
     ({"status": 500, "body": "", "content_type": "a/b\r\nX-A: 1"}, ["/content_type"]),
-    ({"path": "", "status": 399, "times": 0}, ["/path", "/status", "/times"]),
+    ({"path": "/projects", "status": 399, "times": 0}, ["/path", "/status", "/times"]),
     ({"cut": 0.5, "delay": 30.1, "retry_after": True}, ["/cut", "/delay", "/retry_after"]),
 ]
 
