@@ -52,13 +52,21 @@ def advice(error: HTTPError) -> str:
         return f"is the stub at {url}?"  # the body is no problem document
 
 
-project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
-path = f"/v1/deployments/{project['latest_deployment_id']}"
-previous = None
-while previous not in ("succeeded", "failed", "canceled"):
-    status = call(path)["status"]
-    if status == previous:
-        time.sleep(0.2)
-    else:
-        print(status, flush=True)
-    previous = status
+def watch() -> None:
+    """Create a project, and print each status of its deployment until the last one."""
+    project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
+    path = f"/v1/deployments/{project['latest_deployment_id']}"
+    previous = None
+    while previous not in ("succeeded", "failed", "canceled"):
+        status = call(path)["status"]
+        if status == previous:
+            time.sleep(0.2)
+        else:
+            print(status, flush=True)
+        previous = status
+
+
+try:
+    watch()
+except KeyboardInterrupt:
+    sys.exit(130)
