@@ -119,8 +119,8 @@ class Log:
         if not self._has_readers and status < 400:
             return response
         self.is_called = self.is_called or path.startswith(OPERATIONS)
-        # An open page asks for the one each second, a health check for the other every 5 seconds.
-        if path == stub.POLL_PATH or (path, status) == ("/_stub/ready", 200):
+        # The console asks each second, and a health check every 5 seconds.
+        if path.startswith(stub.POLL_PATH) or (path, status) == ("/_stub/ready", 200):
             return response
         is_control = is_control_path(path)
         self._write(

@@ -178,12 +178,12 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     assert warning not in run("--quiet").stderr
 
 
-def test_neither_the_polls_of_the_console_nor_checks_of_health_are_logged() -> None:
+def test_neither_the_console_nor_checks_of_health_are_logged() -> None:
     """An open page asks each second, a container every 5 seconds."""
 
     def ask(url: str) -> None:
-        assert call(url, "/_stub/console").status_code == 200
-        assert call(url, "/_stub/ready").status_code == 200
+        for path in ("/_stub/console", "/_stub/console/poll.js", "/_stub/ready"):
+            assert call(url, path).status_code == 200
         assert call(url, "/_stub/ready", method="PUT").status_code == 405
 
     (line,) = requests(run(during=ask).stderr)
