@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from string import capwords
 from typing import Any
 
-import stub
 from stub import profile as profiles
 from stub.profile import errors_in
 from stub.rules import is_imitated
@@ -29,12 +28,13 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     followed = [each for each in found if each.probe == probes.FOLLOWED]
     statuses = [record.unwrap(DEPLOYMENT, each.json).get("status") for each in followed]
     run = [*{str(each): each for each in statuses}.values()]
-    errors = [x for x in record.exchanges if 400 <= x.status < 429 and isinstance(x.json, dict)]
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
+    times = [*filter(None, map(profiles.time_form, texts))]
+    digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
         "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
-        "/times": only(map(profiles.time_form, filter(stub.parse_time, texts))),
+        "/times": only(each | {"digits": digits} for each in times),
         "/creation_status": only(each.status for each in created),
         "/list_order": profiles.order_of(lists[-1]) if lists else None,
         "/statuses": run and {"run": run, "ended": statuses[-1] if record.has_ended else None},
@@ -42,7 +42,11 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record, [*responses, *found]) if responses else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
-        "/media_types/problem": only(each.header("Content-Type") for each in errors),
+        "/media_types/problem": only(
+            each.header("Content-Type")
+            for each in record.exchanges
+            if 400 <= each.status < 429 and isinstance(each.json, dict)
+        ),
     }
     profile: profiles.Profile = {"observed_at": date}
     others = list[tuple[str, str]]()
