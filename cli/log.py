@@ -119,8 +119,10 @@ class Log:
         if not self._has_readers and status < 400:
             return response
         self.is_called = self.is_called or path.startswith(OPERATIONS)
-        # The console asks each second, and a health check every 5 seconds.
-        if path.startswith(stub.POLL_PATH) or (path, status) == ("/_stub/ready", 200):
+        # The console has many files and asks each second, a health check every 5 seconds.
+        if path == stub.POLL_PATH or (
+            status == 200 and path.startswith((f"{stub.POLL_PATH}/", "/_stub/ready"))
+        ):
             return response
         is_control = is_control_path(path)
         self._write(

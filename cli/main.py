@@ -118,7 +118,7 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
             "--probe varies the responses by itself: leave out --grease, --no-stub and --store.",
         ),
         (probe and not hasattr(os, "killpg"), "--probe needs a POSIX system."),
-        (settings.no_stub and lost, f"--no-stub excludes {', '.join(lost)}."),
+        (settings.no_stub and lost, f"--no-stub excludes {', '.join(lost)}: leave out either."),
         (len({*paths}) < len(paths), f"two options name the same file: {', '.join(paths)}."),
     ]
     for is_broken, message in rules:

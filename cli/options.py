@@ -217,6 +217,6 @@ class Program(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(cmd_name, self.commands, n=1)
-            hint = f"did you mean {near[0]}?" if near else "a plain start has none"
+            hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
             raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")
         return self.commands[cmd_name]

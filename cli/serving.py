@@ -72,8 +72,8 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
     try:
         like = read_profile(settings.like) if settings.like else NO_PROFILE
-        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, is_like=bool(like))
-        states = read_states(settings.states, is_like=bool(like)) if settings.states else {}
+        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, capitals=bool(like))
+        states = read_states(settings.states, capitals=bool(like)) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(

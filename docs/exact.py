@@ -6,7 +6,7 @@ import sys
 import urllib.request
 
 if "STUB_URL" not in os.environ:
-    sys.exit("Run it behind the program: python3 app.py -- python3 docs/exact.py")
+    sys.exit("Run it behind the program: .venv/bin/python app.py -- python3 docs/exact.py")
 request = urllib.request.Request(os.environ["STUB_URL"] + "/v1/deployments/dpl_failed")
 request.add_header("Authorization", "Bearer " + os.environ["STUB_TOKEN"])
 deployment = json.load(urllib.request.urlopen(request))

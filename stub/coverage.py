@@ -44,9 +44,8 @@ class Coverage:
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
                     if kind in FINDINGS and what not in counts:
-                        document = entry.document(number)
-                        shown = {name: document[name] for name in REQUEST}
-                        self._first[kind, what] = {"world": world, **shown}
+                        shown = entry.document(number)
+                        self._first[kind, what] = {"world": world} | {x: shown[x] for x in REQUEST}
                 counts[what] = counts.get(what, 0) + 1
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:

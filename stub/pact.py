@@ -102,13 +102,13 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
-    "no projects exist": (lambda params, is_like: (), no_projects),
+    "no projects exist": (lambda params, capitals: (), no_projects),
     "a project exists": (
-        lambda params, is_like: check_project({"name": "any", **params}, reserved=()),
+        lambda params, capitals: check_project({"name": "any", **params}, reserved=()),
         a_project,
     ),
     "a deployment exists": (
-        lambda params, is_like: rules.check(params, "DeploymentParams", is_like=is_like),
+        lambda params, capitals: rules.check(params, "DeploymentParams", capitals=capitals),
         a_deployment,
     ),
 }

@@ -149,8 +149,8 @@ def change_response(
 def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     """An id of this form, longer than the form says where it has fewer ids than `number`.
 
-    The first half has no separator, as that would end another prefix. The second half shows each
-    range of the alphabet, where there is room for that.
+    The first half has no separator, as that would end another prefix. The second half ends with
+    each range of the alphabet, if it has room for them.
     """
     prefix: str = form["prefix"]
     ranges = [*map(characters, form["alphabet"])]
@@ -160,13 +160,14 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
         return prefix + (made if "a-f" in form["alphabet"] else made.upper())
     plain = [*filter(str.isalnum, alphabet)]
     size = source.randint(form["shortest"], form["longest"])
-    # `a-z` is shown by what `a-f` lacks.
-    shown = [source.choice(each[6:] or each) for each in ranges if size >= len(ranges) + 5]
     while len(plain) ** size < number:
         size += 1
     first = max((size - len(prefix)) // 2 + 1, 0)
-    second = [*shown, *source.choices(alphabet, k=size)][: size - first]
-    return prefix + "".join(source.choices(plain, k=first) + second)
+    rest = source.choices(plain, k=first) + source.choices(alphabet, k=size - first)
+    if len(ranges) <= size - first + 1:
+        # Of `a-z` a letter after f, since others are in `a-f`, too.
+        rest[-len(ranges) :] = [source.choice(each[6:] or each) for each in ranges]
+    return prefix + "".join(rest)
 
 
 def id_form(ids: Collection[str]) -> IdForm:
@@ -205,7 +206,7 @@ def is_same(form: str, before: Any, now: Any) -> bool:
     """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
     if form.startswith("/ids/"):
         used, known = ({*"".join(map(characters, x["alphabet"]))} for x in (now, before))
-        if {*"Zz"} <= known:  # letters of both cases, with which a few ids may lack the others
+        if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
             known |= {*digits, *"-_"}
         is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
         return used <= known and now["prefix"] == before["prefix"] and not is_longer

@@ -76,7 +76,7 @@ def contract() -> ResponseReturnValue:
 def reset() -> Response:
     stub = current_stub()
     sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
-    stub.reset(g.world_name, make_seed(*sent, is_like=stub.is_like) if sent else None)
+    stub.reset(g.world_name, make_seed(*sent, capitals=stub.is_like) if sent else None)
     return no_content()
 
 
@@ -90,7 +90,7 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", is_like=current_stub().is_like)
+    of_body = rules.check(document, "DeploymentInput", capitals=current_stub().is_like)
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")

@@ -42,13 +42,13 @@ _OF_THE_SERVER = re.compile(
 )
 
 
-def check(value: Any, name: str, *, is_like: bool = False) -> Iterator[FieldError]:
+def check(value: Any, name: str, *, capitals: bool = False) -> Iterator[FieldError]:
     """What in a value contradicts the schema of this name."""
-    return errors_of(value, schemas(is_like)[name])
+    return errors_of(value, schemas(capitals)[name])
 
 
 @cache
-def schemas(is_like: bool = False) -> dict[str, Any]:
+def schemas(capitals: bool = False) -> dict[str, Any]:
     """The schemas by name, without `$ref`: those of openapi.json, and profile.json.
 
     A stub that is like a service has the statuses of profiles, which may have capitals.
@@ -58,7 +58,7 @@ def schemas(is_like: bool = False) -> dict[str, Any]:
         for name in ("openapi.json", "profile.json")
     )
     found = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
-    if is_like:
+    if capitals:
         found["Status"] = profile["properties"]["statuses"]["properties"]["run"]["items"]
 
     def resolved(part: Any) -> Any:

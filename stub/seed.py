@@ -75,24 +75,24 @@ class Seed(NamedTuple):
 # Reading
 
 
-def make_seed(text: str, document: Any, *, is_like: bool = False) -> Seed:
+def make_seed(text: str, document: Any, *, capitals: bool = False) -> Seed:
     """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
-    require_valid(check_seed(document, is_like=is_like))
+    require_valid(check_seed(document, capitals=capitals))
     return seed_of_valid(document, read(text))
 
 
-def read_seed(path: Readable, *, is_like: bool = False) -> Seed:
+def read_seed(path: Readable, *, capitals: bool = False) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH), is_like=is_like)
+        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH), capitals=capitals)
 
 
-def read_states(path: Readable, *, is_like: bool = False) -> dict[str, Seed]:
+def read_states(path: Readable, *, capitals: bool = False) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
         require_valid(rules.errors_of(documents, {"type": "object"}))
-        errors = (under((x,), check_seed(each, is_like=is_like)) for x, each in documents.items())
+        errors = (under((x,), check_seed(each, capitals=capitals)) for x, each in documents.items())
         require_valid(chain.from_iterable(errors))
         exact = read(text)
         return {name: seed_of_valid(documents[name], exact[name]) for name in documents}
@@ -139,9 +139,9 @@ def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) 
 # Checking
 
 
-def check_seed(document: Any, *, is_like: bool = False) -> Iterator[FieldError]:
+def check_seed(document: Any, *, capitals: bool = False) -> Iterator[FieldError]:
     """All errors of a seed document."""
-    yield from rules.check(document, "Seed", is_like=is_like)
+    yield from rules.check(document, "Seed", capitals=capitals)
     known = {value for _, value in given(document, "projects", "id")}
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
-from stub.profile import order_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -31,7 +30,7 @@ OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
-MISSING = "missing"
+MISSING, OTHER_ORDER = "missing", "another order"
 TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -85,9 +84,9 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The object, or the one in it that alone has required members; {} without one."""
-        required, objects = {*self.contract.find(schema)[1]["required"]}, objects_in(value)
-        return next((each for each in objects if each.keys() & required), (*objects, {})[0])
+        """Of the object and those in it, the one with most of the required members; {} without."""
+        required = {*self.contract.find(schema)[1]["required"]}
+        return max(objects_in(value), key=lambda each: len(each.keys() & required), default={})
 
     def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The created project as a list has it: by its id, or by its name where there is none."""
@@ -278,8 +277,7 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     yield Claim(ITEMS, is_once, "each project once", "a project twice")
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
     if is_once:
-        other = order_of(projects) or "another order"
-        yield Claim(ITEMS, times == sorted(times), "oldest first", other)
+        yield Claim(ITEMS, times == sorted(times), "oldest first", OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
@@ -348,18 +346,20 @@ def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[
 
 
 def array_in(value: Any, name: str) -> list[Any] | None:
-    """The array of a list: with or without an object around it, which has it under this name or
-    another one, also in an envelope such as `data`: the first with objects. None without one.
-    """
+    """The array of a list: the value, or in it that of this name, else the first with records."""
     members = [pair for each in objects_in(value) for pair in each.items()]
-    arrays = {key: each for key, each in members if isinstance(each, list)}
-    first = max(arrays.values(), key=lambda each: dict in map(type, each), default=None)
-    return value if isinstance(value, list) else arrays.get(name, first)
+    arrays = [
+        (key == name, any(isinstance(x, dict) and x.keys() & {"id", "name"} for x in each), each)
+        for key, each in members
+        if isinstance(each, list)
+    ]
+    found = max(arrays, key=lambda each: each[:2], default=(False, False, None))
+    return value if isinstance(value, list) else found[2]
 
 
 def objects_in(value: Any) -> list[dict[str, Any]]:
-    """The object, those that are members of it, then those in these."""
+    """The object and all objects in it, the outer ones first."""
     found = [value] if isinstance(value, dict) else []
-    for outer in found:  # which gets longer
+    for outer in found:  # which grows while it is read
         found += [each for each in outer.values() if isinstance(each, dict)]
     return found

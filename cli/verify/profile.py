@@ -12,7 +12,7 @@ from stub.rules import is_imitated
 
 from . import probes
 from .client import Exchange
-from .judge import DEPLOYMENT, OWN_MEMBER, PROJECT, TYPES, Record
+from .judge import DEPLOYMENT, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -108,6 +108,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     """
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
+    shown.append(("oldest first", OTHER_ORDER if "/list_order" in forms else ""))
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]

@@ -169,10 +169,10 @@ INVALID: list[tuple[list[str], str]] = [
     (["--probe", "all"], "give a command after --."),
     (["--probe", "all", "--grease", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
-    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (a plain start has none"),
+    (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
-    (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}."),
+    (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
     (["--"], "give a command after --."),
 ]
 

@@ -138,9 +138,8 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
     told = {"part": "#/paths/~1v1~1projects/get/responses/200", "what": "an array"}
     plain = {**LIKE, "media_types": {"json": "application/json"}, "creation_status": 201}
-    document = served_contract(
-        like({**plain, "headers": [], "not_imitated": [told]}), tmp_path
-    ).document
+    plain |= {"headers": [], "not_imitated": [told]}
+    document = served_contract(like(plain), tmp_path).document
     post, get = (document["paths"]["/v1/projects"][each]["responses"] for each in ("post", "get"))
     assert post["201"]["x-origin"].keys() == {"chosen", "confirmed"}
     missing = document["components"]["responses"]["NotFound"]

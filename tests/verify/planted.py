@@ -54,7 +54,10 @@ FORMS: dict[str, list[Row]] = {
           for form, end in ((times("Z", ".5")[0], "1T09:00:00.5Z"), (None, "1T09:00:00-00:00"))),
     ],
     "/creation_status": [(each, on("created", status=each)) for each in (200, 201, 202)],
-    "/list_order": [("oldest first",), ("newest first", on_list(lambda found: found[::-1]))],
+    "/list_order": [
+        ("oldest first",), (None, on_list(lambda found: [*found[1:], found[0]])),
+        ("newest first", on_list(lambda found: found[::-1])),
+    ],
     "/statuses": [
         statuses("queued", "building", "succeeded"), statuses("QUEUED", "BUILDING", "READY"),
         statuses("pending", "in_progress", "completed"), statuses("in progress", "all done"),
@@ -79,8 +82,8 @@ FORMS: dict[str, list[Row]] = {
     )],
     "bodies": [
         (None, on("method", status=200, body=lambda _: {"allowed": "s3cr3t"})),
-        (None, on("list", body=lambda body: {"next": ["s3cr3t-page"], "all": body["projects"]})),
-        (None, on(*OK, body=lambda body: {"data": {"meta": {}, "value": body}})),
+        (None, on("list", body=lambda body: {"next": [{"to": "s3cr3t"}], "all": body["projects"]})),
+        (None, on(*OK, body=lambda body: {"status": "ok", "data": {"x": {"id": 1}, "y": body}})),
         (None, on("list", body=lambda body: body["projects"])),
         (None, on(*ALL_ERRORS, body=lambda _: {"errors": ["s3cr3t-error"], "token": TOKEN})),
         (None, on("anonymous", headers={"Content-Type": "text/html"}, raw=b"s3cr3t-login")),

@@ -12,7 +12,7 @@ import pytest
 from tests.program import process
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, listening, plain, verify
-from tests.verify.differences import differs, on, on_deployment, on_projects, put, without
+from tests.verify.differences import differs, on, on_deployment, on_list, on_projects, put, without
 
 pytestmark = pytest.mark.process
 
@@ -26,12 +26,14 @@ STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 def test_both_sides_and_counts_are_told() -> None:
     page = on("created", status=200, headers={"Content-Type": "text/html"})
-    done = verify(Service(page, GONE, NO_STATUS), level="write")
+    twice = on_list(lambda projects: [*projects, projects[0]])
+    done = verify(Service(page, GONE, NO_STATUS, twice), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
         (parts.POST_201, "201; application/json", "200; text/html"),
         (parts.DEP_404, "404", "410"),
         (parts.STATUS, "present", "missing"),
+        (parts.ITEMS, "each project once", "a project twice"),
     ):
         assert (done.parts[part]["expected"], done.parts[part]["observed"]) == (expected, observed)
         assert f"  {part}\n" in done.stdout
