@@ -162,8 +162,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
     (["--freeze", "yesterday"], "RFC 3339"),
-    (["--delay", "2-1"], "0.2-1.5"),
-    *((["--delay", each], "0.2-1.5") for each in ("31", "1-")),
+    *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-")),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all"], "give a command after --."),
@@ -173,6 +172,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
+    *((each, "- is no file") for each in (["--report", "-"], ["--log", "-"])),
     (["--"], "give a command after --."),
 ]
 

@@ -160,7 +160,7 @@ WRONG = [
     *(("",), ("service.example",), ("ftp://service.example",), ("http://127.0.0.1:99999",)),
     *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
     *((URL, "--abuse"), (URL, "--wait", "-1"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
-    *((URL, "--token", "x"), (URL, "--report", "-"), (URL, URL)),
+    *((URL, "--token", "x"), (URL, "--report", "-"), (URL, "--save", "-"), (URL, URL)),
     ("https://127.0.0.1:1", "--ca", __file__),
 ]
 
