@@ -155,7 +155,7 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     prefix: str = form["prefix"]
     ranges = [*map(characters, form["alphabet"])]
     alphabet = "".join(ranges)
-    if form["alphabet"] in UUIDS and form["shortest"] == form["longest"] == 36:
+    if sorted(form["alphabet"]) in UUIDS and form["shortest"] == form["longest"] == 36:
         made = str(UUID(int=source.getrandbits(128), version=4))
         return prefix + (made if "a-f" in form["alphabet"] else made.upper())
     plain = [*filter(str.isalnum, alphabet)]

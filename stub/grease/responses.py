@@ -20,11 +20,21 @@ from .axes import AXES, ID_AXES, Grease, Pair, Parts
 def vary(
     response: Response, world: World, parts: Parts, operation: Operation | None, request: Request
 ) -> tuple[str, ...]:
-    """Vary a response of `/v1`, and return the axes along which it varies."""
+    """Vary a response of `/v1`, and return the axes along which it varies.
+
+    One that the contract does not declare, such as a forced 429, has the forms of a profile alone.
+    """
+    if not request.environ["PATH_INFO"].startswith(OPERATIONS):
+        return ()
     grease, status = world.grease.current, response.status_code
+    response.headers["Content-Type"] = parts.forms[
+        "/media_types/json" if status < 400 else "/media_types/problem"
+    ]
+    for name in parts.forms["/headers"]:
+        response.headers.setdefault(name, "1")  # a valid text and number
     part = f"{operation.id} {status}" if operation else str(status)
     declaration = parts.described.get(part)
-    if declaration is None or not request.environ["PATH_INFO"].startswith(OPERATIONS):
+    if declaration is None:
         return ()
     (content,) = declaration["content"].values()
     variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
@@ -45,7 +55,7 @@ def request_key(ids: Ids, request: Request) -> str:
 
 @dataclass(frozen=True)
 class Variation:
-    """The variation of a response, which first takes the forms of a profile.
+    """The variation of a response, whose body first takes the forms of a profile.
 
     A `key` is that of a resource, or else that of the request.
     """
@@ -68,18 +78,16 @@ class Variation:
 
         A body of which nothing varies but ids, which are made so, stays.
         """
-        key, space, escape_at, form = self.request_key, "", None, self.parts.forms
+        key, space, escape_at = self.request_key, "", None
         body = self.value(forms.read(response.get_data(as_text=True)), schema, part, key)
         if source := self.draws("json-text", part, key):
             space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
         if self.parts.like or any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
-        for name in form["/headers"]:
-            response.headers.setdefault(name, "1")  # a valid text and number
-        media_type = form[f"/media_types/{'json' if response.status_code < 400 else 'problem'}"]
-        response.headers["Content-Type"] = media_type
         if source := self.draws("media-type", part, key):
-            response.headers["Content-Type"] = forms.draw_media_type(source, media_type)
+            response.headers["Content-Type"] = forms.draw_media_type(
+                source, response.headers["Content-Type"]
+            )
         if source := self.draws("headers", part, key):
             response.headers.update(
                 (f"X-{each.title()}", each) for each in forms.draw_words(source)
