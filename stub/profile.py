@@ -77,7 +77,7 @@ def contradictions(profile: Profile) -> Iterator[FieldError]:
             yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
         if ids["shortest"] < len(ids["prefix"]):
             yield FieldError(pointer("ids", kind, "prefix"), "must be at most half of the id")
-        if len([*filter(str.isalnum, "".join(map(characters, ids["alphabet"])))]) < 2:
+        if len([*filter(str.isalnum, characters(*ids["alphabet"]))]) < 2:
             yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")
     statuses = profile.get("statuses")
     if statuses and statuses["ended"] not in (None, statuses["run"][-1]):
@@ -153,8 +153,7 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     each range of the alphabet, if it has room for them.
     """
     prefix: str = form["prefix"]
-    ranges = [*map(characters, form["alphabet"])]
-    alphabet = "".join(ranges)
+    ranges, alphabet = [*map(characters, form["alphabet"])], characters(*form["alphabet"])
     if sorted(form["alphabet"]) in UUIDS and form["shortest"] == form["longest"] == 36:
         made = str(UUID(int=source.getrandbits(128), version=4))
         return prefix + (made if "a-f" in form["alphabet"] else made.upper())
@@ -189,9 +188,12 @@ def id_form(ids: Collection[str]) -> IdForm:
 
 def time_form(text: str) -> dict[str, Any] | None:
     """The form of an RFC 3339 time, None for another text."""
-    case = "upper" if "T" in text else "lower"
     match = TIME.fullmatch(text.upper())
-    return match and {"offset": match[3], "digits": len(match[2] or ""), "case": case}
+    return match and {
+        "offset": match[3],
+        "digits": len(match[2] or ""),
+        "case": "upper" if "T" in text else "lower",
+    }
 
 
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
@@ -205,7 +207,7 @@ def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
 def is_same(form: str, before: Any, now: Any) -> bool:
     """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
     if form.startswith("/ids/"):
-        used, known = ({*"".join(map(characters, x["alphabet"]))} for x in (now, before))
+        used, known = ({*characters(*each["alphabet"])} for each in (now, before))
         if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
             known |= {*digits, *"-_"}
         is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
@@ -225,7 +227,7 @@ def is_same(form: str, before: Any, now: Any) -> bool:
     return bool(now == before)
 
 
-def characters(of_range: str) -> str:
-    """The characters of a range such as `a-f`, or of one character."""
-    first, last = sorted((of_range[0], of_range[-1]))
-    return "".join(map(chr, range(ord(first), ord(last) + 1)))
+def characters(*ranges: str) -> str:
+    """The characters of ranges such as `a-f`, or of single characters."""
+    ends = (sorted((ord(each[0]), ord(each[-1]))) for each in ranges)
+    return "".join(chr(each) for first, last in ends for each in range(first, last + 1))

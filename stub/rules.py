@@ -51,7 +51,7 @@ def check(value: Any, name: str, *, capitals: bool = False) -> Iterator[FieldErr
 def schemas(capitals: bool = False) -> dict[str, Any]:
     """The schemas by name, without `$ref`: those of openapi.json, and profile.json.
 
-    A stub that is like a service has the statuses of profiles, which may have capitals.
+    With `capitals` a status may have capitals, as the statuses of a profile may.
     """
     document, profile = (
         json.loads((files(__package__) / name).read_text("utf-8"))

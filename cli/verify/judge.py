@@ -84,7 +84,7 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """Of the object and those in it, the one with most of the required members; {} without."""
+        """The object with most of the required members: this one or one in it; {} without one."""
         required = {*self.contract.find(schema)[1]["required"]}
         return max(objects_in(value), key=lambda each: len(each.keys() & required), default={})
 
@@ -180,8 +180,8 @@ def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
     label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
     yield Claim(pointer, label == media_type, media_type, label)
     if exchange.json is not NO_JSON:
-        place = f"{pointer}/content{json_pointer(media_type)}"
-        yield from judge_value(record, f"{place}/schema", exchange.json)
+        schema = f"{pointer}/content{json_pointer(media_type)}/schema"
+        yield from judge_value(record, schema, exchange.json)
     elif label == media_type:
         yield Claim(pointer, False, "JSON", "no JSON")
 
@@ -346,7 +346,7 @@ def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[
 
 
 def array_in(value: Any, name: str) -> list[Any] | None:
-    """The array of a list: the value, or in it that of this name, else the first with records."""
+    """The array of a list: the value, else its array of this name, else the first with records."""
     members = [pair for each in objects_in(value) for pair in each.items()]
     arrays = [
         (key == name, any(isinstance(x, dict) and x.keys() & {"id", "name"} for x in each), each)

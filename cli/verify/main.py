@@ -51,8 +51,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     if options.abuse and not options.write:
         raise click.UsageError("--abuse may create projects: give --write, too.")
     others = (Path("-"), options.known, options.ca, options.like, options.save)
-    if options.save == Path("-") or (options.report and options.report in others):
-        raise click.UsageError(f"{options.report or '-'}: is no file of its own.")
+    if options.report and options.report in others:
+        raise click.UsageError(f"--report: {options.report} is no file of its own.")
     token = environ.get("VERIFY_TOKEN", "")
     try:
         client = Client(options.url, token, options.ca)

@@ -95,9 +95,8 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
 def headers_of(record: Record, exchanges: list[Exchange]) -> list[str]:
     """The fields that all responses have and the contract lacks, as waitress spells them."""
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
-    names = (
-        set.intersection(*found) - record.contract.find(probes.LIST.expects)[1]["headers"].keys()
-    )
+    own = record.contract.find(probes.LIST.expects)[1]["headers"]
+    names = set.intersection(*found) - own.keys()
     return sorted(x for x in names if is_imitated(x) and record.redactor.text(x) == x)
 
 
@@ -108,7 +107,8 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     """
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
-    shown.append(("oldest first", OTHER_ORDER if "/list_order" in forms else ""))
+    if "/list_order" in forms:
+        shown.append(("oldest first", OTHER_ORDER))
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]

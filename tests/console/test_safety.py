@@ -25,7 +25,8 @@ ODD_NAMES = {
 
 
 def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console) -> None:
-    before = (page := console.page).locator("img, script, b").count()
+    page = console.page
+    before = page.locator("img, script, b").count()
     console.send("/v1/projects", body=json.dumps({"name": MARKUP, MARKUP: 1}).encode())
     console.send("/v1/%3Cimg%20src=x%20onerror=alert(3)%3E?%3Cb%3E=1")
     expect(console.project_rows.first.get_by_role("cell").first).to_have_text(MARKUP)
@@ -37,8 +38,7 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console)
     page.evaluate(
         "document.body.append(Object.assign(document.createElement('script'), {text: 'bad = 1'}))"
     )
-    reported = page.wait_for_function("reports.length && reports.splice(0)")  # comes later
-    assert reported.json_value() == ["inline"]
+    assert page.wait_for_function("reports.length && reports.splice(0)").json_value() == ["inline"]
     assert page.evaluate("typeof bad") == "undefined"
     for name in ODD_NAMES:
         console.send("/v1/projects", body=json.dumps({"name": name}).encode())

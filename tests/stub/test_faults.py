@@ -172,7 +172,7 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"status": 503, "operation": "createProject", "path": "/v1/*"}, [""]),
     ({"body": "x"}, ["/body", ""]),
     ({"status": 500, "body": 10_001 * "x"}, ["/body"]),
-    ({"status": 500, "content_type": "text/html"}, ["/content_type"]),
+    ({"path": "", "status": 500, "content_type": "text/html"}, ["/path", "/content_type"]),
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
     ({"status": 500, "body": "", "content_type": "a/b\r\nX-A: 1"}, ["/content_type"]),
     ({"path": "/projects", "status": 399, "times": 0}, ["/path", "/status", "/times"]),

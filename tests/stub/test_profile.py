@@ -89,7 +89,7 @@ def test_the_ids_of_a_form_have_that_form(ids: list[str]) -> None:
         found = id_form([made])
         assert found["prefix"] == form["prefix"], made
         assert len(ids[0]) != 36 or UUID(made).version == 4
-        assert {*made[-size:]} <= {*"".join(map(characters, form["alphabet"]))}
+        assert {*made[-size:]} <= {*characters(*form["alphabet"])}
         assert found["alphabet"] == form["alphabet"] or size < 2 * len(form["alphabet"])
     assert (min(sizes), max(sizes)) == (form["shortest"], form["longest"])
 
