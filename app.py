@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from pkgutil import get_data
 from typing import TYPE_CHECKING, Any, Literal
 
 if __name__ == "__main__":
@@ -32,6 +31,7 @@ from store import (
     utc_now,
 )
 from web.access_log import note_time
+from web.files import read_file
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
 from web.routing import OPERATIONS, route_raw_path
@@ -118,7 +118,7 @@ def create_app(
     app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
-    contract = read_contract()
+    contract = read_file("openapi.json")
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
     app.register_blueprint(v1)
 
@@ -168,13 +168,6 @@ def create_app(
         app.after_request(last_step)
     handle_errors(app, STORE_PROBLEMS, redactor.text)
     return app
-
-
-def read_contract() -> bytes:
-    """openapi.json, which may be in a zip file, as this file may be."""
-    contract = get_data("auth", "openapi.json")
-    assert contract
-    return contract
 
 
 def enter_store(store: Store) -> Callable[[], None]:

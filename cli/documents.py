@@ -1,9 +1,10 @@
 """The documents, which the one file includes: `app.py docs [NAME]` prints one."""
 
 import re
-from pkgutil import get_data
 
 import click
+
+from web.files import read_file
 
 DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "https", "scale", "testing")
 FIXTURES = {
@@ -28,15 +29,8 @@ def show_document(name: str | None) -> None:
     Without a NAME, print the names and titles.
     """
     if name:
-        click.echo(read_file(FILES[name]), nl=False)
+        click.echo(read_file(FILES[name]).decode(), nl=False)
     else:
         for each, file in FILES.items():
-            title = re.sub('^[^A-Z`]*|",$', "", read_file(file).partition("\n")[0])
+            title = re.sub('^[^A-Z`]*|",$', "", read_file(file).decode().partition("\n")[0])
             click.echo(f"{each:16} {title}")
-
-
-def read_file(path: str) -> str:
-    """A file of the program, in the folder of auth.py, which may be a zip file."""
-    data = get_data("auth", path)
-    assert data
-    return data.decode()

@@ -3,11 +3,10 @@
 What app.py and the program need of it, they find here.
 """
 
-from pkgutil import get_data
-
 from flask import Flask
 from flask.typing import ResponseReturnValue
 
+from web.files import read_file
 from web.strict_json import JSON
 
 from . import console
@@ -46,7 +45,5 @@ def install(app: Flask, stub: Stub) -> Steps:
 
 
 def show_guide() -> ResponseReturnValue:
-    """llms.txt for coding agents, beside auth.py, which may be in a zip file."""
-    guide = get_data("auth", "llms.txt")
-    assert guide
-    return guide, 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}
+    """llms.txt for coding agents."""
+    return read_file("llms.txt"), 200, {**JSON, "Content-Type": "text/plain; charset=utf-8"}

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from records import Stage, Timeline, round_to_microseconds
+from web.files import read_file
 from web.problems import FieldError
 from web.redaction import Redactor
 from web.validation import pointer
@@ -54,8 +54,7 @@ def schemas(capitals: bool = False) -> dict[str, Any]:
     With `capitals` a status may have capitals, as the statuses of a profile may.
     """
     document, profile = (
-        json.loads((files(__package__) / name).read_text("utf-8"))
-        for name in ("openapi.json", "profile.json")
+        json.loads(read_file(f"stub/{name}.json")) for name in ("openapi", "profile")
     )
     found = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
     if capitals:

@@ -16,9 +16,9 @@ import click
 
 import stub
 from stub.profile import defaults, forms_of, read_profile
+from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
-from ..documents import read_file
 from ..serving import remove_old_report, write_whole
 from . import ADVICE, Options
 from .client import Client, Exchange
