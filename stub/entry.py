@@ -99,14 +99,9 @@ class Entry(NamedTuple):
         bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
         labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
         status = f"{self.status} {self.status // 100}xx {self.code or ''}"
-        text = "\n".join([status, shown["method"], target_of(shown), *labels]).casefold()
+        target = "?".join(filter(None, (shown["path"], shown["query"])))
+        text = "\n".join([status, shown["method"], target, *labels]).casefold()
         return all(word in text for word in words)
-
-
-def target_of(document: dict[str, Any]) -> str:
-    """The path of an entry, with its query."""
-    path, query = document["path"], document["query"]
-    return f"{path}?{query}" if query else path
 
 
 def request_name(world: str, number: int) -> str:

@@ -50,14 +50,10 @@ class Exchange(NamedTuple):
     @property
     def json(self) -> Any:
         """The body of the response, `NO_JSON` if it is none."""
-        return parse_json(self.content)
-
-
-def parse_json(content: bytes) -> Any:
-    try:
-        return json.loads(content.decode())
-    except (ValueError, RecursionError):
-        return NO_JSON
+        try:
+            return json.loads(self.content.decode())
+        except (ValueError, RecursionError):
+            return NO_JSON
 
 
 class Client:

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import stub
+from stub.contract import object_in
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
 from . import probes
-from .client import NO_JSON, Exchange, parse_json
+from .client import NO_JSON, Exchange
 from .probes import SCHEMAS, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
@@ -305,12 +306,6 @@ RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
     probes.GET_DEPLOYMENT.expects: judge_deployment,
     probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
 }
-
-
-def object_in(content: bytes) -> dict[str, Any]:
-    """The JSON object in a body, {} if there is none."""
-    value = parse_json(content)
-    return value if isinstance(value, dict) else {}
 
 
 def latest_of(project: dict[str, Any]) -> str:

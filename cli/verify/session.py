@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import click
 
+from stub.contract import object_in
 from web.redaction import printable
 
 from . import judge, probes
@@ -74,7 +75,7 @@ class Session:
             exchanges.append(self._send(probes.CREATE_BY_NAME))
         last = exchanges[-1]
         if last.is_success:
-            name = judge.object_in(last.body)["name"]
+            name = object_in(last.body)["name"]
             created = {**self.record.unwrap(PROJECT, last.json), "name": name}
             self.record.projects.append(created)
             self.words |= {"created": name, "followed": judge.latest_of(created)}
