@@ -26,7 +26,6 @@ IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 MAX_BYTES = 256 * 1024
-UUID_START = "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-"
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
@@ -114,7 +113,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             schema["properties"][name] |= seen
     for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
         for code, response in responses.items():
-            change_response(response, "json" if code < "400" else "problem", forms, seen)
+            if code != "431":  # the server's own alone
+                change_response(response, "json" if code < "400" else "problem", forms, seen)
     created = document["paths"]["/v1/projects"]["post"]["responses"]
     created[str(forms["/creation_status"])] = created.pop("201")
     order = f"{forms['/list_order'].capitalize()}."
@@ -173,17 +173,21 @@ def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`."""
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     start = common[: min(map(len, ids)) // 2]
-    prefix: str = re.findall(f"^(?!{UUID_START})(?:[A-Za-z]+[0-9]{{0,2}}[_.:~-])*|^", start)[0]
+    # The beginning of a UUID is no word.
+    prefix: str = re.findall("^(?:(?![0-9A-Fa-f]{8}-)[A-Za-z]+[0-9]{0,2}[_.:~-])*", start)[0]
     rests = [each[len(prefix) :] for each in ids]
-    used, alphabet = {*"".join(rests)}, list[str]()
+    sizes, alphabet = [*map(len, rests)], ranges_of("".join(rests))
+    return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
+
+
+def ranges_of(text: str) -> list[str]:
+    """The alphabet of a text: of letters and digits whole ranges, or the hexadecimal ones."""
+    used, alphabet = {*text}, list[str]()
     for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
         if found := used & {*characters(whole)}:
             alphabet.append(short if found <= {*characters(short)} else whole)
             used -= found
-    if len(alphabet) == 3 and used & {*"-_"}:  # base64url, of which some ids lack one
-        used |= {*"-_"}
-    sizes, alphabet = [*map(len, rests)], sorted([*alphabet, *used])
-    return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
+    return sorted([*alphabet, *used])
 
 
 def time_form(text: str) -> dict[str, Any] | None:
@@ -207,7 +211,9 @@ def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
 def is_same(form: str, before: Any, now: Any) -> bool:
     """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
     if form.startswith("/ids/"):
-        used, known = ({*characters(*each["alphabet"])} for each in (now, before))
+        # Whole ranges, as a profile may name the characters more exactly than a run shows them.
+        used = {*characters(*now["alphabet"])}
+        known = {*characters(*ranges_of(characters(*before["alphabet"])))}
         if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
             known |= {*digits, *"-_"}
         is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]

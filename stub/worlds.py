@@ -315,10 +315,11 @@ class World:
         self.clock = WorldClock(*clock)
         if hasattr(stub.new_store, "share_clock"):  # where processes share the records
             self.clock = stub.new_store.share_clock(*clock, MAX_ADVANCE, world=name)
+        self.timeline = stub.timeline
         self.store: WorldStore = stub.new_store(
             self.clock,
             self.ids,
-            timeline=stub.timeline,
+            timeline=self.timeline,
             max_projects=stub.max_projects,
             records=stub.records,
             world=name,
@@ -326,7 +327,7 @@ class World:
 
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""
-        return seed.records(self.clock(), self.ids, self._stub.timeline)
+        return seed.records(self.clock(), self.ids, self.timeline)
 
     def record(self, entry: Entry) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""

@@ -87,6 +87,7 @@ def view(world: World) -> dict[str, Any]:
             "count": len(projects),
             "newest": [status_of(*each, now) for each in newest],
         },
+        "statuses": [*coverage["deployment_statuses"]],
         "requests": {"first": first, "last": last},
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},

@@ -74,7 +74,7 @@ function Row({ project, put, tabindex }) {
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
   const [shown, choose] = useWanted(status, onChange);
-  const known = Object.keys(SYMBOLS);
+  const known = new Set([...state.view.statuses, shown]);
   // Without this, each key on the closed list chooses another status, and so sends it.
   const onKeyDown = (event) => {
     if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own
@@ -84,6 +84,6 @@ function Status({ of, status, tabindex, onChange }) {
   };
   return html`<select class="pill" data-status=${shown} aria-label="Status of ${of}" title=${shown} value=${shown}
     tabindex=${tabindex} onKeyDown=${onKeyDown} onChange=${(event) => choose(event.target.value)}>
-    ${(known.includes(shown) ? known : [shown, ...known]).map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
+    ${[...known].map((each) => html`<option value=${each}>${SYMBOLS[each] ?? "●"} ${each}</option>`)}
   </select>`;
 }

@@ -74,13 +74,13 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
     new = plain
     if "ids" in axes:
         source = draws(seed, "ids", key)
-        new = source.choice(string.ascii_lowercase)
-        new += "".join(source.choices(UNRESERVED, k=source.choice(LENGTHS) - 1))
+        new = f"{source.choice(string.ascii_lowercase)}~"  # so that it has no form of a profile
+        new += "".join(source.choices(UNRESERVED, k=source.choice(LENGTHS) - 2))
     if "ids-encoded" in axes:
         source = draws(seed, "ids-encoded", key)
         piece = "".join(source.choice(kind) for kind in ENCODED)
         new = new[: max(LENGTHS) - len(piece)]
-        at = source.randrange(PREFIX, len(new))
+        at = source.randrange(min(PREFIX, len(new) - 1), len(new))
         new = new[:at] + piece + new[at:]
     return new
 

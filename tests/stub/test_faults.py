@@ -57,9 +57,7 @@ def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
     assert names(stub) == SAMPLE_NAMES
 
 
-def test_faults_have_a_bound_and_unused_ones_have_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_faults_have_a_bound_and_unused_ones_have_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.faults.MAX_FAULTS", 10)
     monkeypatch.setattr("stub.worlds.MAX_WORLDS", 10)  # as many unused faults are kept
     stub = control_client_of(create_app())

@@ -179,7 +179,7 @@ def test_an_id_has_the_characters_of_its_axes_and_stays_valid(axes: tuple[str, .
                 assert not given.isascii()
                 assert "ids" in axes or given[:4] in ("prj_", "dpl_")
             else:
-                assert re.fullmatch(r"[a-z][A-Za-z0-9._~-]+", given)
+                assert re.fullmatch(r"[a-z]~[A-Za-z0-9._~-]+", given)
         response = client.get(path_of(project["latest_deployment_id"]))
         assert response.json["project_id"] == project["id"]
         assert response.headers["Stub-Grease"] == f"seed={seed}; axes={','.join(axes)}"

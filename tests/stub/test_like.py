@@ -69,20 +69,27 @@ def test_each_form_is_that_of_the_profile() -> None:
         assert error.headers["X-Request-Id"] == "1"
 
 
-def test_it_holds_in_every_world_and_after_a_reset() -> None:
-    app = like(ids_seed=5)
-    for token in ("dev-token", "dev-token.other"):
-        client = control_client_of(app, token)
-        first = create(client)
-        assert client.post("/_stub/reset").status_code == 204
-        assert create(client) == first  # by the seed of the ids
-        assert first["id"].startswith("proj_")
+def test_it_holds_in_every_world_after_a_reset_and_over_redis(
+    redis_stores: Callable[..., Any],
+) -> None:
+    for app in (like(ids_seed=5), like(ids_seed=5, new_store=redis_stores)):
+        for token in ("dev-token", "dev-token.other"):
+            client = control_client_of(app, token)
+            first = create(client)
+            assert client.post("/_stub/reset").status_code == 204
+            assert create(client) == first  # by the seed of the ids
+            assert first["id"].startswith("proj_")
+            path = f"/v1/deployments/{first['latest_deployment_id']}"
+            assert client.get(path).json["status"] == "PENDING"
 
 
 def test_its_statuses_may_be_set_and_exported() -> None:
     client = like().test_client()
     client.environ_base |= {"HTTP_AUTHORIZATION": BEARER["Authorization"]}
-    change = {"state": "a deployment exists", "params": {"id": "pact", "status": "RUNNING"}}
+    change: Any = {"state": "a deployment exists"}
+    assert client.post("/_stub/pact", json=change).json["status"] == "DONE"
+    change["params"] = {"id": "pact", "status": "RUNNING"}
+    assert client.get("/_stub/console").json["statuses"] == LIKE["statuses"]["run"]
     assert client.put("/_stub/deployments/put", json={"status": "DONE"}).status_code == 201
     assert client.post("/_stub/pact", json=change).json["status"] == "RUNNING"
     state = client.get("/_stub/state")
@@ -90,15 +97,6 @@ def test_its_statuses_may_be_set_and_exported() -> None:
     assert client.get("/v1/deployments/put").json["status"] == "DONE"
     assert client.put("/_stub/deployments/put", json={"status": "ERROR"}).status_code == 200
     assert_invalid(client.put("/_stub/deployments/put", json={"status": "a b"}), "/status")
-
-
-def test_it_holds_over_redis(redis_stores: Callable[..., Any]) -> None:
-    clock = Clock()
-    client = control_client_of(like(clock=clock, new_store=redis_stores))
-    project = create(client)
-    clock.advance(2)
-    path = f"/v1/deployments/{project['latest_deployment_id']}"
-    assert client.get(path).json["status"] == "RUNNING"
 
 
 def test_every_response_is_valid_against_the_contract_that_is_served(tmp_path: Path) -> None:
@@ -134,7 +132,8 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert responses["202"]["x-origin"] == seen
     assert [*responses["202"]["content"]] == ["application/vnd.api+json"]
     assert responses["202"]["headers"]["X-Request-Id"]["x-origin"] == seen
-    assert [*document["components"]["responses"]["NotFound"]["content"]] == ["text/json"]
+    for name, own in (("NotFound", "text/json"), ("HeadersTooLarge", "application/problem+json")):
+        assert [*document["components"]["responses"][name]["content"]] == [own]
     projects = schemas["ProjectList"]["properties"]["projects"]
     assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
     told = {"part": "#/paths/~1v1~1projects/get/responses/200", "what": "an array"}
@@ -194,9 +193,11 @@ def test_what_is_not_imitated_is_listed() -> None:
 
 def test_short_ids_grow_as_in_a_sequence() -> None:
     digit = {"prefix": "", "alphabet": ["0-9"], "shortest": 1, "longest": 1}
-    client = control_client_of(like({"observed_at": "2026-11-24", "ids": {"projects": digit}}))
-    statuses = [client.post("/v1/projects", json={"name": f"p{n}"}).status_code for n in range(11)]
-    assert statuses == [201] * 11
+    profile = {"observed_at": "2026-11-24", "ids": {"projects": digit}}
+    for grease in ((), ("ids-encoded",)):
+        client = control_client_of(like(profile, grease=grease))
+        for number in range(11):
+            assert client.post("/v1/projects", json={"name": f"p{number}"}).status_code == 201
 
 
 @pytest.mark.process

@@ -109,6 +109,7 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
         ("/ids/projects", ids[0], ids[3], False),
         ("/ids/projects", ids[0], {**ids[0], "prefix": "prj_"}, False),
         ("/ids/projects", IDS, {**IDS, "alphabet": ["A-Z"]}, False),
+        ("/ids/projects", {**IDS, "alphabet": ["J-N"]}, {**IDS, "alphabet": ["A-Z"]}, True),
         ("/statuses", run, {"run": ["a"], "ended": None}, True),
         ("/statuses", run, {"run": ["a", "c"], "ended": None}, False),
         ("/headers", ["X-a", "ETag"], ["Etag", "X-A"], True),
@@ -125,6 +126,7 @@ def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
         (["pv1_1234567"], "pv1_"),
         (["project_a"], ""),  # over half of the id
         ([str(UUID(int=5 << 99))], ""),
+        (["dep:abcdefab-1234-4abc-8abc-abcdefabcdef"], "dep:"),
         (["ab_123", "cd_123"], ""),
     ):
         assert id_form(ids)["prefix"] == prefix, ids

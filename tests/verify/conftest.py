@@ -108,10 +108,7 @@ class Service:
 
     def _add(self, sent: Any, status: str) -> dict[str, Any]:
         number, sent = len(self.projects) + 1, sent if isinstance(sent, dict) else {}
-        ids = {
-            "id": self.new_id("p", number),
-            "created_at": f"2026-01-{number:02}T09:00:00Z",
-        }
+        ids = {"id": self.new_id("p", number), "created_at": f"2026-01-{number:02}T09:00:00Z"}
         deployment_id = self.new_id("d", number)
         project = {"name": None, **sent, **ids, "latest_deployment_id": deployment_id}
         self.projects.append(project)
