@@ -25,7 +25,7 @@ def slowly(module: str) -> Any:
         if frame.f_code.co_filename != path:
             return None
         frame.f_trace_opcodes = True
-        time.sleep(0.0001 if event == "line" else 0)
+        time.sleep(0.0001 if event == "line" else 0.000001)
         return trace
 
     return trace
