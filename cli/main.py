@@ -54,10 +54,16 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
-    if context.invoked_subcommand:
-        return None
     start: Start = context.obj
-    source = context.get_parameter_source
+    source, other = context.get_parameter_source, context.invoked_subcommand
+    if other:
+        lost = [x for x in OPTIONS if source(x) is ParameterSource.COMMANDLINE]
+        if start.words is not None or (lost and other != "health"):  # whose options are these
+            told = ", ".join(OPTIONS[each].opts[0] for each in lost) or "--"
+            raise click.UsageError(
+                f"{other} has its options behind its name, and runs no command: leave out {told}."
+            )
+        return None
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0

@@ -40,12 +40,6 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        number = super().convert(value, param, ctx)
-        if number != number:  # which is in every range
-            self.fail("'nan' is no number.", param, ctx)
-        return number
-
 
 class SpacedText(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""
