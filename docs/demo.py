@@ -8,6 +8,7 @@ from http.client import HTTPException
 from secrets import token_hex
 from typing import Any
 from urllib.error import HTTPError
+from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
@@ -54,10 +55,14 @@ def advice(error: HTTPError) -> str:
 
 def watch() -> None:
     """Create a project, and print each status of its deployment until the last one."""
+    known = call("/openapi.json")["components"]["schemas"]["Deployment"]["properties"]["status"]
+    ended = {*known["examples"]} - {*known["x-running"]}
     project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
-    path = f"/v1/deployments/{project['latest_deployment_id']}"
+    if "latest_deployment_id" not in project:
+        sys.exit("The project has no latest_deployment_id.")
+    path = f"/v1/deployments/{quote(project['latest_deployment_id'], safe='')}"
     previous = None
-    while previous not in ("succeeded", "failed", "canceled"):
+    while previous not in ended:
         status = call(path)["status"]
         if status == previous:
             time.sleep(0.2)
