@@ -89,6 +89,7 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         return openapi
     document, date = json.loads(openapi), profile["observed_at"]
     forms, seen = defaults() | forms_of(profile), {"x-origin": {"observed": date}}
+    has_deployment = "deployment" in profile.get("members", {})
     contract, told = Contract(document), {each["part"] for each in profile.get("not_imitated", ())}
     info, kinds = document["info"], contract.schemas
     info["description"] = (
@@ -99,10 +100,10 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         change_statuses(kinds["Deployment"]["properties"]["status"], **profile["statuses"])
     for _, value, rules in forms_in(profile):
         for place in rules["x-parts"] if value is not None else ():
-            part = contract.find(place)[1]
+            part, is_seen = contract.find(place)[1], has_deployment or "/Deployment/" not in place
             if value != rules["default"]:
                 part |= seen
-            elif "chosen" in part["x-origin"] and place not in told:
+            elif "chosen" in part["x-origin"] and is_seen and place not in told:
                 part["x-origin"]["confirmed"] = date
     for kind in ("project", "deployment"):
         schema, members = kinds[kind.title()], forms[pointer("members", kind)]
@@ -216,10 +217,17 @@ def is_same(form: str, before: Any, now: Any) -> bool:
         known = {*characters(*ranges_of(characters(*before["alphabet"])))}
         if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
             known |= {*digits, *"-_"}
-        is_longer = now["shortest"] < before["shortest"] or now["longest"] > before["longest"]
-        return used <= known and now["prefix"] == before["prefix"] and not is_longer
+        return (
+            used <= known
+            and now["prefix"] == before["prefix"]
+            # Of ids whose length varies, a run shows some lengths.
+            and before["shortest"] <= now["longest"]
+            and now["shortest"] <= before["longest"]
+        )
     if form == "/statuses":
-        return {*now["run"]} <= {*before["run"]} and now["ended"] in (None, before["ended"])
+        return now["ended"] in (None, before["ended"]) and now["run"] == [
+            each for each in before["run"] if each in now["run"]
+        ]
     if form == "/headers":
         return {*map(str.lower, now)} == {*map(str.lower, before)}
     if form.startswith("/members/"):

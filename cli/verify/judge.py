@@ -31,7 +31,7 @@ OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
-MISSING, OTHER_ORDER = "missing", "another order"
+MISSING, OTHER_ORDER, NO_TYPE = "missing", "another order", "no media type"
 TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -85,9 +85,11 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The object with most of the required members: this one or one in it; {} without one."""
+        """The first object with an id and another required member; else that with most of them."""
         required = {*self.contract.find(schema)[1]["required"]}
-        return max(objects_in(value), key=lambda each: len(each.keys() & required), default={})
+        found = [whole(each, required) for each in objects_in(value)]
+        records = [x for x in found if "id" in x and len(x.keys() & required) > 1]
+        return max(records[:1] or found, key=lambda each: len(each.keys() & required), default={})
 
     def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The created project as a list has it: by its id, or by its name where there is none."""
@@ -178,7 +180,7 @@ def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
+    label = (exchange.header("Content-Type") or NO_TYPE).partition(";")[0].strip().lower()
     yield Claim(pointer, label == media_type, media_type, label)
     if exchange.json is not NO_JSON:
         schema = f"{pointer}/content{json_pointer(media_type)}/schema"
@@ -350,6 +352,13 @@ def array_in(value: Any, name: str) -> list[Any] | None:
     ]
     found = max(arrays, key=lambda each: each[:2], default=(False, False, None))
     return value if isinstance(value, list) else found[2]
+
+
+def whole(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
+    """A record with an id, with those members that are in another object of it (JSON:API)."""
+    parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
+    more = {name: each[name] for each in parts for name in required & each.keys() - record.keys()}
+    return record | more if more and "id" in record else record
 
 
 def objects_in(value: Any) -> list[dict[str, Any]]:

@@ -62,7 +62,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
             try:
                 read_profile(options.save)
             except ValueError as error:
-                raise ValueError(f"--save would replace what is no profile:\n{error}") from None
+                raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
+            write_whole(options.save, options.save.read_text("utf-8"))  # fails if it will later
         for path in (options.report, options.save):
             if path and (path != options.save or not path.exists()):
                 remove_old_report(path)  # which fails where it cannot be written
@@ -119,8 +120,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     if options.save:
         lacks = [form for form in defaults() if form not in forms_of(profile)]
         tell("", f"saved {options.save}; not in it: {', '.join(lacks) or 'nothing'}")
-        if profile.get("statuses", {"ended": ""})["ended"] is None:
-            tell("warning: the deployment did not end: give a longer --wait, and save again")
+    if (options.save or like) and profile.get("statuses", {"ended": ""})["ended"] is None:
+        tell("warning: the deployment did not end: give a longer --wait")
     drifts = [*drift(profile, like)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 

@@ -12,7 +12,7 @@ from stub.rules import is_imitated
 
 from . import probes
 from .client import Exchange
-from .judge import DEPLOYMENT, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
+from .judge import DEPLOYMENT, NO_TYPE, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -31,6 +31,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     times = [*filter(None, map(profiles.time_form, texts))]
     digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
+    errors = [x for x in record.exchanges if 400 <= x.status < 429 and isinstance(x.json, dict)]
     seen = {
         "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
         "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
@@ -41,12 +42,8 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record, [*responses, *found]) if responses else None,
-        "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
-        "/media_types/problem": only(
-            each.header("Content-Type")
-            for each in record.exchanges
-            if 400 <= each.status < 429 and isinstance(each.json, dict)
-        ),
+        "/media_types/json": responses and responses[0].header("Content-Type"),
+        "/media_types/problem": errors and errors[0].header("Content-Type"),
     }
     profile: profiles.Profile = {"observed_at": date}
     others = list[tuple[str, str]]()
@@ -58,7 +55,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
             profile[name] = outer
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
-            others.append((part, f"{name} that a profile can describe here, others there"))
+            others.append((part, f"one form of {name} that a profile has here, others there"))
     told = dict.fromkeys((*differences(record, profile), *others))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
@@ -114,7 +111,8 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
-            observed = "another one" if "/" in claim.expected else claim.otherwise
+            is_header = "/" in claim.expected and claim.otherwise != NO_TYPE
+            observed = "another one" if is_header else claim.otherwise
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +68,7 @@ def test_each_form_is_that_of_the_profile() -> None:
         assert error.headers["X-Request-Id"] == "1"
 
 
-def test_it_holds_in_every_world_after_a_reset_and_over_redis(
-    redis_stores: Callable[..., Any],
-) -> None:
+def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) -> None:
     for app in (like(ids_seed=5), like(ids_seed=5, new_store=redis_stores)):
         for token in ("dev-token", "dev-token.other"):
             client = control_client_of(app, token)
@@ -138,12 +135,16 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert (projects["x-origin"], projects["description"]) == (seen, "Newest first.")
     told = {"part": "#/paths/~1v1~1projects/get/responses/200", "what": "an array"}
     plain = {**LIKE, "media_types": {"json": "application/json"}, "creation_status": 201}
-    plain |= {"headers": [], "not_imitated": [told]}
+    plain |= {"headers": [], "not_imitated": [told], "members": {}}
+    plain["times"] = {"offset": "Z", "digits": 3, "case": "upper"}
     document = served_contract(like(plain), tmp_path).document
     post, get = (document["paths"]["/v1/projects"][each]["responses"] for each in ("post", "get"))
     assert post["201"]["x-origin"].keys() == {"chosen", "confirmed"}
     missing = document["components"]["responses"]["NotFound"]
     assert get["200"]["x-origin"].keys() == missing["x-origin"].keys() == {"chosen"}
+    for name, is_seen in (("Project", True), ("Deployment", False)):  # which no response had
+        created = document["components"]["schemas"][name]["properties"]["created_at"]
+        assert ("confirmed" in created["x-origin"]) == is_seen
 
 
 def test_an_observed_member_of_a_client_is_unpromised_still() -> None:

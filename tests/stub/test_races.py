@@ -88,9 +88,7 @@ def race_to_judge_a_world_that_ends(app: Flask) -> None:
     client.get("/v1/projects")
     client.post("/_stub/faults", json={"status": 503})
     for found in read_meanwhile(
-        lambda: stub_of(app).judge().document(0),
-        lambda: client.post("/_stub/reset"),
-        "worlds.py",
+        lambda: stub_of(app).judge().document(0), lambda: client.post("/_stub/reset"), "worlds.py"
     ):
         assert found["operations"]["listProjects"]["200"] == 1
         assert len(found["unused_faults"]) == 1

@@ -290,10 +290,7 @@ class Verified(NamedTuple):
 
 
 def verify(
-    service: Service | str,
-    *options: str,
-    level: str = "read",
-    env: Mapping[str, str] | None = None,
+    service: Service | str, *options: str, level: str = "read", env: Mapping[str, str] | None = None
 ) -> Verified:
     """Run `verify` on a service, or on what is at a URL."""
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env

@@ -69,16 +69,19 @@ FORMS: dict[str, list[Row]] = {
     ],
     "/media_types/json": [
         ("application/json",), labelled("application/json;charset=UTF-8", *OK),
+        ("application/json", on("created", headers={"Content-Type": None})),
         labelled("application/vnd.api+json; v=1.2", *OK), labelled("application/s3cr3t", *OK),
     ],
-    "/media_types/problem": [("application/problem+json",), labelled("text/json", *ALL_ERRORS)],
+    "/media_types/problem": [("application/problem+json", labelled("text/json", "anonymous")[1]),
+                             labelled("text/json", *ALL_ERRORS)],
     "/members/project": [({"added": {}, "absent": []},), (
         {"added": {"labels": "array", "meta": "object", "size": "number"}, "absent": []},
         on_projects(MORE), on("created", body=put(size=0.5)),
+        on_projects(lambda x: x | {"meta": {"name": x.pop("name"), **x["meta"]}}),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (
-        {"added": {"region": "null"}, "absent": ["project_id", "created_at"]},
-        on_deployment(lambda body: {"id": body["id"], "status": body["status"], "region": None}),
+        {"added": {"owner": "object", "region": "null"}, "absent": ["project_id", "created_at"]},
+        on_deployment(lambda x: {"id": x["id"], "status": x["status"], "region": None, "owner": x}),
     )],
     "bodies": [
         (None, on("method", status=200, body=lambda _: {"allowed": "s3cr3t"})),

@@ -123,7 +123,8 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_path: Path) -> None:
     still = plain(on_deployment(put(status="queued")))
     for service, level in ((plain(), "write"), (still, "write"), (plain(), "read")):
-        assert verify(service, "--like", str(known), level=level).status == 0
+        done = verify(service, "--like", str(known), level=level)
+        assert (done.status, "did not end" in done.stdout) == (0, service is still)
     assert save(still, tmp_path / "p")["statuses"] == {"run": ["queued"], "ended": None}
     ended = save(plain(on_deployment(put(status="succeeded"))), tmp_path / "p")
     assert ended["statuses"] == {"run": ["succeeded"], "ended": "succeeded"}
@@ -147,7 +148,7 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
     file.write_text('{"projects": []}', "utf-8")
     with listening(plain()) as url:
         done = verify(url, "--save", str(file))
-        assert (done.status, "--save would replace what is no profile" in done.stderr) == (2, True)
+        assert (done.status, "only --force replaces what" in done.stderr) == (2, True)
         assert file.read_text("utf-8") == '{"projects": []}'
         done = verify(url, "--save", str(file), "--force")
         lacks = f"saved {file}; not in it: /creation_status, /statuses\n"
