@@ -92,10 +92,10 @@ class Record:
         return max(records[:1] or found, key=lambda each: len(each.keys() & required), default={})
 
     def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """The created project as a list has it: by its id, or by its name where there is none."""
+        """The created project as a list has it: by its id, or else by its name."""
         created, listed = self.projects[-1], self.listed(exchange)
-        key = "id" if all("id" in each for each in (created, *listed)) else "name"
-        return [each for each in listed if each.get(key) == created[key]]
+        by_id = [each for each in listed if each.get("id", "") == created.get("id")]
+        return by_id or [each for each in listed if each.get("name") == created["name"]]
 
     @property
     def created(self) -> list[dict[str, Any]]:

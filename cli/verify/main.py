@@ -222,12 +222,10 @@ def text_of(parts: list[Part], record: Record) -> Iterator[str]:
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for part in found:
                 if part.exchange is exchange:
-                    origin = record.contract.find(part.part)[1]["x-origin"]
-                    yield f"  {part.part}"
-                    yield f"    {part.origin}:    {origin[part.origin]}"
+                    origin = record.contract.find(part.part)[1]["x-origin"][part.origin]
+                    yield from (f"  {part.part}", f"    {part.origin}:    {origin}")
                     yield f"    contract:  {part.expected}"
-                    yield f"    service:   {part.observed}"
-                    yield f"    probe:     {part.probe}"
+                    yield from (f"    service:   {part.observed}", f"    probe:     {part.probe}")
                     if part.value:
                         yield f"    value:     {cut(record.redactor.text(part.value), MAX_SHOWN)}"
             yield from (f"    {line}" for line in lines_of(exchange, record))

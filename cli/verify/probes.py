@@ -114,8 +114,8 @@ ALL = (
     *others(LIST),
     without(LIST, BASIC),
     CREATE,
+    FOLLOWED,  # at once, as a list may not have the project, or not yet
     LISTED,
-    FOLLOWED,
     without(CREATE, NONE),
     without(CREATE, WRONG),
     GET_DEPLOYMENT,

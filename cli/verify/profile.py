@@ -23,11 +23,13 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
-    projects += filter(None, (record.unwrap(PROJECT, each.json) for each in created))
+    made = [record.unwrap(PROJECT, each.json) for each in created]  # it may be an operation
+    ids = [each.get("id") for each in projects]
+    projects += [each for each in made if each and (not any(ids) or each.get("id") in ids)]
     deployments = [*filter(None, (record.unwrap(DEPLOYMENT, each.json) for each in found))]
-    followed = [each for each in found if each.probe == probes.FOLLOWED]
-    statuses = [record.unwrap(DEPLOYMENT, each.json).get("status") for each in followed]
-    run = [*{str(each): each for each in statuses}.values()]
+    followed = [record.unwrap(DEPLOYMENT, x.json) for x in found if x.probe == probes.FOLLOWED]
+    run = [*dict.fromkeys(x["status"] for x in followed if isinstance(x.get("status"), str))]
+    last = followed[-1].get("status") if record.has_ended else None
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     times = [*filter(None, map(profiles.time_form, texts))]
     digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
@@ -38,7 +40,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/times": only(each | {"digits": digits} for each in times),
         "/creation_status": only(each.status for each in created),
         "/list_order": profiles.order_of(lists[-1]) if lists else None,
-        "/statuses": run and {"run": run, "ended": statuses[-1] if record.has_ended else None},
+        "/statuses": run and {"run": run, "ended": last},
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record, [*responses, *found]) if responses else None,
@@ -81,7 +83,7 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
         return None
     own = record.contract.schemas[kind]["properties"]
     names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
-    names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x][:100]
+    names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x]
     types = {name: {TYPES[type(each[name])] for each in found} for name in names}
     # An integer in one record and a number in another make a number.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}

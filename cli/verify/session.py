@@ -59,11 +59,10 @@ class Session:
         if not self.record.claims:
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
         if all(each.json is NO_JSON for each in responses):
-            place = f" to {first.header('Location')}" if first.is_redirect else ""
-            place = printable(self.record.redactor.text(place))
+            place = printable(self.record.redactor.text(f" to {first.header('Location')}"))
             raise click.UsageError(
-                f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
-                "with its scheme, and without a redirect or a login page before it."
+                f"no response is JSON ({first.status}{place * first.is_redirect}): give the URL of "
+                "the service itself, with its scheme, without a redirect or a login page before it."
             )
         self.record.projects += self.record.listed(first)
         self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
@@ -79,6 +78,8 @@ class Session:
             created = {**self.record.unwrap(PROJECT, last.json), "name": name}
             self.record.projects.append(created)
             self.words |= {"created": name, "followed": judge.latest_of(created)}
+            if not self.words["followed"]:
+                self._find_created(probes.LISTED)
         return exchanges
 
     def _find_created(self, probe: Probe) -> list[Exchange]:

@@ -76,7 +76,7 @@ FORMS: dict[str, list[Row]] = {
                              labelled("text/json", *ALL_ERRORS)],
     "/members/project": [({"added": {}, "absent": []},), (
         {"added": {"labels": "array", "meta": "object", "size": "number"}, "absent": []},
-        on_projects(MORE), on("created", body=put(size=0.5)),
+        on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5}, *found[1:]]),
         on_projects(lambda x: x | {"meta": {"name": x.pop("name"), **x["meta"]}}),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (
@@ -88,6 +88,7 @@ FORMS: dict[str, list[Row]] = {
         (None, on("list", body=lambda body: {"next": [{"to": "s3cr3t"}], "all": body["projects"]})),
         (None, on(*OK, body=lambda body: {"status": "ok", "data": {"x": {"id": 1}, "y": body}})),
         (None, on("list", body=lambda body: body["projects"])),
+        (None, on("created", body=lambda _: {"id": "s3c", "created_at": "2026-01-01T09:00:00z"})),
         (None, on(*ALL_ERRORS, body=lambda _: {"errors": ["s3cr3t-error"], "token": TOKEN})),
         (None, on("anonymous", headers={"Content-Type": "text/html"}, raw=b"s3cr3t-login")),
     ],

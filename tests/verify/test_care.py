@@ -36,7 +36,9 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header(level:
 def test_one_project_is_created_with_another_name_each_time() -> None:
     names = set()
     for _ in range(2):
-        post, *rejected = [each for each in asked("write") if each.method == "POST"]
+        requests = asked("write")
+        post, *rejected = [each for each in requests if each.method == "POST"]
+        assert "/deployments/" in requests[requests.index(post) + 1].path
         assert post.header("Content-Type") == "application/json"
         assert re.fullmatch("stub-verify-[0-9a-f]{8}", post.json["name"])
         assert [each.body for each in rejected] == [b"{}", b"{}"]
