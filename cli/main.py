@@ -57,11 +57,12 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     start: Start = context.obj
     source, other = context.get_parameter_source, context.invoked_subcommand
     if other:
-        lost = [x for x in OPTIONS if source(x) is ParameterSource.COMMANDLINE]
-        if start.words is not None or (lost and other != "health"):  # whose options are these
-            told = ", ".join(OPTIONS[each].opts[0] for each in lost) or "--"
+        lost = [OPTIONS[x].opts[0] for x in OPTIONS if source(x) is ParameterSource.COMMANDLINE]
+        told = (lost if other != "health" else []) + ["--"] * (start.words is not None)
+        if told:
             raise click.UsageError(
-                f"{other} has its options behind its name, and runs no command: leave out {told}."
+                f"{other} takes no command, and its options after its name: "
+                f"remove {', '.join(told)}."
             )
         return None
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]

@@ -40,6 +40,13 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        return super().convert(  # for which nan is in every range
+            str(value).lower().replace("nan", "not a number"),  # type: ignore[arg-type]
+            param,
+            ctx,
+        )
+
 
 class SpacedText(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""

@@ -56,7 +56,7 @@ def advice(error: HTTPError) -> str:
 def watch() -> None:
     """Create a project, and print each status of its deployment until the last one."""
     known = call("/openapi.json")["components"]["schemas"]["Deployment"]["properties"]["status"]
-    ended = {*known["examples"]} - {*known["x-running"]}
+    ended = {"succeeded", "failed", "canceled"} - {*known["x-running"]} | {known["examples"][-1]}
     project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
     if "latest_deployment_id" not in project:
         sys.exit("The project has no latest_deployment_id.")

@@ -6,7 +6,7 @@ server may add at any time is no difference: members, headers, white space, an o
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -31,7 +31,7 @@ OWN_MEMBER = "stub_verify"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
-MISSING, OTHER_ORDER, NO_TYPE = "missing", "another order", "no media type"
+MISSING, OTHER_ORDER = "missing", "another order"
 TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
@@ -85,11 +85,10 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The first object with an id and another required member; else that with most of them."""
+        """The object with most of the required members; none of those in a record."""
         required = {*self.contract.find(schema)[1]["required"]}
-        found = [whole(each, required) for each in objects_in(value)]
-        records = [x for x in found if "id" in x and len(x.keys() & required) > 1]
-        return max(records[:1] or found, key=lambda each: len(each.keys() & required), default={})
+        found = [flatten(each, required) for each in objects_in(value, required)]
+        return max(found, key=lambda each: len(each.keys() & required), default={})
 
     def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
         """The created project as a list has it: by its id, or else by its name."""
@@ -180,7 +179,7 @@ def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    label = (exchange.header("Content-Type") or NO_TYPE).partition(";")[0].strip().lower()
+    label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
     yield Claim(pointer, label == media_type, media_type, label)
     if exchange.json is not NO_JSON:
         schema = f"{pointer}/content{json_pointer(media_type)}/schema"
@@ -354,16 +353,17 @@ def array_in(value: Any, name: str) -> list[Any] | None:
     return value if isinstance(value, list) else found[2]
 
 
-def whole(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
-    """A record with an id, with those members that are in another object of it (JSON:API)."""
+def flatten(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
+    """A record that has an id alone, with the members of its objects that have none (JSON:API)."""
     parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
-    more = {name: each[name] for each in parts for name in required & each.keys() - record.keys()}
-    return record | more if more and "id" in record else record
+    more = {name: each[name] for each in parts for name in required & each.keys()}
+    return record | more if more and record.keys() & required == {"id"} else record
 
 
-def objects_in(value: Any) -> list[dict[str, Any]]:
-    """The object and all objects in it, the outer ones first."""
+def objects_in(value: Any, required: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The objects of a value, the outer ones first; none in one with an id and more required."""
     found = [value] if isinstance(value, dict) else []
     for outer in found:  # which grows while it is read
-        found += [each for each in outer.values() if isinstance(each, dict)]
+        if "id" not in outer or len(outer.keys() & {*required}) < 2:
+            found += [each for each in outer.values() if isinstance(each, dict)]
     return found

@@ -63,10 +63,10 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
                 read_profile(options.save)
             except ValueError as error:
                 raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
-            write_whole(options.save, options.save.read_text("utf-8"))  # fails if it will later
-        for path in (options.report, options.save):
-            if path and (path != options.save or not path.exists()):
-                remove_old_report(path)  # which fails where it cannot be written
+        for file in filter(None, (options.report, options.save)):
+            is_kept = file == options.save and file.exists()
+            # Fails where it cannot be written.
+            remove_old_report(file.with_name(f"{file.name}.{os.getpid()}") if is_kept else file)
     except OSError as error:
         raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
     except ValueError as error:

@@ -12,7 +12,7 @@ from stub.rules import is_imitated
 
 from . import probes
 from .client import Exchange
-from .judge import DEPLOYMENT, NO_TYPE, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
+from .judge import DEPLOYMENT, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -44,8 +44,8 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record, [*responses, *found]) if responses else None,
-        "/media_types/json": responses and responses[0].header("Content-Type"),
-        "/media_types/problem": errors and errors[0].header("Content-Type"),
+        "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
+        "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
     profile: profiles.Profile = {"observed_at": date}
     others = list[tuple[str, str]]()
@@ -57,7 +57,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
             profile[name] = outer
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
-            others.append((part, f"one form of {name} that a profile has here, others there"))
+            others.append((part, f"one form of {name} here, several or another one there"))
     told = dict.fromkeys((*differences(record, profile), *others))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
@@ -65,7 +65,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
 
 def only(forms: Iterable[Any]) -> Any:
     """The form that all have; else the list of their forms, which no schema accepts."""
-    found = [*forms]
+    found = [*filter(None, forms)]
     return found[0] if found and all(each == found[0] for each in found) else found
 
 
@@ -113,8 +113,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
-            is_header = "/" in claim.expected and claim.otherwise != NO_TYPE
-            observed = "another one" if is_header else claim.otherwise
+            observed = "another one" if "/" in claim.expected else claim.otherwise
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

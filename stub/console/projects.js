@@ -74,7 +74,7 @@ function Row({ project, put, tabindex }) {
 /** The status of a deployment, and the way to change it. */
 function Status({ of, status, tabindex, onChange }) {
   const [shown, choose] = useWanted(status, onChange);
-  const known = new Set([...state.view.statuses, shown]);
+  const known = new Set([...state.view.statuses, ...Object.keys(SYMBOLS), shown]);
   // Without this, each key on the closed list chooses another status, and so sends it.
   const onKeyDown = (event) => {
     if (event.target !== event.currentTarget) return event.stopPropagation(); // the open list has keys of its own

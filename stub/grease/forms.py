@@ -74,7 +74,7 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
     new = plain
     if "ids" in axes:
         source = draws(seed, "ids", key)
-        new = f"{source.choice(string.ascii_lowercase)}~"  # so that it has no form of a profile
+        new = f"{source.choice(string.ascii_lowercase)}~"  # as in no id of a service
         new += "".join(source.choices(UNRESERVED, k=source.choice(LENGTHS) - 2))
     if "ids-encoded" in axes:
         source = draws(seed, "ids-encoded", key)

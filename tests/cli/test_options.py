@@ -142,11 +142,10 @@ OF_THE_STUB = [
 ]
 INVALID: list[tuple[list[str], str]] = [
     (["--prot", "1"], "'--prot'"),
-    (["--pace", "-1"], "'--pace': -1"),
-    (["--report", "x", "verify", "x"], "behind its name, and runs no command: leave out --report."),
-    (["docs", "--", "ls"], "options behind its name, and runs no command: leave out --."),
+    (["--report", "x", "verify", "x"], "takes no command, and its options after its name: "),
+    (["--port", "1", "health", "--", "ls"], "its options after its name: remove --."),
+    (["--pace", "nan"], "is not a valid number."),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
-    (["--threads", "1001"], "'--threads': 1001"),
     (["--token", "a b"], "a token is made of one or more of A-Z"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
     (["--host", "0.0.0.0"], "is published: give a --token of your own (with `docker run`: "),
@@ -168,7 +167,6 @@ INVALID: list[tuple[list[str], str]] = [
     (["--probe", "ids,failure", "--", "true"], "'failure' is unknown: there are tier1, all, fail"),
     (["--quiet", "npm", "test"], "put -- before the command: -- npm ... (to start the stub alone"),
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
-    (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
     *((each, "- is no file") for each in (["--report", "-"], ["--log", "-"])),
     (["--"], "give a command after --."),

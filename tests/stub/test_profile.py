@@ -110,6 +110,7 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
         ("/ids/projects", ids[0], {**ids[0], "prefix": "prj_"}, False),
         ("/ids/projects", IDS, {**IDS, "alphabet": ["A-Z"]}, False),
         ("/ids/projects", IDS, {**IDS, "shortest": 9, "longest": 10}, True),
+        ("/ids/projects", {**IDS, "shortest": 9}, {**IDS, "longest": 8}, False),
         ("/ids/projects", {**IDS, "alphabet": ["J-N"]}, {**IDS, "alphabet": ["A-Z"]}, True),
         ("/statuses", run, {"run": ["a"], "ended": None}, True),
         ("/statuses", run, {"run": ["a", "c"], "ended": None}, False),

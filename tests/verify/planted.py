@@ -72,21 +72,22 @@ FORMS: dict[str, list[Row]] = {
         ("application/json", on("created", headers={"Content-Type": None})),
         labelled("application/vnd.api+json; v=1.2", *OK), labelled("application/s3cr3t", *OK),
     ],
-    "/media_types/problem": [("application/problem+json", labelled("text/json", "anonymous")[1]),
-                             labelled("text/json", *ALL_ERRORS)],
+    "/media_types/problem": [("application/problem+json",), labelled("text/json", *ALL_ERRORS)],
     "/members/project": [({"added": {}, "absent": []},), (
+        {"added": {"attributes": "object"}, "absent": []},
+        on_projects(lambda x: {"id": x.pop("id"), "attributes": x})), (
         {"added": {"labels": "array", "meta": "object", "size": "number"}, "absent": []},
         on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5}, *found[1:]]),
-        on_projects(lambda x: x | {"meta": {"name": x.pop("name"), **x["meta"]}}),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (
-        {"added": {"owner": "object", "region": "null"}, "absent": ["project_id", "created_at"]},
-        on_deployment(lambda x: {"id": x["id"], "status": x["status"], "region": None, "owner": x}),
+        {"added": {"in": "object", "owner": "object"}, "absent": ["project_id", "created_at"]},
+        on_deployment(lambda x: {"id": x["id"], "status": x["status"],
+                                 "in": {"project_id": 1}, "owner": x}),
     )],
     "bodies": [
         (None, on("method", status=200, body=lambda _: {"allowed": "s3cr3t"})),
         (None, on("list", body=lambda body: {"next": [{"to": "s3cr3t"}], "all": body["projects"]})),
-        (None, on(*OK, body=lambda body: {"status": "ok", "data": {"x": {"id": 1}, "y": body}})),
+        (None, on(*OK, body=lambda b: {"status": "ok", "x": {"id": 1, "name": ""}, "y": {"z": b}})),
         (None, on("list", body=lambda body: body["projects"])),
         (None, on("created", body=lambda _: {"id": "s3c", "created_at": "2026-01-01T09:00:00z"})),
         (None, on(*ALL_ERRORS, body=lambda _: {"errors": ["s3cr3t-error"], "token": TOKEN})),
