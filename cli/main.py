@@ -57,12 +57,18 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     start: Start = context.obj
     source, other = context.get_parameter_source, context.invoked_subcommand
     if other:
-        lost = [OPTIONS[x].opts[0] for x in OPTIONS if source(x) is ParameterSource.COMMANDLINE]
-        told = (lost if other != "health" else []) + ["--"] * (start.words is not None)
-        if told:
+        wrong = [
+            *(
+                option.opts[0]
+                for name, option in OPTIONS.items()
+                if other != "health" and source(name) is ParameterSource.COMMANDLINE
+            ),
+            *(["--"] if start.words is not None else []),
+        ]
+        if wrong:
             raise click.UsageError(
                 f"{other} takes no command, and its options after its name: "
-                f"remove {', '.join(told)}."
+                f"remove {', '.join(wrong)}."
             )
         return None
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]

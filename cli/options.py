@@ -41,11 +41,8 @@ class Number(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        return super().convert(  # for which nan is in every range
-            str(value).lower().replace("nan", "not a number"),  # type: ignore[arg-type]
-            param,
-            ctx,
-        )
+        number = super().convert(value, param, ctx)  # for which nan is in every range
+        return number if number == number else self.fail("'nan' is no number.", param, ctx)
 
 
 class SpacedText(click.types.StringParamType):

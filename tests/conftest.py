@@ -30,6 +30,7 @@ from tests.live import serving
 if TYPE_CHECKING:
     from tests.redis_server import RedisServer
 
+pytest_plugins = ["tests.stores"]  # which has fixtures, and imports this file
 ROOT = Path(__file__).parent.parent
 TOKEN = "dev-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

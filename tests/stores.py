@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from inspect import signature
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from records import Deployment, Project, ProjectList, Records, Stage, Timeline, timeline_of
 from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
 from stub.worlds import WorldStore
-from tests.conftest import START, counting_ids
+from tests.conftest import START, Clock, counting_ids
 
 MakeStore = Callable[..., WorldStore]
 
@@ -148,3 +149,13 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
         return lambda **options: redis(**DEFAULTS | {"world": f"w{next(numbers)}"} | options)
     make: MakeStore = request.param
     return make
+
+
+@pytest.fixture(params=STORES)
+def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
+    return partial(implementation(request), clock=clock, new_id=counting_ids(), max_projects=3)
+
+
+@pytest.fixture
+def store(make_store: MakeStore) -> WorldStore:
+    return make_store()

@@ -2,25 +2,14 @@
 
 import json
 from datetime import timedelta
-from functools import partial
 from itertools import chain, count
 
 import pytest
 
 from records import Deployment, Records, Stage
 from store import Store, StoreFull
-from tests.conftest import START, Clock, counting_ids
-from tests.stores import FAILED, STORES, MakeStore, implementation, records_of
-
-
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
-    return partial(implementation(request), clock=clock, new_id=counting_ids(), max_projects=3)
-
-
-@pytest.fixture
-def store(make_store: MakeStore) -> Store:
-    return make_store()
+from tests.conftest import START, Clock
+from tests.stores import FAILED, MakeStore, records_of
 
 
 def test_a_status_depends_on_the_age_alone() -> None:

@@ -85,7 +85,7 @@ class Record:
         return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
 
     def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The object with most of the required members; none of those in a record."""
+        """The object with most of the required members. Objects in a record do not count."""
         required = {*self.contract.find(schema)[1]["required"]}
         found = [flatten(each, required) for each in objects_in(value, required)]
         return max(found, key=lambda each: len(each.keys() & required), default={})
@@ -354,16 +354,16 @@ def array_in(value: Any, name: str) -> list[Any] | None:
 
 
 def flatten(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
-    """A record that has an id alone, with the members of its objects that have none (JSON:API)."""
+    """Add the members of inner objects to a record with an id alone, such as one of JSON:API."""
     parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
     more = {name: each[name] for each in parts for name in required & each.keys()}
     return record | more if more and record.keys() & required == {"id"} else record
 
 
 def objects_in(value: Any, required: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The objects of a value, the outer ones first; none in one with an id and more required."""
+    """The objects of a value, the outer ones first, without those in a record."""
     found = [value] if isinstance(value, dict) else []
-    for outer in found:  # which grows while it is read
+    for outer in found:  # which grows while it is read; a record has an id and another member
         if "id" not in outer or len(outer.keys() & {*required}) < 2:
             found += [each for each in outer.values() if isinstance(each, dict)]
     return found

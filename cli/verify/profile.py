@@ -23,7 +23,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
-    made = [record.unwrap(PROJECT, each.json) for each in created]  # it may be an operation
+    made = [record.unwrap(PROJECT, each.json) for each in created]  # or an operation instead
     ids = [each.get("id") for each in projects]
     projects += [each for each in made if each and (not any(ids) or each.get("id") in ids)]
     deployments = [*filter(None, (record.unwrap(DEPLOYMENT, each.json) for each in found))]

@@ -85,7 +85,7 @@ class Session:
     def _find_created(self, probe: Probe) -> list[Exchange]:
         """Poll the list until it has the created project."""
         find, created = self.record.find_created, self.record.projects[-1]
-        last = self._poll(probe, find)[-1]
+        last = (self.record.of(probe) or self._poll(probe, find))[-1]
         created |= next(iter(find(last)), {})
         followed = judge.latest_of(created)
         self.words |= {"followed": followed, "listed": self.words["listed"] or followed}

@@ -69,15 +69,18 @@ def test_each_form_is_that_of_the_profile() -> None:
 
 
 def test_it_holds_in_each_world_after_a_reset_and_over_redis(redis_stores: Any) -> None:
-    for app in (like(ids_seed=5), like(ids_seed=5, new_store=redis_stores)):
+    clock = Clock()
+    for store in ({}, {"new_store": redis_stores}):
+        app = like(clock=clock, ids_seed=5, **store)
         for token in ("dev-token", "dev-token.other"):
             client = control_client_of(app, token)
             first = create(client)
             assert client.post("/_stub/reset").status_code == 204
             assert create(client) == first  # by the seed of the ids
             assert first["id"].startswith("proj_")
+            clock.advance(2)
             path = f"/v1/deployments/{first['latest_deployment_id']}"
-            assert client.get(path).json["status"] == "PENDING"
+            assert client.get(path).json["status"] == "RUNNING"
 
 
 def test_its_statuses_may_be_set_and_exported() -> None:

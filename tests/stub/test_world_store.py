@@ -1,25 +1,12 @@
 """What the stub needs of a store beyond `Store`: the second part of the contract."""
 
 from datetime import timedelta
-from functools import partial
-
-import pytest
 
 from records import Deployment, Records, Stage
 from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
-from tests.stores import STORES, MakeStore, implementation, records_of
-
-
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
-    return partial(implementation(request), clock=clock, new_id=counting_ids(), max_projects=3)
-
-
-@pytest.fixture
-def store(make_store: MakeStore) -> WorldStore:
-    return make_store()
+from tests.stores import MakeStore, records_of
 
 
 def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:

@@ -44,7 +44,7 @@ def labelled(label: str, *cases: str) -> Row:
 
 # Header fields that no profile has.
 SECRETS = on(headers={"Set-Cookie": "s3cr3t", "X-Api-Key": "s3cr3t"})
-MORE = put(labels=["s3cr3t"], meta={"s3cr3t": "s3cr3t"}, size=918273645)
+MORE = put(labels=["s3cr3t"], meta={"s3cr3t": "s3cr3t"}, size=918273645, no=None)
 # By form, what the profile keeps, None if nothing, and the changes that make it.
 FORMS: dict[str, list[Row]] = {
     "/times": [
@@ -76,7 +76,8 @@ FORMS: dict[str, list[Row]] = {
     "/members/project": [({"added": {}, "absent": []},), (
         {"added": {"attributes": "object"}, "absent": []},
         on_projects(lambda x: {"id": x.pop("id"), "attributes": x})), (
-        {"added": {"labels": "array", "meta": "object", "size": "number"}, "absent": []},
+        {"added": {"labels": "array", "meta": "object", "no": "null", "size": "number"},
+         "absent": []},
         on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5}, *found[1:]]),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (

@@ -154,6 +154,7 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         lacks = f"saved {file}; not in it: /creation_status, /statuses\n"
         assert (done.status, lacks in done.stdout) == (0, True)
         assert verify(url, "--save", str(file)).status == 0  # a profile
+        assert json.loads(file.read_text("utf-8"))["observed_at"]
         file.write_text('{"observed_at": "x"}', "utf-8")
         done = verify(url, "--like", str(file))
         assert (done.status, "/observed_at: must be a date" in done.stderr) == (2, True)
