@@ -171,11 +171,15 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
 
 
 def id_form(ids: Collection[str]) -> IdForm:
-    """The form of these ids; the prefix are the words in their first half, such as `prj_`."""
+    """The form of these ids; the prefix are the words in their first half, such as `prj_`.
+
+    The beginning of a UUID is no word, nor are mixed letters of one id alone.
+    """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     start = common[: min(map(len, ids)) // 2]
-    # The beginning of a UUID is no word.
-    prefix: str = re.findall("^(?:(?![0-9A-Fa-f]{8}-)[A-Za-z]+[0-9]{0,2}[_.:~-])*", start)[0]
+    letters = "[A-Za-z]+" if len({*ids}) > 1 else "(?:[A-Z]?[a-z]+|[A-Z]+)"
+    word = f"(?![0-9A-Fa-f]{{8}}-){letters}[0-9]{{0,2}}[_.:~-]"
+    prefix: str = re.findall(f"^(?:{word})*", start)[0]
     rests = [each[len(prefix) :] for each in ids]
     sizes, alphabet = [*map(len, rests)], ranges_of("".join(rests))
     return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
