@@ -354,10 +354,11 @@ def array_in(value: Any, name: str) -> list[Any] | None:
 
 
 def flatten(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
-    """Add the members of inner objects to a record with an id alone, such as one of JSON:API."""
+    """A record with an id alone, such as one of JSON:API, with the members of its inner objects."""
     parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
-    more = {name: each[name] for each in parts for name in required & each.keys()}
-    return record | more if more and record.keys() & required == {"id"} else record
+    inner = [each for each in parts if each.keys() & required]
+    is_alone = record.keys() & required == {"id"}
+    return record | {name: each[name] for each in inner for name in each} if is_alone else record
 
 
 def objects_in(value: Any, required: Collection[str] = ()) -> list[dict[str, Any]]:

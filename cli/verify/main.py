@@ -15,7 +15,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import defaults, forms_of, read_profile
+from stub.profile import ENDS, defaults, forms_of, read_profile
 from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
@@ -120,8 +120,11 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     if options.save:
         lacks = [form for form in defaults() if form not in forms_of(profile)]
         tell("", f"saved {options.save}; not in it: {', '.join(lacks) or 'nothing'}")
-    if (options.save or like) and profile.get("statuses", {"ended": ""})["ended"] is None:
+    ended = profile.get("statuses", {"ended": ""})["ended"]
+    if ended is None and (options.save or like):
         tell("warning: the deployment did not end: give a longer --wait")
+    if ended in ENDS - {"succeeded"} and options.save:
+        tell(f"warning: the deployment ended as {ended}, and so will those of the stub: save again")
     drifts = [*drift(profile, like)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 

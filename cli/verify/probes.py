@@ -20,9 +20,9 @@ INVALID_BODY = f"{RESPONSES}InvalidBody"
 NEEDS = {
     WRITE: "needs --write",
     ABUSE: "needs --write --abuse",
-    "listed": "no listed project has a deployment",
+    "listed": "no listed project has a latest_deployment_id",
     "created": "no project was created",
-    "followed": "no created project has a deployment",
+    "followed": "no created project has a latest_deployment_id",
 }
 
 

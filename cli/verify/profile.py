@@ -12,7 +12,7 @@ from stub.rules import is_imitated
 
 from . import probes
 from .client import Exchange
-from .judge import DEPLOYMENT, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
+from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -20,7 +20,8 @@ NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is k
 def profile_of(record: Record, date: str) -> profiles.Profile:
     """The forms of the responses, without any value of them."""
     responses, found = record.at(probes.PROJECTS), record.at(probes.DEPLOYMENT)
-    lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
+    listing = [each for each in responses if each.probe.method == "GET"]
+    lists = [record.listed(each) for each in listing]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
     made = [record.unwrap(PROJECT, each.json) for each in created]  # or an operation instead
@@ -30,6 +31,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     followed = [record.unwrap(DEPLOYMENT, x.json) for x in found if x.probe == probes.FOLLOWED]
     run = [*dict.fromkeys(x["status"] for x in followed if isinstance(x.get("status"), str))]
     last = followed[-1].get("status") if record.has_ended else None
+    is_whole = all(each.is_success for each in record.of(probes.FOLLOWED)[-1:])
     texts = (str(each.get("created_at")) for each in (*projects, *deployments))
     times = [*filter(None, map(profiles.time_form, texts))]
     digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
@@ -40,7 +42,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/times": only(each | {"digits": digits} for each in times),
         "/creation_status": only(each.status for each in created),
         "/list_order": profiles.order_of(lists[-1]) if lists else None,
-        "/statuses": run and {"run": run, "ended": last},
+        "/statuses": {"run": run, "ended": last} if run and is_whole else None,
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
         "/headers": headers_of(record, [*responses, *found]) if responses else None,
@@ -58,6 +60,8 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         elif seen[form]:
             part = rules["x-parts"][0].removesuffix("/x-known")
             others.append((part, f"one form of {name} here, several or another one there"))
+    if any(isinstance(each.json, dict) and len(each.json) > 1 for each in listing):
+        others.append((ITEMS, "the array alone here, other members beside it there"))
     told = dict.fromkeys((*differences(record, profile), *others))
     profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
     return profile
@@ -120,10 +124,19 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 def drift(found: profiles.Profile, known: profiles.Profile) -> Iterator[str]:
     """The findings of what differs from a known profile."""
     before = profiles.forms_of(known)
+    told = [each["part"] for each in known.get("not_imitated", ())]
+    # What the save did not see: its profile has no form of it, and tells no difference.
+    unseen = [
+        f"{part}/"
+        for _, value, rules in profiles.forms_in(known)
+        for part in rules["x-parts"]
+        if value is None and part not in told
+    ]
     for form, now in profiles.forms_of(found).items():
         if form in before and not profiles.is_same(form, before[form], now):
             old, new = (json.dumps(each, ensure_ascii=False) for each in (before[form], now))
             yield f"drift: {form}: {old} in the profile, {new} there"
     for each in found["not_imitated"]:
-        if each not in known.get("not_imitated", []):
+        is_seen = not f"{each['part']}/".startswith(tuple(unseen))
+        if is_seen and each not in known.get("not_imitated", []):
             yield f"drift: {each['part']}: {each['what']}"

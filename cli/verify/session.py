@@ -1,5 +1,6 @@
 """A session with a service: asks the probes in their order, and records what responses say."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -117,14 +118,20 @@ class Session:
             time.sleep(min(0.02 + waited / 10, 2.0))
 
     def _send(self, probe: Probe) -> Exchange:
-        """Send a probe; after a 5xx once more, but for a POST, which may have created a project."""
+        """Send a probe; after a 429, at the time that it says, or a 5xx once more.
+
+        A POST not after a 5xx, as it may have created a project.
+        """
         exchanges = self.record.exchanges
         for _ in range(2):
             request = self.client.request(probe, self.words)
             time.sleep(self.pause if exchanges else 0)
             exchanges.append(request)  # before it is sent, since that may be interrupted
-            exchanges[-1] = self.client.send(request)
-            if exchanges[-1].status < 500 or probe.method == "POST":
+            exchanges[-1] = last = self.client.send(request)
+            seconds = last.header("Retry-After") or ""
+            if last.status == 429 and re.fullmatch("[0-9]|10", seconds):
+                time.sleep(int(seconds))
+            elif last.status < 500 or probe.method == "POST":
                 break
         return exchanges[-1]
 
@@ -139,7 +146,7 @@ class Session:
         if silence:
             record.silent[probe.name] = silence
             outcome = ": ".join(silence)
-        outcome += "".join(f"; once {each.status}" for each in sent[:-1] if each.status >= 500)
+        outcome += "".join(f"; once {each.status}" for each in sent[:-1] if each.status >= 429)
         record.outcomes.append({"name": probe.name, "requests": len(sent), "outcome": outcome})
         self.tell(f"{probe.name:26} {outcome}")
         texts = [f"{each.headers}\n{each.content.decode(errors='replace')}" for each in sent]

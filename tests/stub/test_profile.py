@@ -102,6 +102,7 @@ def test_a_number_with_a_point_is_an_integer(tmp_path: Path) -> None:
 def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
     ids = [id_form([each]) for each in ("dQwGzWgXcQ", "Wg3czQ9-w_", "Wg3czQ9.w~", "Wg3czQ9wWg3")]
     run = {"run": ["a", "b"], "ended": "b"}
+    good, bad = ({"run": ["a", end], "ended": end} for end in ("succeeded", "failed"))
     absent = {"added": {}, "absent": ["id", "created_at"]}
     for form, before, now, is_known in (
         ("/ids/projects", ids[0], ids[1], True),
@@ -115,6 +116,8 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
         ("/statuses", run, {"run": ["a"], "ended": None}, True),
         ("/statuses", run, {"run": ["a", "c"], "ended": None}, False),
         ("/statuses", run, {"run": ["b", "a"], "ended": None}, False),
+        ("/statuses", good, bad, True),
+        ("/statuses", bad, {"run": ["a", "b"], "ended": "b"}, False),
         ("/headers", ["X-a", "ETag"], ["Etag", "X-A"], True),
         ("/members/project", {"absent": ["created_at", "id"]}, absent, True),
         ("/members/project", {}, absent, False),

@@ -74,8 +74,8 @@ FORMS: dict[str, list[Row]] = {
     ],
     "/media_types/problem": [("application/problem+json",), labelled("text/json", *ALL_ERRORS)],
     "/members/project": [({"added": {}, "absent": []},), (
-        {"added": {"attributes": "object"}, "absent": []},
-        on_projects(lambda x: {"id": x.pop("id"), "attributes": x})), (
+        {"added": {"attributes": "object", "size": "integer"}, "absent": []},
+        on_projects(lambda x: {"id": x.pop("id"), "attributes": {**x, "size": 5}})), (
         {"added": {"labels": "array", "meta": "object", "no": "null", "size": "number"},
          "absent": []},
         on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5}, *found[1:]]),

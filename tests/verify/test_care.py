@@ -125,6 +125,14 @@ def test_a_redirect_or_a_429_ends_the_polls(status: int) -> None:
     assert done.requests["created is listed"] == 1
 
 
+def test_a_429_with_its_time_is_asked_once_more() -> None:
+    limited = Service(first(1, on(status=429, headers={"Retry-After": "0"})))
+    done = verify(limited, level="write")
+    asked = [done.requests[name] for name in ("list", "create", "list, wrong token")]
+    assert (done.status, asked) == (0, [2, 2, 2]), done.stdout
+    assert "list                       agrees; once 429" in done.stdout
+
+
 def test_a_deployment_that_changes_no_more_is_followed_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -17,7 +17,7 @@ from stub.profile import forms_of
 from tests.conftest import Clock
 from tests.live import serving
 from tests.verify.conftest import Change, Service, listening, verify
-from tests.verify.differences import CREATED, ID, STATUS, on_deployment, put, without
+from tests.verify.differences import CREATED, ID, STATUS, on, on_deployment, put, without
 from tests.verify.planted import FORMS, planted, sent_by
 from tests.wire import call
 
@@ -133,6 +133,21 @@ def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_pat
     assert save(plain(sample=0), tmp_path / "p")["members"]["project"]["added"] == {}  # not its own
     bare = save(plain(on_deployment(without("status", "project_id"))), tmp_path / "p")
     assert bare["members"]["deployment"]["absent"] == ["project_id"]  # the status is fixed
+
+
+def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
+    empty, full = (Service(new_id=lambda kind, index: index, sample=x) for x in (0, 3))
+    assert verify(empty, "--save", str(tmp_path / "p")).status == 0
+    assert verify(full, "--like", str(tmp_path / "p")).status == 0
+    limited = plain(lambda *each: on("deployment", status=429)(*each) if each[2] else None)
+    assert "statuses" not in save(limited, tmp_path / "p")
+
+
+def test_a_profile_tells_of_a_run_that_failed_and_of_more_than_the_list(tmp_path: Path) -> None:
+    service = plain(on("list", body=put(next=None)), on_deployment(put(status="canceled")))
+    done = verify(service, "--save", str(tmp_path / "p"), level="write")
+    assert "warning: the deployment ended as canceled, and so will those of the stub" in done.stdout
+    assert "the array alone here, other members beside it" in (tmp_path / "p").read_text("utf-8")
 
 
 @pytest.mark.parametrize("form", FORMS)
