@@ -274,12 +274,8 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
-    keys = {json.dumps(each.get("id", each), sort_keys=True) for each in projects}
-    is_once = len(keys) == len(projects)
-    yield Claim(ITEMS, is_once, "each project once", "a project twice")
     times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
-    if is_once:
-        yield Claim(ITEMS, times == sorted(times), "oldest first", OTHER_ORDER)
+    yield Claim(ITEMS, times == sorted(times), "oldest first", OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")

@@ -208,7 +208,6 @@ DIFFERENCES = [
     abuse("projects null", differs(ITEMS), on_list(lambda _: None)),
     read("projects are ids", differs(PROJECT), on_list(lambda all_: [each["id"] for each in all_])),
     read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
-    read("a project twice", differs(ITEMS), on_list(lambda projects: [*projects, projects[0]])),
     write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
     write("cut from the list", differs(PROJECT), on_listed(without("stub_verify"))),

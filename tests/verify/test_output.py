@@ -26,14 +26,14 @@ STATUS_LINE = f"broken: {parts.STATUS}: present here, missing there"
 
 def test_both_sides_and_counts_are_told() -> None:
     page = on("created", status=200, headers={"Content-Type": "text/html"})
-    twice = on_list(lambda projects: [*projects, projects[0]])
-    done = verify(Service(page, GONE, NO_STATUS, twice), level="write")
+    last = on_list(lambda projects: projects[::-1])
+    done = verify(Service(page, GONE, NO_STATUS, last), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
         (parts.POST_201, "201; application/json", "200; text/html"),
         (parts.DEP_404, "404", "410"),
         (parts.STATUS, "present", "missing"),
-        (parts.ITEMS, "each project once", "a project twice"),
+        (parts.ITEMS, "oldest first", "another order"),
     ):
         assert (done.parts[part]["expected"], done.parts[part]["observed"]) == (expected, observed)
         assert f"  {part}\n" in done.stdout
