@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 import click
@@ -90,14 +89,14 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     tell(f"verify {options.url} ({level})")
     if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
         tell("warning: http sends the token without encryption")
-    handler = signal.signal(signal.SIGTERM, interrupt)
+    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()
         parts = judge_parts(record)
         tell(*text_of(parts, record))
-    except KeyboardInterrupt as reason:
+    except KeyboardInterrupt:
         tell("interrupted: no verdicts")
-        return 128 + (reason.args[0] if reason.args else signal.SIGINT)
+        return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(record))
@@ -141,11 +140,6 @@ def fail_on(
     unused = [line for line in known if not any(stub.matches(line, each) for each in found)]
     tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
     return 1 if findings else 0
-
-
-def interrupt(number: int, frame: FrameType | None) -> None:
-    """End as after Ctrl-C: with what is left behind."""
-    raise KeyboardInterrupt(number)
 
 
 def read_known(path: Path) -> list[str]:
