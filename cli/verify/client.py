@@ -14,7 +14,7 @@ from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, Request
 
-from .probes import BASIC, NONE, TOKEN, WRONG, Probe
+from .probes import NONE, TOKEN, WRONG, Probe
 
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
 MAX_BODY = 4 * 1024 * 1024  # bytes
@@ -77,12 +77,7 @@ class Client:
                 "ASCII without spaces, and without the word Bearer"
             )
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
-        self._authorization = {
-            TOKEN: f"Bearer {token}",
-            WRONG: f"Bearer {wrong}",
-            BASIC: "Basic c3R1YjpzdHVi",  # nobody's
-            NONE: "",
-        }
+        self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
         self._opener = OpenerDirector()  # which has no handler of proxies, redirects and errors
         self._opener.add_handler(HTTPHandler())
         if self._base.scheme == "https":

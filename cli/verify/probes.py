@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
 # What a request has in its Authorization header.
-TOKEN, WRONG, BASIC, NONE = "token", "wrong token", "Basic", "no token"
+TOKEN, WRONG, NONE = "token", "wrong token", "no token"
 
 PROJECTS = "#/paths/~1v1~1projects"
 DEPLOYMENT = "#/paths/~1v1~1deployments~1{id}"
@@ -112,7 +112,6 @@ ALL = (
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
     *others(LIST),
-    without(LIST, BASIC),
     CREATE,
     FOLLOWED,  # at once, as a list may not have the project, or not yet
     LISTED,

@@ -263,7 +263,6 @@ DIFFERENCES = [
     abuse("POST 422", differs(INPUT), on("created", status=422)),
     # The token, which a list and a deployment can show without --write.
     read("no token needed", broken(BEARER), opens=".*"),
-    read("Basic taken", broken(BEARER), takes="Basic "),
     read("any token taken", broken(BEARER), takes="Bearer "),
     read("deployments are open", broken(BEARER), opens=".*/deployments"),
     write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),

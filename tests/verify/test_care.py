@@ -25,7 +25,7 @@ def test_each_request_is_safe_or_a_post_alone_and_its_token_in_one_header(level:
     safe = {"GET", "OPTIONS"}
     assert {each.method for each in requests} == (safe if level == "read" else {*safe, "POST"})
     sent = Counter(each.header("Authorization") for each in requests)
-    (wrong,) = {str(each) for each in sent} - {f"Bearer {TOKEN}", "Basic c3R1YjpzdHVi", "None"}
+    (wrong,) = {str(each) for each in sent} - {f"Bearer {TOKEN}", "None"}
     assert re.fullmatch(f"Bearer [a-z0-9]{{{len(TOKEN)}}}", wrong)
     assert sent[wrong] == sent[None] == (2 if level == "read" else 3)
     for each in requests:
@@ -48,7 +48,7 @@ def test_one_project_is_created_with_another_name_each_time() -> None:
 
 def test_each_is_asked_once_and_a_5xx_once_more() -> None:
     counts = Counter((each.method, each.target) for each in asked("read"))
-    assert max(counts.values()) == 4  # the list: with, without, another token, and Basic
+    assert max(counts.values()) == 3  # with, without, and another token
     service = Service(first(1, on("method", status=503)), first(9, on("unknown", status=500)))
     done = verify(service)
     options = [each.status for each in service.requests if each.method == "OPTIONS"]
