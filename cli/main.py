@@ -132,7 +132,6 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
         ),
         (probe and not hasattr(os, "killpg"), "--probe needs a POSIX system."),
         (settings.no_stub and lost, f"--no-stub excludes {', '.join(lost)}: leave out either."),
-        ("-" in map(str, files), "- is no file: give its name."),
         (len({*paths}) < len(paths), f"two options name the same file: {', '.join(paths)}."),
     ]
     for is_broken, message in rules:

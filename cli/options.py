@@ -89,8 +89,8 @@ def file(text: str) -> Any:
 
 
 def parse_path(text: str) -> Path:
-    if not text:  # of a variable that a shell does not know
-        raise ValueError("the name of a file is empty")
+    if text in ("", "-"):  # the first of a variable that a shell does not know
+        raise ValueError(f"give the name of a file, not '{text}'")
     return Path(text)
 
 

@@ -182,8 +182,8 @@ def report(
 
 def remove_old_report(path: Path) -> None:
     """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
-    given, path = path, Path(os.path.realpath(path))
-    if given == Path("-") or (path.exists() and not path.is_file()):
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
         raise OSError(0, "not a file", str(path))
     path.touch()
     path.unlink()

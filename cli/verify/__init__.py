@@ -7,10 +7,8 @@ import click
 
 import stub
 
-from ..options import Number, Start, flag, option, several
+from ..options import Number, Start, file, flag, option, several
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 # Each kind of finding, and what to do about it.
 ADVICE = {
     "broken": "the interface promises this: correct the service, or the interface",
@@ -30,12 +28,12 @@ class Options(NamedTuple):
     )
     wait: float = option("Longest seconds of each poll.", Number(0, 3600), default=60.0)
     pause: float = option("Seconds between two requests.", Number(0, 60), default=0.2)
-    ca: Path | None = option("File of a certificate authority to trust, too, as PEM.", EXISTING)
-    known: Path | None = option("File of known findings, one a line, as for --allow.", EXISTING)
-    save: Path | None = option("File for the profile of the service, for --like.", FILE)
+    ca: Path | None = file("File of a certificate authority to trust, too, as PEM.")
+    known: Path | None = file("File of known findings, one a line, as for --allow.")
+    save: Path | None = file("File for the profile of the service, for --like.")
     force: bool = flag("Let --save replace a file that is no profile.")
-    like: Path | None = option("Profile of the service: find what has changed since.", EXISTING)
-    report: Path | None = option("File for the verdicts, as JSON.", FILE)
+    like: Path | None = file("Profile of the service: find what has changed since.")
+    report: Path | None = file("File for the verdicts, as JSON.")
     fail_on: tuple[str, ...] = several(
         f"Exit with 1 if one of these is found: {', '.join(ADVICE)}",
         lambda given: stub.parse_kinds(given, ADVICE),

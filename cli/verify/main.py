@@ -49,8 +49,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     """Verify the service; return the exit status. Raises `click.UsageError`."""
     if options.abuse and not options.write:
         raise click.UsageError("--abuse may create projects: give --write, too.")
-    others = (Path("-"), options.known, options.ca, options.like, options.save)
-    if options.report and options.report in others:
+    if options.report in {options.known, options.ca, options.like, options.save} - {None}:
         raise click.UsageError(f"--report: {options.report} is no file of its own.")
     token = environ.get("VERIFY_TOKEN", "")
     try:

@@ -157,7 +157,6 @@ INVALID: list[tuple[list[str], str]] = [
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
     (["--store", "http://s3cret"], "--store: the URL is invalid: give redis://"),
-    (["--seed", ""], "'--seed': the name of a file is empty."),
     (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
@@ -173,7 +172,8 @@ INVALID: list[tuple[list[str], str]] = [
     (["verfy", "http://a"], "put -- before the command: -- verfy ... (did you mean verify?)"),
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
-    *((each, "- is no file") for each in (["--report", "-"], ["--log", "-"])),
+    (["--seed", ""], "'--seed': give the name of a file, not ''."),
+    (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--"], "give a command after --."),
 ]
 
