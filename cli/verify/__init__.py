@@ -9,13 +9,7 @@ import stub
 
 from ..options import Number, Start, file, flag, option, several
 
-# Each kind of finding, and what to do about it.
-ADVICE = {
-    "broken": "the interface promises this: correct the service, or the interface",
-    "differs": "only this project chose it: if the service is right, change the contract",
-    "leaks": "whoever reads a response or its log has the token: correct the service",
-    "drift": "the service has changed since its profile: save it anew",
-}
+KINDS = ("broken", "differs", "leaks", "drift")  # of findings
 
 
 class Options(NamedTuple):
@@ -35,8 +29,8 @@ class Options(NamedTuple):
     like: Path | None = file("Profile of the service: find what has changed since.")
     report: Path | None = file("File for the verdicts, as JSON.")
     fail_on: tuple[str, ...] = several(
-        f"Exit with 1 if one of these is found: {', '.join(ADVICE)}",
-        lambda given: stub.parse_kinds(given, ADVICE),
+        f"Exit with 1 if one of these is found: {', '.join(KINDS)}",
+        lambda given: stub.parse_kinds(given, KINDS),
         metavar="KINDS",
         default=["broken,leaks,drift"],
     )

@@ -19,7 +19,7 @@ from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
 from ..serving import remove_old_report, write_whole
-from . import ADVICE, Options
+from . import Options
 from .client import Client, Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
 from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
@@ -27,8 +27,11 @@ from .profile import drift, profile_of
 from .session import LEAK, Session
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
+ADVICE = {
+    "broken": "the interface promises this: correct the service, or the interface",
+    "differs": "only this project chose it: if the service is right, change the contract",
+}
 MAX_SHOWN = 500  # bytes of a body
-DIFFERENCES = ("broken", "differs")
 
 
 class Part(NamedTuple):
@@ -171,9 +174,9 @@ def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
         return why_not_seen(part, witnesses, record)
     shown = against or seen[:1]
     claim, exchange = shown[0]
-    verdicts = DIFFERENCES if against else ("kept", "confirmed")
+    fixed, chosen = ("broken", "differs") if against else ("kept", "confirmed")
     return part._replace(
-        verdict=verdicts[part.origin != "fixed"],
+        verdict=fixed if part.origin == "fixed" else chosen,
         expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
         observed="; ".join(sorted({each.otherwise for each, _ in against} or {claim.expected})),
         probe=exchange.probe.name,
@@ -199,7 +202,7 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
 
     Where a profile has the choices of the service, what drifts from it stands for the differences.
     """
-    kinds = DIFFERENCES if drifts is None else DIFFERENCES[:1]
+    kinds = ("broken", "differs") if drifts is None else ("broken",)
     found = [each for each in parts if each.verdict in kinds]
     return [
         *(drifts or ()),
@@ -212,9 +215,9 @@ def text_of(parts: list[Part], record: Record) -> Iterator[str]:
     """The counts, each difference with what was sent and received, and what was not checked."""
     counts = Counter(each.verdict for each in parts)
     yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
-    for kind in DIFFERENCES:
+    for kind, advice in ADVICE.items():
         found = [each for each in parts if each.verdict == kind]
-        yield from ("", f"{kind} ({ADVICE[kind]}):") if found else ()
+        yield from ("", f"{kind} ({advice}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for part in found:
                 if part.exchange is exchange:
