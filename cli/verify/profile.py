@@ -45,7 +45,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/statuses": {"run": run, "ended": last} if run and is_whole else None,
         "/members/project": members_of(record, "Project", projects),
         "/members/deployment": members_of(record, "Deployment", deployments),
-        "/headers": headers_of(record, [*responses, *found]) if responses else None,
+        "/headers": headers_of([*responses, *found]) if responses else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
@@ -86,20 +86,18 @@ def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
     if not found:
         return None
     own = record.contract.schemas[kind]["properties"]
-    names = sorted(set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
-    names = [x for x in names if NAME.fullmatch(x) and record.redactor.text(x) == x]
-    types = {name: {TYPES[type(each[name])] for each in found} for name in names}
+    names = filter(NAME.fullmatch, set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
+    types = {name: {TYPES[type(each[name])] for each in found} for name in sorted(names)}
     # An integer in one record and a number in another make a number.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
 
 
-def headers_of(record: Record, exchanges: list[Exchange]) -> list[str]:
+def headers_of(exchanges: list[Exchange]) -> list[str]:
     """The fields that all responses have and the contract lacks, as waitress spells them."""
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
-    names = set.intersection(*found)
-    return sorted(x for x in names if is_imitated(x) and record.redactor.text(x) == x)
+    return sorted(filter(is_imitated, set.intersection(*found)))
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
