@@ -59,15 +59,15 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         client = Client(options.url, token, options.ca)
         known = read_known(options.known) if options.known else []
         like = read_profile(options.like) if options.like else None
-        if options.save and options.save.exists() and not options.force:
+        if options.report:
+            remove_old_report(options.report)
+        if options.save and not options.save.exists():
+            remove_old_report(options.save)  # fails where it cannot be written
+        elif options.save and not options.force:
             try:
                 read_profile(options.save)
             except ValueError as error:
                 raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
-        for file in filter(None, (options.report, options.save)):
-            is_kept = file == options.save and file.exists()
-            # Fails where it cannot be written.
-            remove_old_report(file.with_name(f"{file.name}.{os.getpid()}") if is_kept else file)
     except OSError as error:
         raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
     except ValueError as error:
