@@ -14,8 +14,7 @@ TIMEOUT = 5.0  # seconds that the program may be silent
     params=[OPTIONS[name] for name in ("port", "no_stub", "host")],
     short_help="Ask the running program whether it is ready.",
 )
-@click.pass_context
-def health(context: click.Context, /, **values: Any) -> None:
+def health(**values: Any) -> None:
     """Ask the program that runs on this machine whether it is ready.
 
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
@@ -27,13 +26,7 @@ def health(context: click.Context, /, **values: Any) -> None:
 
     from .verify.client import failure_of
 
-    assert context.parent
-    own = {
-        name: value
-        for name, value in values.items()
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    settings = Settings(**{**context.parent.params, **own})
+    settings = Settings(**values)
     path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
         build_opener(ProxyHandler({})).open(

@@ -57,14 +57,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     start: Start = context.obj
     source, other = context.get_parameter_source, context.invoked_subcommand
     if other:
-        wrong = [
-            *(
-                option.opts[0]
-                for name, option in OPTIONS.items()
-                if other != "health" and source(name) is ParameterSource.COMMANDLINE
-            ),
-            *(["--"] if start.words is not None else []),
-        ]
+        on_line = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
+        wrong = [OPTIONS[name].opts[0] for name in on_line]
+        wrong += [] if start.words is None else ["--"]
         if wrong:
             raise click.UsageError(
                 f"{other} takes no command, and its options after its name: "
