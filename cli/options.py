@@ -40,10 +40,6 @@ class Integer(click.IntRange):
 class Number(click.FloatRange):
     name = "number"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        number = super().convert(value, param, ctx)  # for which nan is in every range
-        return number if number == number else self.fail("'nan' is no number.", param, ctx)
-
 
 class SpacedText(click.types.StringParamType):
     """A text that may have spaces: its variable has one to a line."""
