@@ -22,7 +22,7 @@ import server
 import stub
 from web.access_log import line_of
 from web.redaction import Redactor, printable
-from web.routing import OPERATIONS, is_control_path
+from web.routing import is_control_path
 
 from .options import Settings
 
@@ -108,7 +108,6 @@ class Log:
         self._quiet = settings.quiet
         self._file = settings.log.open("wb", buffering=0) if settings.log else None
         self._has_readers = bool(shows_latest or not settings.quiet or settings.log)
-        self.is_called = False  # whether there was a request to /v1
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self.is_muted = False  # whether only the file gets what comes
         self._hints: set[str] = set()
@@ -118,7 +117,6 @@ class Log:
         path, status = request.environ["PATH_INFO"], response.status_code
         if not self._has_readers and status < 400:
             return response
-        self.is_called = self.is_called or path.startswith(OPERATIONS)
         # The console has many files and asks each second, a health check every 5 seconds.
         if path == stub.POLL_PATH or (
             status == 200 and path.startswith((f"{stub.POLL_PATH}/", "/_stub/ready"))
@@ -138,7 +136,6 @@ class Log:
         """Log a request that the server rejected."""
         sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
         path = rejected.target.partition("?")[0]
-        self.is_called = self.is_called or path.startswith(OPERATIONS) or not path
         reason = f"{rejected.status} {rejected.code} ({rejected.detail})\n"
         self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":

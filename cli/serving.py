@@ -161,10 +161,10 @@ def report(
     verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
     if status or (verdict and any(each not in depends for each in verdict.findings)):
         say(log.latest())
-    if command and status not in (126, 127) and not log.is_called:
-        say("warning: no request to /v1: does the command use STUB_URL?\n")
     if verdict is None:
         return status
+    if command and status not in (126, 127) and not verdict.is_called:
+        say("warning: no request to /v1: does the command use STUB_URL?\n")
     if probe:
         say("".join(probe.summary()))
     say(verdict.table() + "".join(finding.line() for finding in verdict.findings))

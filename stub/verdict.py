@@ -77,7 +77,7 @@ class Verdict:
         dropped: int = 0,
     ) -> None:
         unused = Counter(redactor.text(each.describe()) for each in unused_faults)
-        self._is_called = coverage.is_called
+        self.is_called = coverage.is_called or bool(rejections)
         self._document = {
             **coverage.document(worlds=True),
             "rejected_by_the_server": [
@@ -135,7 +135,7 @@ class Verdict:
             "passed": not self.findings,
             "findings": [asdict(finding) for finding in self.findings],
             "unused_patterns": self.unused_patterns,
-            "is_called": self._is_called,
+            "is_called": self.is_called,
         }
 
     def document(self, exit_status: int) -> dict[str, Any]:

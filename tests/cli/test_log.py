@@ -171,7 +171,7 @@ def test_a_host_that_is_not_served_is_explained_once_and_masked(host: str, line:
 
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL?\n"
-    assert warning in run("--no-stub", "--", "true").stderr
+    assert warning in run("--", "true").stderr
     assert warning not in run("--", "no-such-command").stderr
     assert warning in run("--quiet", *command(0, "/_stub/state", "/projects")).stderr
     assert warning not in run("--quiet", *command(0, "/v1/nothing")).stderr
