@@ -95,11 +95,7 @@ def raise_file_limit() -> None:
 
 
 def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
-    """Listen, and return the server, whose port is `effective_port`.
-
-    Raises ListenError for an address that cannot be listened on, and ValueError for a trusted host
-    that is no host name.
-    """
+    """Listen, and return the server, whose port is `effective_port`. Raises as `listen()` does."""
     sock = listen(host, port)
     try:
         on_loopback = ip_address(sock.getsockname()[0]).is_loopback

@@ -65,12 +65,11 @@ class Settings(Adjustments):
 
 
 def make_settings(options: ServerOptions, connections: int, loopback: str | None) -> Settings:
-    """The settings for these options. Raises ValueError for a trusted host that is no host name.
+    """The settings for these options, whose trusted hosts are host names: see `check_hosts()`.
 
     On loopback, only loopback names and the name that is listened on are served. Otherwise a page
     could make its own name resolve to 127.0.0.1 and read the responses (DNS rebinding).
     """
-    check_hosts(options.trusted_hosts)
     settings = Settings(
         connection_limit=connections,
         max_request_body_size=sys.maxsize,  # the parser has a limit for each path
@@ -89,7 +88,7 @@ def make_settings(options: ServerOptions, connections: int, loopback: str | None
 
 
 def check_hosts(names: Collection[str]) -> None:
-    """Raise ValueError for a trusted host that is no host name: a URL, or a name with a port."""
+    """Raise ValueError for one that is no host name: a URL, or a name with a port."""
     for name in names:
         if not re.fullmatch(HOST, in_brackets(name)):
             raise ValueError(f"{name} is not a host name: give it without scheme and port")

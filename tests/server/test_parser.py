@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from server import ServerOptions
+from server import ServerOptions, check_hosts
 from server.parser import Parser, Rejection
 from server.settings import Settings, make_settings
 from tests.wire import AUTHORIZATION, SECRET, get, post
@@ -222,7 +222,7 @@ def test_loopback_serves_its_own_names_and_the_trusted_ones_alone() -> None:
 def test_a_trusted_host_has_no_scheme_and_no_port() -> None:
     for name in ("http://stub.test", "stub.test:80", "", "a b"):
         with pytest.raises(ValueError, match="is not a host name"):
-            make_settings(ServerOptions(trusted_hosts=[name]), 9, None)
+            check_hosts([name])
 
 
 # A request of so many bytes or fields, how many it may have, and the code where it has more.
