@@ -28,7 +28,6 @@ CORES = sorted(os.sched_getaffinity(0))  # the server gets the first, the client
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
 PATIENCE = 30.0  # seconds in which a server must start, and respond
 WARM_UP = 1  # seconds of load before the measured ones
-STARTS = 3  # in one round: their median leaves out one with a cold disk cache
 CREATE = """
 local count = 0
 function request()
@@ -171,13 +170,10 @@ def started(command: Command, load: Load) -> Iterator[Server]:
 
 def measure(command: Command, load: Load, seconds: int, connections: int) -> Sample:
     if load.is_start:
-        samples = []
-        for _ in range(STARTS):
-            began = time.perf_counter()
-            with started(command, load) as server:
-                taken = time.perf_counter() - began
-                samples.append(Sample(server.processor_seconds(), 1 / taken))
-        return Sample(*map(statistics.median, zip(*samples, strict=True)))
+        began = time.perf_counter()
+        with started(command, load) as server:
+            taken = time.perf_counter() - began
+            return Sample(server.processor_seconds(), 1 / taken)
     with started(command, load) as server:
         server.drive(WARM_UP, connections)
         before = server.processor_seconds()
