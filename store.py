@@ -146,10 +146,8 @@ class MemoryStore:
 
     def records(self) -> Records:
         with self._lock:
-            projects = list(self._projects.values())
-            deployments, started = list(self._deployments.values()), self._started
-        projects.sort(key=OLDEST_FIRST)
-        return Records(tuple(projects), tuple(each.with_start(started) for each in deployments))
+            deployments = [each.with_start(self._started) for each in self._deployments.values()]
+            return Records(tuple(self._projects.values()), tuple(deployments))
 
     def reset(self, records: Records | None = None) -> None:
         records = self._initial if records is None else records

@@ -183,7 +183,7 @@ def write_seed(records: Records, now: datetime) -> bytes:
     latest = {project.latest_deployment_id for project in records.projects}
     deployments = sorted(records.deployments, key=lambda each: each.id in latest)
     return b'{"projects": [%b],\n"deployments": [%b]}\n' % (
-        b",".join(b"\n" + write_project(each) for each in records.projects),
+        b",".join(b"\n" + write_project(each) for each in records.list),
         b",".join(b"\n" + write_deployment(each, now) for each in deployments),
     )
 

@@ -90,7 +90,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.both(lambda store: store.list_projects())
         self.both(lambda store: store.list_projects().representation)
         self.both(lambda store: {*store.records().deployments})
-        self.both(lambda store: store.records().projects)
+        self.both(lambda store: store.records().list)
 
     @invariant()
     def deployments_agree(self) -> None:
