@@ -73,7 +73,7 @@ class Entry(NamedTuple):
             "ms": round(self.ms, 3),
             "method": redactor.text(environ["REQUEST_METHOD"]),
             "path": redactor.text(get_path_info(environ)),
-            "query": redactor.text(redactor.query(environ.get("QUERY_STRING", ""))),
+            "query": redactor.query(environ.get("QUERY_STRING", "")),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
             "status": self.status,

@@ -250,7 +250,7 @@ class Stub:
             "number": None,
             "method": redactor.text(method),
             "path": redactor.text(path),
-            "query": redactor.text(redactor.query(query)),
+            "query": redactor.query(query),
             "headers": {"Host": redactor.text(host)} if host else {},
             "body": "",
             "status": status,

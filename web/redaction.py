@@ -43,17 +43,16 @@ class Redactor:
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
         path, mark, query = target.partition("?")
-        return self.text(path + mark + self.query(query))
+        return self.text(path) + mark + self.query(query)
 
-    @staticmethod
-    def query(query: str) -> str:
-        """A query string with the value of `access_token` masked."""
+    def query(self, query: str) -> str:
+        """A query string with tokens and the value of `access_token` masked."""
         parts = query.split("&")
         for index, part in enumerate(parts):
             name, equals, value = part.partition("=")
             if value and unquote_plus(name) == "access_token":
                 parts[index] = f"{name}{equals}{MASK}"
-        return "&".join(parts)
+        return self.text("&".join(parts))
 
     @staticmethod
     def secret(name: str, value: str) -> str:
