@@ -11,7 +11,6 @@ from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import NotFound
 
 from records import Deployment, Project, timestamp
-from web.redaction import cut
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
@@ -29,10 +28,9 @@ CONSOLE_PATHS = ("/", *[f"{POLL_PATH}/{name}" for name in FILES])
 
 # The limits of a view.
 SHOWN_PROJECTS = 50
-SHOWN_STAGES = 20  # of a deployment
 SHOWN_FAULTS = 20
 SHOWN_FINDINGS = 10  # of a kind
-MAX_TEXT = 120  # bytes
+MAX_TEXT = 120  # characters of the body of a fault
 
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -111,17 +109,11 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
         "deployment": deployment.id,
         "status": deployment.status(now),
         "since": timestamp(deployment.created_at),
-        "timeline": [stage._asdict() for stage in deployment.timeline[:SHOWN_STAGES]],
+        "timeline": [stage._asdict() for stage in deployment.timeline],
     }
 
 
 def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: shortened(value) if isinstance(value, str) else value for name, value in fault.items()
-    }
-
-
-def shortened(text: str) -> str:
-    """The beginning of a text, in at most `MAX_TEXT` bytes."""
-    short = cut(text[: MAX_TEXT + 1], MAX_TEXT)
-    return f"{short}…" if len(short) < len(text) else short
+    """A fault with the beginning of its body."""
+    body = fault.get("body", "")
+    return {**fault, "body": f"{body[:MAX_TEXT]}…"} if len(body) > MAX_TEXT else fault
