@@ -11,7 +11,7 @@ from records import Deployment, Project, Stage
 from store import NameTaken
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
-from web.validation import check_project, require_valid, under
+from web.validation import check_name, require_valid, under
 
 from . import rules
 from .seed import Seed
@@ -103,10 +103,7 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
     "no projects exist": (lambda params, capitals: (), no_projects),
-    "a project exists": (
-        lambda params, capitals: check_project({"name": "any", **params}, reserved=()),
-        a_project,
-    ),
+    "a project exists": (lambda params, capitals: check_name({"name": "any", **params}), a_project),
     "a deployment exists": (
         lambda params, capitals: rules.check(params, "DeploymentParams", capitals=capitals),
         a_deployment,

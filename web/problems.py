@@ -34,9 +34,6 @@ class FieldError(NamedTuple):
     detail: str
 
 
-NOT_AN_OBJECT = FieldError("", "must be a JSON object")
-
-
 class Problem(HTTPException):
     """An error response, raised anywhere in a request.
 

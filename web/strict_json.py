@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import g, request
 
-from .problems import NOT_AN_OBJECT, InvalidBody, Problem
+from .problems import FieldError, InvalidBody, Problem
 from .validation import pointer
 
 JSON = {"Content-Type": "application/json", "Cache-Control": "no-store"}
@@ -44,7 +44,7 @@ def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[s
     except MalformedJSON as error:
         raise Problem(400, "malformed_json", f"{RULE} At {error}.") from None
     if not isinstance(document, dict):
-        raise InvalidBody([NOT_AN_OBJECT])
+        raise InvalidBody([FieldError("", "must be a JSON object")])
     g.document = document
     return text, document
 

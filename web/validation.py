@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from .problems import NOT_AN_OBJECT, FieldError, InvalidBody
+from .problems import FieldError, InvalidBody
 
 MAX_NAME = 100  # code points
 MAX_ERRORS = 1000  # of one document
@@ -23,24 +23,20 @@ def require_valid(errors: Iterable[FieldError]) -> None:
         raise InvalidBody(found)
 
 
-def check_project(
-    document: Any, *, strict: bool = False, reserved: Iterable[str] = SERVER_MEMBERS
-) -> Iterator[FieldError]:
+def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[FieldError]:
     """All errors of a project as a client sends it; `strict` rejects what the contract lacks."""
-    if not isinstance(document, dict):
-        yield NOT_AN_OBJECT
-        return
-    for member in reserved:
+    for member in SERVER_MEMBERS:
         if member in document:
             yield FieldError(pointer(member), "is set by the service: omit it")
-    yield from _check_name(document)
+    yield from check_name(document)
     if strict:
         for member in document:
             if member not in ("name", *SERVER_MEMBERS):
                 yield FieldError(pointer(member), "is not in the contract (--strict)")
 
 
-def _check_name(document: dict[str, Any]) -> Iterator[FieldError]:
+def check_name(document: dict[str, Any]) -> Iterator[FieldError]:
+    """The errors of a project's name."""
     name = document.get("name")
     if "name" not in document:
         yield FieldError("/name", "is required")
