@@ -156,9 +156,6 @@ def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
         return
     yield from judge_response(record, exchange)
     problem = record.unwrap(PROBLEM, exchange.json)
-    if "status" in problem:
-        part, is_its = f"{PROBLEM}/properties/status", problem["status"] == status
-        yield Claim(part, is_its, "the status of the response", "another status")
     members = record.contract.schemas["Problem"]["required"]
     if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
         yield Claim(ERRORS, "errors" in problem, "present", MISSING)
