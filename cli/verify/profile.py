@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from string import capwords
 from typing import Any
 
@@ -43,8 +43,8 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/creation_status": only(each.status for each in created),
         "/list_order": profiles.order_of(lists[-1]) if lists else None,
         "/statuses": {"run": run, "ended": last} if run and is_whole else None,
-        "/members/project": members_of(record, "Project", projects),
-        "/members/deployment": members_of(record, "Deployment", deployments),
+        "/members/project": members_of(record, "Project", projects, set.intersection),
+        "/members/deployment": members_of(record, "Deployment", deployments, set.union),
         "/headers": headers_of([*responses, *found]) if responses else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
@@ -81,13 +81,18 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     return profiles.id_form(ids) if is_text else None
 
 
-def members_of(record: Record, kind: str, found: list[dict[str, Any]]) -> Any:
-    """What all records have besides the members of the contract, and what none of them has."""
+def members_of(
+    record: Record, kind: str, found: list[dict[str, Any]], of: Callable[..., set[str]]
+) -> Any:
+    """What records have besides the members of the contract, and what none of them has.
+
+    Of projects it is what all have, as the others may be a client's; of deployments, what any has.
+    """
     if not found:
         return None
     own = record.contract.schemas[kind]["properties"]
-    names = filter(NAME.fullmatch, set.intersection(*map(set, found)) - {*own, OWN_MEMBER})
-    types = {name: {TYPES[type(each[name])] for each in found} for name in sorted(names)}
+    names = sorted(filter(NAME.fullmatch, of(*map(set, found)) - {*own, OWN_MEMBER}))
+    types = {name: {TYPES[type(x[name])] for x in found if name in x} for name in names}
     # An integer in one record and a number in another make a number.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]

@@ -78,7 +78,7 @@ FORMS: dict[str, list[Row]] = {
         on_projects(lambda x: {"id": x.pop("id"), "attributes": {**x, "size": 5}})), (
         {"added": {"labels": "array", "meta": "object", "no": "null", "size": "number"},
          "absent": []},
-        on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5}, *found[1:]]),
+        on_projects(MORE), on_list(lambda found: [{**found[0], "size": 0.5, "own": 1}, *found[1:]]),
     )],
     "/members/deployment": [({"added": {}, "absent": []},), (
         {"added": {"in": "object", "owner": "object"}, "absent": ["project_id", "created_at"]},

@@ -131,6 +131,10 @@ def test_nothing_has_changed_where_the_same_is_seen_or_less(known: Path, tmp_pat
     again = save(plain(), tmp_path / "q", "--like", f"{tmp_path}/p")
     assert again["statuses"]["run"] == ["queued", "building", "succeeded"]
     assert save(plain(sample=0), tmp_path / "p")["members"]["project"]["added"] == {}  # not its own
+    some = on_deployment(lambda x: x | {"done": 1} if x["status"] == "building" else x)
+    assert save(plain(some), tmp_path / "p")["members"]["deployment"]["added"] == {
+        "done": "integer"
+    }
     bare = save(plain(on_deployment(without("status", "project_id"))), tmp_path / "p")
     assert bare["members"]["deployment"]["absent"] == ["project_id"]  # the status is fixed
 
