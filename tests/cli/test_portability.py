@@ -1,4 +1,4 @@
-"""Where the program runs: without what only POSIX has, on other consoles and in odd folders."""
+"""Where the program runs: without what only POSIX has, in another locale and in odd folders."""
 
 import json
 import signal
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.program import CLIENT, finished, not_started, process
+from tests.program import CLIENT, finished, process
 from tests.wire import call
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -48,26 +47,6 @@ def test_a_probe_needs_process_groups() -> None:
     done = finished("-c", RUN, "app.py", "--probe", "members", "--", "true")
     assert done.status == 2
     assert done.stderr.startswith("error: --probe needs a POSIX system")
-
-
-SAYS = r"""
-import os, sys
-from app import create_app
-from cli.main import main
-main(create_app, ["docs", "caf\u00e9\u2026"], os.environ, sys.stdout, sys.stderr)
-"""
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "cp437", "ascii"])
-def test_a_console_of_another_encoding_gets_documents_and_messages(encoding: str) -> None:
-    env = {**PLAIN_LOCALE, "PYTHONIOENCODING": encoding}
-    document = (ROOT / "docs" / "development.md").read_text("utf-8")
-    done = finished("app.py", "docs", "development", env=env, encoding="latin-1")
-    assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.count("\n") == document.count("\n")
-    done = finished("-c", SAYS, env=env, encoding=encoding)
-    message = not_started("docs", "caf\u00e9\u2026")
-    assert done.stderr == message.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path: Path) -> None:
