@@ -29,22 +29,6 @@ signal.pause()
 """
 
 
-def test_the_command_calls_the_stub_and_its_status_is_the_programs(capfd: Capture) -> None:
-    code = (
-        "import json, os, sys, urllib.request as r\n"
-        "header = {'Authorization': 'Bearer ' + os.environ['STUB_TOKEN']}\n"
-        "url = os.environ['STUB_URL'] + '/v1/projects'\n"
-        "print(len(json.load(r.urlopen(r.Request(url, headers=header)))['projects']))\n"
-        "sys.exit(7)"
-    )
-    done = run("--quiet", "--", sys.executable, "-c", code)
-    assert (done.status, done.stdout, capfd.readouterr()) == (7, "", ("3\n", ""))
-    listening, line, coverage, *_ = done.stderr.splitlines()
-    assert listening.startswith("listening on http://127.0.0.1:")
-    assert line.startswith("#1 GET /v1/projects 200 ")  # as the command failed
-    assert coverage.startswith("coverage: 1 of ")
-
-
 def test_the_command_has_its_own_words_the_environment_and_the_first_token(capfd: Capture) -> None:
     env = {"STUB_TOKEN": "one two", "OTHER": "kept", "STUB_URL": "http://elsewhere"}
     words = ["a b", "$HOME", "*", "--", "--port", "", "'", "ü"]
