@@ -19,17 +19,6 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 
-def test_a_signal_ends_it_with_its_report(tmp_path: Path) -> None:
-    report = tmp_path / "report"
-    with program("--fail-on", "unpromised", "--report", str(report)) as (running, url):
-        assert call(url, "/v1/projects?page=1").status_code == 200
-        running.send_signal(signal.SIGHUP)
-        stdout, stderr = running.communicate(timeout=20)
-    assert (running.returncode, stdout) == (1, "")
-    assert "\nfinding: unpromised: " in stderr
-    assert '"exit_status": 1' in report.read_text()
-
-
 def test_it_serves_with_closed_streams() -> None:
     with program() as (running, url):
         running.stdout.close()
