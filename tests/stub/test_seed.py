@@ -142,11 +142,6 @@ def test_a_seed_has_a_limit_and_is_read_as_strictly_as_a_body(
         assert names(stub) == [name]
 
 
-def test_the_first_thousand_errors_of_a_seed_are_reported(stub: FlaskClient) -> None:
-    response = stub.post("/_stub/reset", json={"projects": 2000 * [{}]})
-    assert_invalid(response, *(f"/projects/{index}/name" for index in range(1000)))
-
-
 def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
     stub: FlaskClient, world: Callable[[str], FlaskClient]
 ) -> None:
