@@ -69,6 +69,7 @@ def test_the_app_sees_the_path_that_was_sent_and_no_trailer(port: int) -> None:
         first, second = client.reply().json, client.reply().json
     environ = first["environ"]
     assert (first["path"], environ["QUERY_STRING"], first["body"]) == ("//a/b", "c", "hello")
+    assert environ["REQUEST_URI"] == "//a%2Fb?c"
     assert (environ["CONTENT_LENGTH"], environ["HTTP_HOST"]) == ("5", "localhost")
     assert not environ.keys() & {"HTTP_AUTHORIZATION", "HTTP_TRANSFER_ENCODING"}
     assert second["path"] == "/next"

@@ -2,7 +2,6 @@
 
 import re
 from contextlib import ExitStack
-from functools import partial
 from threading import Event, Semaphore
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from app import create_app
 from tests.contract import assert_problem
 from tests.program import run
-from tests.stub.greased import path_of
 from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
@@ -86,18 +84,3 @@ def test_the_page_may_read_rejections_of_the_server() -> None:
                 assert (allowed <= dict(reply.headers).items()) == (origin == PAGE)
 
     run("--cors-origin", PAGE, during=during)
-
-
-def test_the_server_serves_ids_that_must_be_encoded(live_url: str, own_token: str) -> None:
-    here = partial(call, live_url, token=own_token)
-    switch = b'{"axes": ["ids", "ids-encoded"], "seed": 7}'
-    assert here("/_stub/grease", method="PUT", body=switch).status_code == 200
-    given = here("/v1/projects", body=b'{"name": "shop"}').json["latest_deployment_id"]
-    assert {"/", "%", " "} < {*given}
-    path = path_of(given)
-    found = here(path)
-    assert (found.status_code, found.json["id"]) == (200, given)
-    forced_path = path.replace("/v1/", "/_stub/")
-    forced = here(forced_path, method="PUT", body=b'{"status": "failed"}')
-    assert forced.status_code == 200
-    assert here(path).json["status"] == "failed"
