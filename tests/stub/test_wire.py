@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from app import create_app
-from tests.contract import assert_problem
 from tests.program import run
 from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 
-PAGE = "http://localhost:5173"
 FIELDS = ("Host: localhost", "Authorization: Bearer dev-token")
 
 
@@ -67,20 +65,3 @@ def test_delayed_requests_do_not_block_the_control_routes() -> None:
             assert call(url, "/_stub/reset", body=b"{}").status_code == 204
 
     run("--threads", "2", "--grace", "0", during=during, create_app=sleepy_app)
-
-
-def test_the_page_may_read_rejections_of_the_server() -> None:
-    def during(url: str) -> None:
-        for fields, status, code in (
-            (["Host: a.invalid"], 400, "host_not_allowed"),
-            (["Host: localhost", f"Content-Length: {10**9}"], 413, "body_too_large"),
-        ):
-            for origin in (PAGE, "http://elsewhere"):
-                with Connection(port_of(url)) as page:
-                    page.send(get("/", f"Origin: {origin}", *fields))
-                    reply = page.reply()
-                assert_problem(reply, status, code)
-                allowed = {"Access-Control-Allow-Origin": PAGE, "Vary": "Origin"}.items()
-                assert (allowed <= dict(reply.headers).items()) == (origin == PAGE)
-
-    run("--cors-origin", PAGE, during=during)
