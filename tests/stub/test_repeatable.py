@@ -1,18 +1,14 @@
 """--ids-seed and --freeze: the same requests get the same bytes; --delay: responses come late."""
 
 import os
-from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from store import MemoryStore
 from stub import StubOptions
-from stub.worlds import WorldStore
 from tests.conftest import SAMPLE_SEED, control_client_of
 from tests.live import serving
 from tests.program import program
@@ -39,13 +35,9 @@ SESSION: list[tuple[str, str, str]] = [
 ]
 
 
-def frozen_app(new_store: Any = MemoryStore, **options: Any) -> Flask:
+def frozen(**options: Any) -> FlaskClient:
     stub_options = StubOptions(**{"ids_seed": 5, "freeze": TIME, **options})
-    return create_app(seed=SAMPLE_SEED, new_store=new_store, stub_options=stub_options)
-
-
-def frozen(new_store: Any = MemoryStore, **options: Any) -> FlaskClient:
-    return control_client_of(frozen_app(new_store, **options))
+    return control_client_of(create_app(seed=SAMPLE_SEED, stub_options=stub_options))
 
 
 def test_ids_depend_on_the_seed_the_world_and_the_order() -> None:
@@ -115,22 +107,9 @@ def session_in(url: str, world: str) -> list[bytes]:
 @pytest.mark.process
 def test_another_process_responds_with_the_same_bytes() -> None:
     worlds = ("", ".job-42", ".plain")
-    app = frozen_app(grease=AXES, grease_seed=7)
+    app = frozen(grease=AXES, grease_seed=7).application
     with serving(app, control_prefix="/_stub/") as port:
         here = [session_in(f"http://127.0.0.1:{port}", world) for world in worlds]
     hash_seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     with program(*OPTIONS, env={"PYTHONHASHSEED": hash_seed}) as (_, url):
         assert [session_in(url, world) for world in worlds] == here
-
-
-@pytest.mark.process
-def test_a_program_that_finds_its_own_ids_in_redis_takes_the_next(
-    redis_stores: Callable[..., WorldStore],
-) -> None:
-    made = set()
-    for number in range(40):
-        if number % 20 == 0:  # the program is started anew
-            client = frozen(redis_stores)
-        project = client.post("/v1/projects", json={"name": f"p{number}"}).json
-        made |= {project["id"], project["latest_deployment_id"]}
-    assert len(made) == 80
