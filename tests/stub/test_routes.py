@@ -6,7 +6,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
 from tests.conftest import Clock, control_client_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import snapshot, status_of
@@ -41,14 +40,6 @@ def test_a_deployment_may_have_any_id_of_unreserved_characters(stub: FlaskClient
         response = stub.put(f"/_stub/deployments/{deployment_id}", json={"status": "failed"})
         assert response.status_code == 201
         assert status_of(stub, deployment_id) == "failed"
-
-
-def test_deployments_beside_those_of_projects_have_a_bound() -> None:
-    stub = control_client_of(create_app(max_projects=3))
-    for deployment_id in ("d1", "d2", "d3"):
-        assert stub.put(f"/_stub/deployments/{deployment_id}", json=FAILED).status_code == 201
-    assert_problem(stub.put("/_stub/deployments/d4", json=FAILED), 507, "store_full")
-    assert_invalid(stub.post("/_stub/pact", json={"state": "a deployment exists"}), "")
 
 
 PUT, CLOCK, RESET, PACT, FAULTS, GREASE = (
