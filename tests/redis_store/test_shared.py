@@ -31,16 +31,6 @@ from tests.wire import call
 pytestmark = pytest.mark.process
 
 
-def test_of_two_programs_that_create_one_name_one_does(two: list[FlaskClient]) -> None:
-    for number in range(50):
-        document = {"name": f"n{number}"}
-        posts = [partial(client.post, "/v1/projects", json=document) for client in two]
-        assert sorted(each.status_code for each in in_parallel(posts)) == [201, 409]
-    first, second = (client.get("/v1/projects").data for client in two)
-    assert first == second
-    assert names(two[0]) == [*SAMPLE_NAMES, *(f"n{number}" for number in range(50))]
-
-
 def test_the_records_survive_the_program_also_by_a_socket(
     shared_redis: RedisServer, clock: Clock
 ) -> None:
