@@ -123,9 +123,3 @@ def test_members_are_returned_to_the_letter(client: FlaskClient) -> None:
         assert created.status_code == 201
         assert members in created.text
         assert created.text.rstrip() in client.get(PATH).text
-
-
-def test_a_body_cut_short_is_400(client: FlaskClient) -> None:
-    with unchanged(client):
-        response = client.post(PATH, json={}, environ_overrides={"CONTENT_LENGTH": "999"})
-        assert_problem(response, 400, "malformed_request")
