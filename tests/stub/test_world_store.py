@@ -6,7 +6,7 @@ from records import Deployment, Records, Stage
 from store import MemoryStore
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
-from tests.stores import MakeStore, records_of
+from tests.stores import records_of
 
 
 def test_stores_share_the_records_that_they_start_with(clock: Clock) -> None:
@@ -34,13 +34,6 @@ def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Cloc
     }
     assert {store.get_deployment("u0"), store.get_deployment("u1")} == expected
     assert {*store.records().deployments} == expected
-
-
-def test_a_bare_reset_brings_the_first_records_back(make_store: MakeStore) -> None:
-    store = make_store(records=records_of(1))
-    store.create_project("a", '{"name": "a"}')
-    store.reset()
-    assert [project.id for project in store.list_projects()] == ["p1"]
 
 
 def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldStore) -> None:
