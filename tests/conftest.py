@@ -69,12 +69,14 @@ def seed_of(document: Any) -> Seed:
 
 
 class Clock:
-    """A clock that stands still until it is advanced."""
+    """A clock that stands still until it is advanced; each look at it may be a step later."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: float = 0) -> None:
         self.now = START
+        self.step = step  # seconds
 
     def __call__(self) -> datetime:
+        self.advance(self.step)
         return self.now
 
     def advance(self, seconds: float) -> None:

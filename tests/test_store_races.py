@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 
 import pytest
@@ -14,14 +13,6 @@ from tests.conftest import START, Clock, counting_ids, in_parallel
 from tests.stores import STORES, MakeStore, SlowId, implementation
 
 Race = Callable[[WorldStore], None]
-
-
-class TickingClock(Clock):
-    """Each look at it is a second later."""
-
-    def __call__(self) -> datetime:
-        self.advance(1)
-        return self.now
 
 
 def slow_ids() -> Callable[[str], str]:
@@ -139,4 +130,4 @@ RACES = [each for name, each in globals().items() if name.startswith("race_")]
 
 @pytest.mark.parametrize("race", RACES)
 def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
-    race(make_store(clock=TickingClock(), new_id=slow_ids(), max_projects=8))
+    race(make_store(clock=Clock(step=1), new_id=slow_ids(), max_projects=8))

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.session.STILL", 0.5)
 
 
-class Ticking(Clock):
-    """Each look at it is later, so that each status is seen however busy the machine is."""
-
-    def __call__(self) -> datetime:
-        self.advance(0.45)
-        return self.now
-
-
 def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
     """The profile of a service."""
     done = verify(service, "--save", str(file), *options, level="write", **more)
@@ -53,7 +44,8 @@ def save(service: Any, file: Path, *options: str, **more: Any) -> Any:
 @contextmanager
 def stub(**options: Any) -> Iterator[str]:
     """The URL of a stub, which has a project or more."""
-    app = create_app(seed=None, clock=Ticking(), stub_options=StubOptions(**options))
+    clock = Clock(step=0.45)  # each status is seen however busy the machine is
+    app = create_app(seed=None, clock=clock, stub_options=StubOptions(**options))
     with serving(app, control_prefix="/_stub/") as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/projects", body=b'{"name": "first"}')
