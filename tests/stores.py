@@ -142,8 +142,9 @@ STORES = [MemoryStore, pytest.param("RedisStore", marks=pytest.mark.process)]
 """The implementations of `Store` and of `WorldStore`; the plain one is their model."""
 
 
+@pytest.fixture(params=STORES)
 def implementation(request: pytest.FixtureRequest) -> MakeStore:
-    """Makes stores of the implementation that is the parameter; each store is new."""
+    """Makes stores of one implementation; each store is new."""
     if request.param == "RedisStore":
         redis, numbers = request.getfixturevalue("redis_stores"), itertools.count()
         return lambda **options: redis(**DEFAULTS | {"world": f"w{next(numbers)}"} | options)
@@ -151,9 +152,9 @@ def implementation(request: pytest.FixtureRequest) -> MakeStore:
     return make
 
 
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest, clock: Clock) -> MakeStore:
-    return partial(implementation(request), clock=clock, new_id=counting_ids(), max_projects=3)
+@pytest.fixture
+def make_store(implementation: MakeStore, clock: Clock) -> MakeStore:
+    return partial(implementation, clock=clock, new_id=counting_ids(), max_projects=3)
 
 
 @pytest.fixture

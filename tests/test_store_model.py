@@ -20,11 +20,9 @@ from tests import generated  # noqa: F401  sets Hypothesis up
 from tests.conftest import Clock
 from tests.stores import (
     FAILED,
-    STORES,
     MakeStore,
     PlainStore,
     ids_counted_by_prefix,
-    implementation,
     records_of,
 )
 
@@ -99,11 +97,6 @@ class AgainstTheModel(RuleBasedStateMachine):
             self.both(methodcaller("get_deployment", each))
 
 
-@pytest.fixture(params=STORES)
-def make(request: pytest.FixtureRequest) -> MakeStore:
-    return implementation(request)
-
-
-def test_a_store_behaves_as_the_model_does(make: MakeStore) -> None:
-    walk = type("Walk", (AgainstTheModel,), {"make": staticmethod(make)})
+def test_a_store_behaves_as_the_model_does(implementation: MakeStore) -> None:
+    walk = type("Walk", (AgainstTheModel,), {"make": staticmethod(implementation)})
     run_state_machine_as_test(walk)

@@ -10,7 +10,7 @@ from records import Deployment, Project, Records, Stage
 from store import NameTaken, StoreFull
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids, in_parallel
-from tests.stores import STORES, MakeStore, SlowId, implementation
+from tests.stores import MakeStore, SlowId
 
 Race = Callable[[WorldStore], None]
 
@@ -120,14 +120,9 @@ def race_to_add_projects(store: WorldStore) -> None:
     assert len(store.list_projects()) == 1
 
 
-@pytest.fixture(params=STORES)
-def make_store(request: pytest.FixtureRequest) -> MakeStore:
-    return implementation(request)
-
-
 RACES = [each for name, each in globals().items() if name.startswith("race_")]
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_every_method_of_a_store_is_atomic(race: Race, make_store: MakeStore) -> None:
-    race(make_store(clock=Clock(step=1), new_id=slow_ids(), max_projects=8))
+def test_every_method_of_a_store_is_atomic(race: Race, implementation: MakeStore) -> None:
+    race(implementation(clock=Clock(step=1), new_id=slow_ids(), max_projects=8))
