@@ -1,4 +1,4 @@
-"""What a run with --probe does and leaves."""
+"""What a COMMAND does, and what a run with --probe leaves."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from tests.program import run
 BEGIN = """
 import http.client, json, os, signal, subprocess, sys
 from urllib.parse import urlsplit
-name, folder = os.environ['STUB_PROBE_RUN'], os.environ['FOLDER']
+name, folder = map(os.environ.get, ('STUB_PROBE_RUN', 'FOLDER'))
 c = http.client.HTTPConnection(urlsplit(os.environ['STUB_URL']).netloc)
 h = {'Authorization': 'Bearer ' + os.environ['STUB_TOKEN']}
 def fetch(path, body=None):

@@ -3,13 +3,13 @@
 import os
 import re
 import select
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from cli.log import background_stderr, say
+from tests.cli.conftest import script
 from tests.conftest import eventually
 from tests.contract import assert_problem
 from tests.program import program, run
@@ -17,20 +17,10 @@ from tests.wire import Connection, call, get, port_of
 
 pytestmark = pytest.mark.process
 
-CALLS = """
-import os, sys, urllib.request as u
-for path in sys.argv[2:]:
-  r = u.Request(os.environ['STUB_URL'] + path)
-  r.add_header('Authorization', 'Bearer ' + os.environ['STUB_TOKEN'])
-  try: u.urlopen(r)
-  except u.HTTPError: pass
-sys.exit(int(sys.argv[1]))
-"""
-
 
 def command(status: int, *paths: str) -> list[str]:
     """A COMMAND that calls these paths and exits with a status."""
-    return ["--", sys.executable, "-S", "-c", CALLS, str(status), *paths]
+    return ["--", *script(f"for path in {paths}: fetch(path)\nsys.exit({status})")]
 
 
 def requests(stderr: str) -> list[str]:
