@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +59,8 @@ def pytest_collection_finish() -> None:
 
 def needs(*tools: str) -> None:
     """Skip a test whose tools are not installed."""
-    path = f"{os.environ['PATH']}:/usr/sbin"  # where Debian has nginx
+    own = Path(sys.executable).parent  # where pip has put them
+    path = f"{own}:{os.environ['PATH']}:/usr/sbin"  # where Debian has nginx
     for tool in tools:
         if shutil.which(tool, path=path) is None:
             pytest.skip(f"{tool} is not installed: `.ci/run --tools` installs it")

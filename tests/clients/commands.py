@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,15 +33,6 @@ def documented(start: str) -> list[str]:
     return shlex.split(command)
 
 
-def installed(tool: str) -> str:
-    """The path of a tool; the test is skipped if there is none."""
-    path = shutil.which(tool, path=TOOLS)
-    if path is None:
-        needs(tool)
-    assert path
-    return path
-
-
 def link_node_modules(folder: Path) -> None:
     """Give a folder the packages of package.json; the test is skipped if they are missing."""
     modules = HERE / "node_modules"
@@ -57,9 +47,9 @@ def perform(command: list[str], folder: Path) -> str:
         needs("java")
     if command[0] == "npx" and not (folder / "node_modules").exists():
         link_node_modules(folder)
-    words = [installed(command[0]), *command[1:]]
+    needs(command[0])
     done = subprocess.run(
-        words, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=240
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.commands import ENVIRONMENT, documented, installed, link_node_modules, perform
-from tests.conftest import ROOT, TOKEN
+from tests.clients.commands import ENVIRONMENT, documented, link_node_modules, perform
+from tests.conftest import ROOT, TOKEN, needs
 from tests.contract import V1
 from tests.docs.documents import leave_out_the_stub
 from tests.program import program
@@ -71,8 +71,9 @@ def proxy(url: str, folder: Path) -> Iterator[str]:
     link_node_modules(folder)
     port = str(free_port())
     command = replaced(documented("npx prism proxy"), {"http://127.0.0.1:8080": url, "4010": port})
+    needs(command[0])
     with subprocess.Popen(
-        [installed(command[0]), *command[1:]],
+        command,
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
