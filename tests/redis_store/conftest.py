@@ -14,9 +14,10 @@ from tests.stores import DEFAULTS, MakeStore
 
 @pytest.fixture
 def two(shared_redis: RedisServer, clock: Clock) -> list[FlaskClient]:
-    """Clients of two apps with one store, as two programs have."""
+    """Clients of two apps with one store, as two programs have; the second has it by a socket."""
     shared_redis.clear()
-    return [control_client_of(app_on(shared_redis.url, clock)) for _ in range(2)]
+    urls = (shared_redis.url, f"unix://{shared_redis.socket}")
+    return [control_client_of(app_on(url, clock)) for url in urls]
 
 
 @pytest.fixture

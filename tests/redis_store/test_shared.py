@@ -18,30 +18,16 @@ from tests.conftest import (
     SAMPLE_NAMES,
     START,
     Clock,
-    client_of,
     control_client_of,
     in_parallel,
     names,
 )
 from tests.program import run
-from tests.redis_server import RedisServer, app_on
+from tests.redis_server import RedisServer
 from tests.stores import FAILED, MakeStore, records_of
 from tests.wire import call
 
 pytestmark = pytest.mark.process
-
-
-def test_the_records_survive_the_program_also_by_a_socket(
-    shared_redis: RedisServer, clock: Clock
-) -> None:
-    shared_redis.clear()
-    client = client_of(app_on(shared_redis.url, clock))
-    text = '{"name": "shop", "n": [1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}}'
-    client.post("/v1/projects", data=text, content_type="application/json")
-    before = client.get("/v1/projects").data
-    assert b'[1.10, -0, 12345678901234567890], "o": {"z": "\\u0061"}' in before
-    by_socket = client_of(app_on(f"unix://{shared_redis.socket}", clock))
-    assert by_socket.get("/v1/projects").data == before
 
 
 def test_without_the_stub_the_records_are_in_the_main_world(shared_redis: RedisServer) -> None:
