@@ -9,7 +9,7 @@ import pytest
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import BEARER, SAMPLE_SEED, control_client_of
+from tests.conftest import BEARER, SAMPLE_SEED
 from tests.contract import STUB, V1, Contract
 
 # One worker imports Schemathesis.
@@ -78,25 +78,3 @@ def test_schemathesis_finds_no_violation(
         case.call_and_validate(headers=BEARER, excluded_checks=excluded)
 
     check()
-
-
-def test_schemathesis_follows_links_from_a_project_to_its_deployment(
-    schemas: dict[Contract, Any],
-) -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-    from schemathesis.specs.openapi.checks import ignored_auth
-
-    from tests.generated import cases
-
-    class Links(schemas[V1].as_state_machine()):  # type: ignore[misc]
-        def setup(self) -> None:
-            control_client_of(schemas[V1].app).post("/_stub/reset")
-
-        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
-            return {"headers": BEARER}
-
-        def validate_response(self, response: Any, case: Any, **kwargs: Any) -> None:
-            # It takes this token for one that it made up. The tests above check the token.
-            case.validate_response(response, excluded_checks=[ignored_auth], headers=BEARER)
-
-    run_state_machine_as_test(Links, settings=cases(20))
