@@ -150,7 +150,9 @@ def test_nothing_secret_is_in_it(image: Image) -> None:
 
 @pytest.mark.parametrize("user", ["", "54321"])  # that of the image, and one unknown to it
 def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
-    env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port())}
+    profile = {"observed_at": "2026-11-24", "creation_status": 202}
+    (image.tree / "work" / "like.json").write_text(json.dumps(profile), "utf-8")
+    env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port()), "STUB_LIKE": "like.json"}
     command = image.command(image.config["Entrypoint"], env, user)
     pipe = subprocess.PIPE
     with subprocess.Popen(command, text=True, stdout=pipe, stderr=pipe) as process:
@@ -158,7 +160,7 @@ def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
             url = ready_url(process)
             assert port_of(url) == int(env["STUB_PORT"])
             assert_problem(call(url, "/v1/projects"), 401, "token_invalid")
-            assert call(url, "/v1/projects", token=TOKEN).status_code == 200
+            assert call(url, "/v1/projects", token=TOKEN, body=b'{"name": "a"}').status_code == 202
             assert image.is_healthy(env)
             (first,) = children_of(process)
             os.kill(first, signal.SIGTERM)
