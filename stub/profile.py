@@ -171,6 +171,11 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
     return prefix + "".join(rest)
 
 
+def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with its members under the names that the contract would have for them, too."""
+    return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record} | record
+
+
 def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`.
 
@@ -208,7 +213,9 @@ def time_form(text: str) -> dict[str, Any] | None:
 
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     """The order of projects, None if their times do not tell."""
-    times = [time for each in projects if (time := parse_time(each.get("created_at")))]
+    times = [
+        time for each in projects if (time := parse_time(in_snake_case(each).get("created_at")))
+    ]
     orders = (("oldest first", times), (NEWEST_FIRST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
     return found[0] if len(found) == 1 else None

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
+from stub.profile import in_snake_case
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -300,7 +301,7 @@ RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
 
 def latest_of(project: dict[str, Any]) -> str:
     """The id of a project's latest deployment as it stands in a path, "" if it has none."""
-    latest = project.get("latest_deployment_id")
+    latest = in_snake_case(project).get("latest_deployment_id")
     return str(latest) if is_id(latest) else ""
 
 

@@ -7,7 +7,7 @@ from string import capwords
 from typing import Any
 
 from stub import profile as profiles
-from stub.profile import errors_in
+from stub.profile import errors_in, in_snake_case
 from stub.rules import is_imitated
 
 from . import probes
@@ -32,7 +32,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
     run = [*dict.fromkeys(x["status"] for x in followed if isinstance(x.get("status"), str))]
     last = followed[-1].get("status") if record.has_ended else None
     is_whole = all(each.is_success for each in record.of(probes.FOLLOWED)[-1:])
-    texts = (str(each.get("created_at")) for each in (*projects, *deployments))
+    texts = (str(in_snake_case(each).get("created_at")) for each in (*projects, *deployments))
     times = [*filter(None, map(profiles.time_form, texts))]
     digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
     errors = [x for x in record.exchanges if 400 <= x.status < 429 and isinstance(x.json, dict)]
@@ -75,7 +75,8 @@ def only(forms: Iterable[Any]) -> Any:
 
 def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     """The form of the ids of a kind of record, None if not all are texts."""
-    ids = [each.get(name) for each in own] + [each.get(reference) for each in others]
+    ids = [each.get(name) for each in own]
+    ids += [in_snake_case(each).get(reference) for each in others]
     ids = [each for each in ids if each is not None]
     is_text = ids and all(isinstance(each, str) and each for each in ids)
     return profiles.id_form(ids) if is_text else None

@@ -10,7 +10,7 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST_FIRST
+from ..profile import NEWEST_FIRST, in_snake_case
 from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
@@ -122,10 +122,13 @@ class Variation:
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
         own = known.keys() - added.keys()  # what was observed is a client's, if it was sent
+        spelled = in_snake_case({name: name for name in added})
+        # To what absent members are renamed, such as `createdAt`; None if they are left out.
+        renamed = {name: spelled.get(name) for name in members.get("absent", ())}
         varied = {
-            name: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
+            shown: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
             for name, each in value.items()
-            if name not in members.get("absent", ())
+            if (shown := renamed.get(name, name))
         }
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,11 +13,20 @@ import pytest
 from app import create_app
 from stub import StubOptions
 from stub.grease.axes import AXES
-from stub.profile import forms_of
+from stub.profile import defaults, forms_of
 from tests.conftest import Clock
 from tests.live import serving
 from tests.verify.conftest import Change, Service, listening, verify
-from tests.verify.differences import CREATED, ID, STATUS, on, on_deployment, put, without
+from tests.verify.differences import (
+    CREATED,
+    ID,
+    STATUS,
+    on,
+    on_deployment,
+    on_projects,
+    put,
+    without,
+)
 from tests.verify.planted import FORMS, planted, sent_by
 from tests.wire import call
 
@@ -137,6 +147,20 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     assert verify(full, "--like", str(tmp_path / "p")).status == 0
     limited = plain(lambda *each: on("deployment", status=429)(*each) if each[2] else None)
     assert "statuses" not in save(limited, tmp_path / "p")
+
+
+def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None:
+    def camel(record: dict[str, Any]) -> dict[str, Any]:
+        words = {name: re.sub("_(.)", lambda found: found[1].upper(), name) for name in record}
+        return {words[name]: value for name, value in record.items()}
+
+    profile = save(plain(on_projects(camel), on_deployment(camel)), tmp_path / "p")
+    assert [form for form in defaults() if form not in forms_of(profile)] == []
+    added = {"createdAt": "string", "latestDeploymentId": "string"}
+    assert profile["members"]["project"]["added"] == added
+    gone = save(plain(on_projects(camel), on("deployment", status=404)), tmp_path / "q")
+    assert gone["ids"].keys() == {"projects", "deployments"}
+    assert_comes_back(tmp_path / "p")
 
 
 def test_a_profile_tells_of_a_run_that_failed_and_of_more_than_the_list(tmp_path: Path) -> None:
