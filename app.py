@@ -131,7 +131,15 @@ def create_app(
         options = stub.StubOptions() if stub_options is True else stub_options
         contract = stub.observed(contract, options.like)
         whole = stub.Stub(
-            new_store, clock, new_id, pace, max_projects, seed, options, contract, redactor
+            new_store=new_store,
+            clock=clock,
+            new_id=new_id,
+            pace=pace,
+            max_projects=max_projects,
+            seed=seed,
+            options=options,
+            openapi=contract,
+            redactor=redactor,
         )
         steps = stub.install(app, whole)
         cors = stub.Cors(options.cors_origins)

@@ -95,7 +95,8 @@ class Verdict:
         ]
         for name, counts in self._document["operations"].items():
             seen += [("missed", f"{name} {status}", 0, None) for status in missed(counts)]
-            seen += [] if any(counts.values()) else [("idle", name, 0, None)]
+            if not any(counts.values()):
+                seen.append(("idle", name, 0, None))
         seen += [("unused-faults", what, count, None) for what, count in unused.items()]
         found = [
             Finding(kind, what, count, KINDS[kind], first)

@@ -311,10 +311,12 @@ class World:
         self.faults = Faults()
         self.grease = Switch(stub.grease)
         self.ids = stub.ids.of_world(name, self.grease)
-        clock = stub.clock, stub.options.freeze
-        self.clock = WorldClock(*clock)
+        clock, frozen_at = stub.clock, stub.options.freeze
         if hasattr(stub.new_store, "share_clock"):  # where processes share the records
-            self.clock = stub.new_store.share_clock(*clock, MAX_ADVANCE, world=name)
+            share = stub.new_store.share_clock
+            self.clock: WorldClock = share(clock, frozen_at, MAX_ADVANCE, world=name)
+        else:
+            self.clock = WorldClock(clock, frozen_at)
         self.timeline = stub.timeline
         self.store: WorldStore = stub.new_store(
             self.clock,
