@@ -180,13 +180,19 @@ def report(
     return status
 
 
-def remove_old_report(path: Path) -> None:
-    """Remove the report of another run. Raises `OSError` if a new one cannot be written."""
+def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
+    """Remove the report of another run, unless it is kept until there is a new one.
+
+    Raises `OSError` if a new one cannot be written.
+    """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         raise OSError(0, "not a file", str(path))
-    path.touch()
-    path.unlink()
+    if path.exists() and not os.access(path.parent, os.W_OK):
+        raise PermissionError(0, "its folder cannot be written to", str(path))
+    if not (is_kept and path.exists()):
+        path.touch()
+        path.unlink()
 
 
 def write_whole(path: Path, text: str) -> None:

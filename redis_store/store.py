@@ -187,7 +187,7 @@ class RedisStore:
         with self._server.available(self._keys):
             _, now, epoch, projects, deployments = self._call(scripts.ALL)
             records = Records(
-                tuple(sorted(map(read_project, projects), key=OLDEST_FIRST)),
+                tuple(map(read_project, projects)),
                 tuple(sorted(map(read_deployment, deployments), key=BY_AGE)),
             )
             return datetime.fromisoformat(now.decode()), epoch, records

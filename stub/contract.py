@@ -42,6 +42,7 @@ class Contract:
         status = self.schemas["Deployment"]["properties"]["status"]
         self.statuses: list[str] = status["examples"]
         self.running: list[str] = status["x-running"]
+        self.ends = {*self.statuses} - {*self.running}
         self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
     def operation(self, request: Request) -> Operation | None:

@@ -96,9 +96,8 @@ def a_project(world: World, params: dict[str, Any]) -> Values:
 def a_deployment(world: World, params: dict[str, Any]) -> Values:
     """Create or replace a deployment."""
     timeline = (Stage(params.get("status", world.timeline[-1].status)),)
-    deployment_id, project_id = params.get("id"), params.get("project_id")
-    deployment, _ = world.store.put_deployment(deployment_id, timeline, project_id)
-    return deployment_values(deployment, world)
+    wanted = params.get("id"), timeline, params.get("project_id")
+    return deployment_values(world.store.put_deployment(*wanted)[0], world)
 
 
 # With the check of its params, all of which are optional.

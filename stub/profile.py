@@ -6,6 +6,7 @@ It is a JSON document; profile.json beside this file is its schema, and says wha
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from os.path import commonprefix
 from pathlib import Path
 from random import Random
@@ -30,7 +31,6 @@ UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
 NEWEST_FIRST = "newest first"
-ENDS = {"succeeded", "failed", "canceled"}  # of the contract's statuses, those that end a run
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
@@ -117,8 +117,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         for code, response in responses.items():
             if code != "431":  # the server's own alone
                 change_response(response, "json" if code < "400" else "problem", forms, seen)
-    created = document["paths"]["/v1/projects"]["post"]["responses"]
-    created[str(forms["/creation_status"])] = created.pop("201")
+    post, status = document["paths"]["/v1/projects"]["post"], str(forms["/creation_status"])
+    post["responses"] = {status if x == "201" else x: each for x, each in post["responses"].items()}
     order = f"{forms['/list_order'].capitalize()}."
     kinds["ProjectList"]["properties"]["projects"]["description"] = order
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
@@ -172,8 +172,8 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
 
 
 def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its members under the names that the contract would have for them, too."""
-    return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record} | record
+    """The record with its members in snake_case, as the contract has them."""
+    return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record}
 
 
 def id_form(ids: Collection[str]) -> IdForm:
@@ -211,18 +211,25 @@ def time_form(text: str) -> dict[str, Any] | None:
     }
 
 
+def times_of(projects: Iterable[dict[str, Any]]) -> list[datetime]:
+    """The times at which projects were created, as far as they can be read."""
+    created = (in_snake_case(each).get("created_at") for each in projects)
+    return [*filter(None, map(parse_time, created))]
+
+
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     """The order of projects, None if their times do not tell."""
-    times = [
-        time for each in projects if (time := parse_time(in_snake_case(each).get("created_at")))
-    ]
+    times = times_of(projects)
     orders = (("oldest first", times), (NEWEST_FIRST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
     return found[0] if len(found) == 1 else None
 
 
-def is_same(form: str, before: Any, now: Any) -> bool:
-    """Whether what was seen is of a known form: a run shows some ids, and some statuses."""
+def is_same(form: str, before: Any, now: Any, ends: set[str]) -> bool:
+    """Whether what was seen is of a known form: a run shows some ids, and some statuses.
+
+    `ends` are the statuses of the contract that end a run, which may succeed or fail.
+    """
     if form.startswith("/ids/"):
         # Whole ranges, as a profile may name the characters more exactly than a run shows them.
         used = {*characters(*now["alphabet"])}
@@ -238,7 +245,7 @@ def is_same(form: str, before: Any, now: Any) -> bool:
         )
     if form == "/statuses":
         run = before["run"]
-        if {before["ended"], now["ended"]} <= ENDS:  # one may succeed, and another one fail
+        if {before["ended"], now["ended"]} <= ends:
             run = [*run[:-1], now["ended"]]
         is_end = now["ended"] in (None, run[-1])
         return is_end and now["run"] == [each for each in run if each in now["run"]]

@@ -77,7 +77,7 @@ class Verdict:
         dropped: int = 0,
     ) -> None:
         unused = Counter(redactor.text(each.describe()) for each in unused_faults)
-        self.is_called = coverage.is_called or bool(rejections)
+        self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),
             "rejected_by_the_server": [
@@ -95,8 +95,7 @@ class Verdict:
         ]
         for name, counts in self._document["operations"].items():
             seen += [("missed", f"{name} {status}", 0, None) for status in missed(counts)]
-            if not any(counts.values()):
-                seen.append(("idle", name, 0, None))
+            seen += [] if any(counts.values()) else [("idle", name, 0, None)]
         seen += [("unused-faults", what, count, None) for what, count in unused.items()]
         found = [
             Finding(kind, what, count, KINDS[kind], first)

@@ -313,8 +313,7 @@ class World:
         self.ids = stub.ids.of_world(name, self.grease)
         clock, frozen_at = stub.clock, stub.options.freeze
         if hasattr(stub.new_store, "share_clock"):  # where processes share the records
-            share = stub.new_store.share_clock
-            self.clock: WorldClock = share(clock, frozen_at, MAX_ADVANCE, world=name)
+            self.clock = stub.new_store.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
         else:
             self.clock = WorldClock(clock, frozen_at)
         self.timeline = stub.timeline

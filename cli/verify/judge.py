@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
-from stub.profile import in_snake_case
+from stub.profile import in_snake_case, times_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -268,7 +268,7 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
-    times = [time for each in projects if (time := stub.parse_time(each.get("created_at")))]
+    times = times_of(projects)
     yield Claim(ITEMS, times == sorted(times), "oldest first", OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
@@ -346,9 +346,8 @@ def array_in(value: Any, name: str) -> list[Any] | None:
 def flatten(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
     """A record with an id alone, such as one of JSON:API, with the members of its inner objects."""
     parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
-    inner = [each for each in parts if each.keys() & required]
-    is_alone = record.keys() & required == {"id"}
-    return record | {name: each[name] for each in inner for name in each} if is_alone else record
+    more = {name: each[name] for each in parts if each.keys() & required for name in each}
+    return record | more if more and record.keys() & required == {"id"} else record
 
 
 def objects_in(value: Any, required: Collection[str] = ()) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import ENDS, defaults, forms_of, read_profile
+from stub.profile import defaults, forms_of, read_profile
 from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
@@ -59,15 +59,15 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         client = Client(options.url, token, options.ca)
         known = read_known(options.known) if options.known else []
         like = read_profile(options.like) if options.like else None
-        if options.report:
-            remove_old_report(options.report)
-        if options.save and not options.save.exists():
-            remove_old_report(options.save)  # fails where it cannot be written
-        elif options.save and not options.force:
+        if options.save:
+            remove_old_report(options.save, is_kept=True)
+        if options.save and options.save.exists() and not options.force:
             try:
                 read_profile(options.save)
             except ValueError as error:
                 raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
+        if options.report:
+            remove_old_report(options.report)
     except OSError as error:
         raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
     except ValueError as error:
@@ -124,9 +124,9 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     ended = profile.get("statuses", {"ended": ""})["ended"]
     if ended is None and (options.save or like):
         tell("warning: the deployment did not end: give a longer --wait")
-    if ended in ENDS - {"succeeded"} and options.save:
+    if ended in contract.ends - {"succeeded"} and options.save:
         tell(f"warning: the deployment ended as {ended}, and so will those of the stub: save again")
-    drifts = [*drift(profile, like)] if like else None
+    drifts = [*drift(profile, like, contract.ends)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 
 

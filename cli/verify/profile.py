@@ -125,19 +125,21 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 
-def drift(found: profiles.Profile, known: profiles.Profile) -> Iterator[str]:
-    """The findings of what differs from a known profile."""
-    before = profiles.forms_of(known)
+def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Iterator[str]:
+    """The findings of what differs from a known profile; `ends` are those of the contract."""
+    before, forms = profiles.forms_of(known), profiles.forms_of(found)
+    if forms.get("/statuses") != before.get("/statuses"):
+        forms.pop("/members/deployment", None)  # some of which come with a status
     told = [each["part"] for each in known.get("not_imitated", ())]
     # What the save did not see: its profile has no form of it, and tells no difference.
     unseen = [
         f"{part}/"
-        for _, value, rules in profiles.forms_in(known)
+        for form, value, rules in profiles.forms_in(known)
         for part in rules["x-parts"]
-        if value is None and part not in told
+        if value is None and part not in told and form != "/list_order"
     ]
-    for form, now in profiles.forms_of(found).items():
-        if form in before and not profiles.is_same(form, before[form], now):
+    for form, now in forms.items():
+        if form in before and not profiles.is_same(form, before[form], now, ends):
             old, new = (json.dumps(each, ensure_ascii=False) for each in (before[form], now))
             yield f"drift: {form}: {old} in the profile, {new} there"
     for each in found["not_imitated"]:

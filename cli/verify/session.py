@@ -118,19 +118,19 @@ class Session:
             time.sleep(min(0.02 + waited / 10, 2.0))
 
     def _send(self, probe: Probe) -> Exchange:
-        """Send a probe; after a 429, at the time that it says, or a 5xx once more.
+        """Send a probe; once more after a 5xx, but for a POST, which may have created a project.
 
-        A POST not after a 5xx, as it may have created a project.
+        After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
         exchanges = self.record.exchanges
-        for _ in range(2):
+        for is_last in (False, True):
             request = self.client.request(probe, self.words)
             time.sleep(self.pause if exchanges else 0)
             exchanges.append(request)  # before it is sent, since that may be interrupted
             exchanges[-1] = last = self.client.send(request)
             seconds = last.header("Retry-After") or ""
             if last.status == 429 and re.fullmatch("[0-9]|10", seconds):
-                time.sleep(int(seconds))
+                time.sleep(0 if is_last else int(seconds))
             elif last.status < 500 or probe.method == "POST":
                 break
         return exchanges[-1]

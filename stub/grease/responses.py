@@ -122,13 +122,13 @@ class Variation:
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
         own = known.keys() - added.keys()  # what was observed is a client's, if it was sent
-        spelled = in_snake_case({name: name for name in added})
-        # To what absent members are renamed, such as `createdAt`; None if they are left out.
-        renamed = {name: spelled.get(name) for name in members.get("absent", ())}
+        spelled = in_snake_case({x: x for x, each in added.items() if isinstance(each, str)})
+        # What absent members are renamed to, such as `createdAt`; None if they are left out.
+        renamed = {x: value.get(x) and spelled.get(x) for x in members.get("absent", ())}
         varied = {
             shown: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
             for name, each in value.items()
-            if (shown := renamed.get(name, name))
+            if (shown := renamed.get(name, name)) is not None
         }
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):

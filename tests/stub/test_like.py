@@ -128,6 +128,7 @@ def test_the_contract_says_what_was_observed_and_what_confirmed(tmp_path: Path) 
     assert status["examples"] == ["PENDING", "RUNNING", "DONE"]
     assert status["x-running"] == ["PENDING", "RUNNING"]
     responses = document["paths"]["/v1/projects"]["post"]["responses"]
+    assert next(iter(responses)) == "202"
     assert "201" not in responses
     assert responses["202"]["x-origin"] == seen
     assert [*responses["202"]["content"]] == ["application/vnd.api+json"]

@@ -193,5 +193,6 @@ def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) ->
         file.write_text('{"observed_at": "x"}', "utf-8")
         done = verify(url, "--like", str(file))
         assert (done.status, "/observed_at: must be a date" in done.stderr) == (2, True)
-        done = verify(url, "--save", str(tmp_path / "no" / "file"))
-        assert (done.status, done.stdout) == (2, "")  # before it asks the service
+        for path in (tmp_path / "no" / "file", tmp_path):
+            done = verify(url, "--save", str(path), "--force")
+            assert (done.status, done.stdout) == (2, "")  # before it asks the service
