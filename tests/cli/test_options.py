@@ -98,6 +98,16 @@ def test_the_deadline_ends_a_request_that_does_not_arrive() -> None:
     assert run("--deadline", "0.1", during=ask).result
 
 
+def test_threads_is_the_number_of_requests_that_run_at_once() -> None:
+    others = {*threading.enumerate()}
+
+    def count(url: str) -> int:
+        mine = {*threading.enumerate()} - others
+        return sum(thread.name.startswith("waitress") for thread in mine)
+
+    assert run("--threads", "3", "--no-stub", during=count).result == 3
+
+
 def test_without_grace_the_end_waits_for_no_request() -> None:
     app = Flask("waiting")
     entered, may_leave, left = threading.Event(), threading.Event(), threading.Event()
