@@ -172,14 +172,14 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
 
 
 def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its members in snake_case, as the contract has them."""
-    return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record}
+    """The record with its members in snake_case, too; a member that has such a name stays."""
+    return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record} | record
 
 
 def id_form(ids: Collection[str]) -> IdForm:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`.
 
-    The beginning of a UUID is no word, nor are mixed letters of one id alone.
+    The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random.
     """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     start = common[: min(map(len, ids)) // 2]

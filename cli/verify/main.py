@@ -27,7 +27,7 @@ from .profile import drift, profile_of
 from .session import LEAK, Session
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
-ADVICE = {
+ADVICE = {  # of each kind of difference, what to do about it
     "broken": "the interface promises this: correct the service, or the interface",
     "differs": "only this project chose it: if the service is right, change the contract",
 }

@@ -129,8 +129,8 @@ class Session:
             exchanges.append(request)  # before it is sent, since that may be interrupted
             exchanges[-1] = last = self.client.send(request)
             seconds = last.header("Retry-After") or ""
-            if last.status == 429 and re.fullmatch("[0-9]|10", seconds):
-                time.sleep(0 if is_last else int(seconds))
+            if last.status == 429 and not is_last and re.fullmatch("[0-9]|10", seconds):
+                time.sleep(int(seconds))
             elif last.status < 500 or probe.method == "POST":
                 break
         return exchanges[-1]

@@ -205,6 +205,16 @@ def test_short_ids_grow_as_in_a_sequence() -> None:
             assert client.post("/v1/projects", json={"name": f"p{number}"}).status_code == 201
 
 
+def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:
+    added = {"createdAt": "integer", "latestDeploymentId": "string"}
+    members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
+    profile = {"observed_at": "2026-11-24", "members": {"project": members}}
+    client = control_client_of(like(profile))
+    created = client.post("/v1/projects", json={"name": "a", "": 1}).json
+    assert (created[""], created["createdAt"]) == (1, 1)
+    assert created["latestDeploymentId"].startswith("dpl_")
+
+
 @pytest.mark.process
 def test_the_program_starts_with_a_file_and_says_what_is_not_imitated(tmp_path: Path) -> None:
     file = tmp_path / "service.json"

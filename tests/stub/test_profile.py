@@ -9,7 +9,15 @@ from uuid import UUID
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from stub.profile import characters, contradictions, id_form, is_same, make_id, read_profile
+from stub.profile import (
+    characters,
+    contradictions,
+    id_form,
+    in_snake_case,
+    is_same,
+    make_id,
+    read_profile,
+)
 from stub.rules import check, schemas
 from tests.contract import V1
 from tests.stub.like import LIKE
@@ -127,6 +135,11 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
         ("/members/project", {}, absent, False),
     ):
         assert is_same(form, before, now, ENDS) == is_known, (form, before, now)
+
+
+def test_a_member_in_camel_case_takes_no_other_ones_place() -> None:
+    record = {"created_at": 1, "createdAt": 2, "projectId": 3}
+    assert in_snake_case(record) == {**record, "project_id": 3}
 
 
 def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:

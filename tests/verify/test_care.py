@@ -133,6 +133,14 @@ def test_a_429_with_its_time_is_asked_once_more() -> None:
     assert "list                       agrees; once 429" in done.stdout
 
 
+@pytest.mark.parametrize(("seconds", "times"), [("1", 2), ("11", 1), ("soon", 1)])
+def test_a_429_is_waited_for_once_and_for_ten_seconds_at_most(seconds: str, times: int) -> None:
+    service = Service(on("unknown", status=429, headers={"Retry-After": seconds}))
+    assert verify(service).requests["unknown path"] == times
+    asked = [each.at for each in service.requests if each.status == 429]
+    assert asked[-1] - asked[0] >= times - 1
+
+
 def test_a_deployment_that_changes_no_more_is_followed_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -145,6 +145,10 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     empty, full = (Service(new_id=lambda kind, index: index, sample=x) for x in (0, 3))
     assert verify(empty, "--save", str(tmp_path / "p")).status == 0
     assert verify(full, "--like", str(tmp_path / "p")).status == 0
+    save(plain(sample=0), tmp_path / "p")  # one project, whose list was seen
+    for change in (lambda found: {"items": found["projects"]}, lambda found: found["projects"]):
+        done = verify(plain(on("list", body=change)), "--like", str(tmp_path / "p"))
+        assert done.status == 1, done.stdout
     limited = plain(lambda *each: on("deployment", status=429)(*each) if each[2] else None)
     assert "statuses" not in save(limited, tmp_path / "p")
 
