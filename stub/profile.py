@@ -108,17 +108,24 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
                 part["x-origin"]["confirmed"] = date
     for kind in ("project", "deployment"):
         schema, members = kinds[kind.title()], forms[pointer("members", kind)]
-        for name, type_name in members.get("added", {}).items():
-            schema["properties"][name] = GENERATED.get(type_name, {"type": type_name}) | seen
+        other_names = names_like(members)
         for name in members.get("absent", ()):
             schema["required"].remove(name)
-            schema["properties"][name] |= seen
+            part = schema["properties"].pop(name)
+            schema["properties"][other_names.get(name, name)] = part | seen
+        for name, type_name in members.get("added", {}).items():
+            part = GENERATED.get(type_name, {"type": type_name}) | seen
+            schema["properties"].setdefault(name, part)
     for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
         for code, response in responses.items():
             if code != "431":  # the server's own alone
                 change_response(response, "json" if code < "400" else "problem", forms, seen)
     post, status = document["paths"]["/v1/projects"]["post"], str(forms["/creation_status"])
     post["responses"] = {status if x == "201" else x: each for x, each in post["responses"].items()}
+    latest = "latest_deployment_id"
+    latest = names_like(forms["/members/project"]).get(latest, latest)
+    link = post["responses"][status]["links"]["followDeployment"]
+    link["parameters"]["id"] = f"$response.body#/{latest}"
     order = f"{forms['/list_order'].capitalize()}."
     kinds["ProjectList"]["properties"]["projects"]["description"] = order
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
@@ -174,6 +181,13 @@ def make_id(form: IdForm, source: Random, number: int = 0) -> str:
 def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
     """The record with its members in snake_case, too; a member that has such a name stays."""
     return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record} | record
+
+
+def names_like(members: dict[str, Any]) -> dict[str, str]:
+    """The absent members that have another name in the service: `created_at` to `createdAt`."""
+    texts = {name: name for name, kind in members.get("added", {}).items() if kind == "string"}
+    spelled = in_snake_case(texts)
+    return {name: spelled[name] for name in members.get("absent", ()) if name in spelled}
 
 
 def id_form(ids: Collection[str]) -> IdForm:

@@ -10,7 +10,7 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST_FIRST, in_snake_case
+from ..profile import NEWEST_FIRST, names_like
 from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
@@ -118,17 +118,17 @@ class Variation:
     def object(
         self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
     ) -> dict[str, Any]:
-        key = self.ids.key(value["id"]) if "id" in known else key
+        key = self.ids.key(value["id"]) if "id" in value else key
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
-        own = known.keys() - added.keys()  # what was observed is a client's, if it was sent
-        spelled = in_snake_case({x: x for x, each in added.items() if isinstance(each, str)})
-        # What absent members are renamed to, such as `createdAt`; None if they are left out.
-        renamed = {x: value.get(x) and spelled.get(x) for x in members.get("absent", ())}
+        names = names_like(members)
+        absent = {*members.get("absent", ())} - names.keys()
         varied = {
-            shown: self.value(each, known[name], f"{part}.{name}", key) if name in own else each
+            shown: self.value(each, known[shown], f"{part}.{shown}", key)
+            if shown in known and name not in added  # it is a client's, if it was sent
+            else each
             for name, each in value.items()
-            if (shown := renamed.get(name, name)) is not None
+            if (shown := names.get(name, name)) not in absent
         }
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):

@@ -34,7 +34,10 @@ if sys.version_info >= (3, 11):  # which its generator needs
     CLIENTS["python"] = (commands, [sys.executable, "session.py"])
 # What the programs understand. The Python client reads text/json as a text.
 MILD = {name: form for name, form in LIKE.items() if name != "statuses"} | {
-    "members": {**LIKE["members"], "deployment": {"added": {"url": "null"}}},
+    "members": {
+        "project": {"added": {"createdAt": "string", "tags": "array"}, "absent": ["created_at"]},
+        "deployment": {"added": {"url": "null"}},
+    },
     "media_types": {**LIKE["media_types"], "problem": "application/json"},
 }
 

@@ -205,6 +205,19 @@ def test_short_ids_grow_as_in_a_sequence() -> None:
             assert client.post("/v1/projects", json={"name": f"p{number}"}).status_code == 201
 
 
+def test_the_contract_has_a_member_in_camel_case_alone(tmp_path: Path) -> None:
+    added = {"createdAt": "string", "latestDeploymentId": "string"}
+    members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
+    profile = {"observed_at": "2026-11-24", "members": {"project": members}}
+    contract = served_contract(like(profile), tmp_path).document
+    known = contract["components"]["schemas"]["Project"]["properties"]
+    assert [*known] == ["id", "name", "createdAt", "latestDeploymentId"]
+    assert known["createdAt"]["format"] == "date-time"
+    created = contract["paths"]["/v1/projects"]["post"]["responses"]["201"]
+    link = created["links"]["followDeployment"]["parameters"]["id"]
+    assert link == "$response.body#/latestDeploymentId"
+
+
 def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:
     added = {"createdAt": "integer", "latestDeploymentId": "string"}
     members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
