@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import defaults, forms_of, read_profile
+from stub.profile import Profile, defaults, forms_of, read_profile
 from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
@@ -23,7 +23,7 @@ from . import Options
 from .client import Client, Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
 from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
-from .profile import drift, profile_of
+from .profile import differences, drift, profile_of
 from .session import LEAK, Session
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
@@ -95,7 +95,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()
         parts = judge_parts(record)
-        tell(*text_of(parts, record))
+        tell(*text_of(parts, record, like or {}))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130
@@ -211,12 +211,16 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
     ]
 
 
-def text_of(parts: list[Part], record: Record) -> Iterator[str]:
-    """The counts, each difference with what was sent and received, and what was not checked."""
+def text_of(parts: list[Part], record: Record, like: Profile) -> Iterator[str]:
+    """The counts, each difference with what was sent and received, and what was not checked.
+
+    A difference that the profile knows is counted alone.
+    """
+    new = {part for part, _ in differences(record, like)}
     counts = Counter(each.verdict for each in parts)
     yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
     for kind, advice in ADVICE.items():
-        found = [each for each in parts if each.verdict == kind]
+        found = [x for x in parts if x.verdict == kind and (kind == "broken" or x.part in new)]
         yield from ("", f"{kind} ({advice}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for part in found:

@@ -45,7 +45,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/statuses": {"run": run, "ended": last} if run and is_whole else None,
         "/members/project": members_of(record, "Project", projects, set.intersection),
         "/members/deployment": members_of(record, "Deployment", deployments, set.union),
-        "/headers": headers_of([*responses, *found]) if responses else None,
+        "/headers": headers_of([*listing, *found]) if listing else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
@@ -101,7 +101,7 @@ def members_of(
 
 
 def headers_of(exchanges: list[Exchange]) -> list[str]:
-    """The fields that all responses have and the contract lacks, as waitress spells them."""
+    """The fields that all of these responses have and the contract lacks, as waitress spells them."""
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
     return sorted(filter(is_imitated, set.intersection(*found)))
 
@@ -111,6 +111,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 
     Of a header, the text is left out.
     """
+    told = [(each["part"], each["what"]) for each in profile.get("not_imitated", ())]
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
     if "/list_order" in forms:
@@ -122,7 +123,9 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
             observed = "another one" if "/" in claim.expected else claim.otherwise
-            yield claim.part, f"{claim.expected} here, {observed} there"
+            difference = claim.part, f"{claim.expected} here, {observed} there"
+            if difference not in told:
+                yield difference
 
 
 def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Iterator[str]:

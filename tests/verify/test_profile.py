@@ -68,7 +68,7 @@ def assert_comes_back(file: Path) -> None:
     with stub(like=known) as url:
         options = ("--save", str(again), "--fail-on", "broken,differs,leaks,drift", "--wait", "5")
         done = verify(url, "--like", str(file), *options, level="write", env=STUB)
-    assert done.status == 0, done.stdout
+    assert (done.status, "\ndiffers (" in done.stdout) == (0, False), done.stdout
     found = forms_of(json.loads(again.read_text("utf-8")))
     sizes = {"shortest": 0, "longest": 0}  # which are within those that are known
     for form, each in forms_of(known).items():
@@ -110,7 +110,8 @@ def test_a_profile_has_the_forms_of_a_service_and_none_of_its_values(
     text = file.read_text("utf-8")
     words = {*profile.get("statuses", {}).get("run", ())}
     assert [each for each in sent_by(service) - words if each in text] == []
-    assert verify(service, "--like", str(file), "--fail-on", "drift").status == 0
+    done = verify(service, "--like", str(file), "--fail-on", "drift")
+    assert (done.status, "\ndiffers (" in done.stdout) == (0, False), done.stdout
     assert_comes_back(file)
 
 
@@ -148,7 +149,7 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     save(plain(sample=0), tmp_path / "p")  # one project, whose list was seen
     for change in (lambda found: {"items": found["projects"]}, lambda found: found["projects"]):
         done = verify(plain(on("list", body=change)), "--like", str(tmp_path / "p"))
-        assert done.status == 1, done.stdout
+        assert (done.status, "\ndiffers (" in done.stdout) == (1, True), done.stdout
     limited = plain(lambda *each: on("deployment", status=429)(*each) if each[2] else None)
     assert "statuses" not in save(limited, tmp_path / "p")
 
