@@ -66,15 +66,12 @@ class Contract:
     def _read(self, operation: dict[str, Any]) -> Operation:
         body = operation.get("requestBody", {"content": {}})["content"].values()
         members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
+        project = self.schemas["Project"]["properties"]
         return Operation(
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(members),
-            {
-                name: " (observed)"
-                for name, each in self.schemas["Project"]["properties"].items()
-                if "observed" in each["x-origin"]
-            },
+            {x: " (observed)" for x in project if "observed" in project[x]["x-origin"]},
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
