@@ -116,10 +116,12 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         for name, type_name in members.get("added", {}).items():
             part = GENERATED.get(type_name, {"type": type_name}) | seen
             schema["properties"].setdefault(name, part)
+    headers = {name: {"schema": {"type": "string"}, **seen} for name in forms["/headers"]}
     for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
         for code, response in responses.items():
+            kind = "json" if code < "400" else "problem"
             if code != "431":  # the server's own alone
-                change_response(response, "json" if code < "400" else "problem", forms, seen)
+                change_response(response, forms[pointer("media_types", kind)], headers, seen)
     post, status = document["paths"]["/v1/projects"]["post"], str(forms["/creation_status"])
     post["responses"] = {status if x == "201" else x: each for x, each in post["responses"].items()}
     latest = "latest_deployment_id"
@@ -142,17 +144,14 @@ def change_statuses(status: dict[str, Any], run: list[str], ended: str | None) -
 
 
 def change_response(
-    response: dict[str, Any], kind: str, forms: dict[str, Any], seen: dict[str, Any]
+    response: dict[str, Any], label: str, headers: dict[str, Any], seen: dict[str, Any]
 ) -> None:
-    """Give a response of this kind its media type, and the header fields."""
-    form = pointer("media_types", kind)
+    """Give a response this media type, and these header fields."""
     ((media_type, content),) = response["content"].items()
-    label = forms[form].partition(";")[0].strip()
-    if forms[form] != media_type:
+    response["content"] = {label.partition(";")[0].strip(): content}
+    response["headers"] |= headers
+    if label != media_type:
         response |= seen
-    response["content"] = {label: content}
-    for name in forms["/headers"]:
-        response["headers"][name] = {"schema": {"type": "string"}, **seen}
 
 
 def make_id(form: IdForm, source: Random, number: int = 0) -> str:
