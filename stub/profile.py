@@ -6,7 +6,6 @@ It is a JSON document; profile.json beside this file is its schema, and says wha
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
 from os.path import commonprefix
 from pathlib import Path
 from random import Random
@@ -30,7 +29,7 @@ MAX_BYTES = 256 * 1024
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
-NEWEST_FIRST = "newest first"
+OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
@@ -224,18 +223,13 @@ def time_form(text: str) -> dict[str, Any] | None:
     }
 
 
-def times_of(projects: Iterable[dict[str, Any]]) -> list[datetime]:
-    """The times at which projects were created, as far as they can be read."""
-    created = (in_snake_case(each).get("created_at") for each in projects)
-    return [*filter(None, map(parse_time, created))]
-
-
 def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
-    """The order of projects, None if their times do not tell."""
-    times = times_of(projects)
-    orders = (("oldest first", times), (NEWEST_FIRST, times[::-1]))
+    """The order of projects, "" if it is another one, None if their times do not tell."""
+    created = (in_snake_case(each).get("created_at") for each in projects)
+    times = [*filter(None, map(parse_time, created))]
+    orders = ((OLDEST_FIRST, times), (NEWEST_FIRST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
-    return found[0] if len(found) == 1 else None
+    return None if len(found) == len(orders) else next(iter(found), "")
 
 
 def is_same(form: str, before: Any, now: Any, ends: set[str]) -> bool:

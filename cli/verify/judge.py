@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
-from stub.profile import in_snake_case, times_of
+from stub.profile import OLDEST_FIRST, in_snake_case, order_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -268,8 +268,8 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
-    times = times_of(projects)
-    yield Claim(ITEMS, times == sorted(times), "oldest first", OTHER_ORDER)
+    is_expected = order_of(projects) in (OLDEST_FIRST, None)
+    yield Claim(ITEMS, is_expected, OLDEST_FIRST, OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")

@@ -115,7 +115,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
     if "/list_order" in forms:
-        shown.append(("oldest first", OTHER_ORDER))
+        shown.append((profiles.OLDEST_FIRST, OTHER_ORDER))
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]
