@@ -101,7 +101,7 @@ def members_of(
 
 
 def headers_of(exchanges: list[Exchange]) -> list[str]:
-    """The fields that all of these responses have and the contract lacks, as waitress spells them."""
+    """The fields that all of these have and the contract lacks, as waitress spells them."""
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
     return sorted(filter(is_imitated, set.intersection(*found)))
 
