@@ -25,7 +25,6 @@ Profile = dict[str, Any]
 IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
-MAX_BYTES = 256 * 1024
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
@@ -56,8 +55,6 @@ def forms_in(profile: Profile) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"{path}: is over {MAX_BYTES // 1024} KiB, so that it is no profile")
         text, document = parse_json(path.read_bytes())
         require_valid(errors_in(document))
     # A profile has integers alone, and JSON may have 3.0 for 3.
