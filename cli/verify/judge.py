@@ -268,8 +268,7 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
-    is_expected = order_of(projects) in (OLDEST_FIRST, None)
-    yield Claim(ITEMS, is_expected, OLDEST_FIRST, OTHER_ORDER)
+    yield Claim(ITEMS, order_of(projects) in (OLDEST_FIRST, None), OLDEST_FIRST, OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")

@@ -212,11 +212,9 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
 
 
 def text_of(parts: list[Part], record: Record, like: Profile) -> Iterator[str]:
-    """The counts, each difference with what was sent and received, and what was not checked.
-
-    A difference that the profile knows is counted alone.
-    """
-    new = {part for part, _ in differences(record, like)}
+    """The counts; each difference that the profile lacks, with its exchange; what was not checked."""
+    told = [(each["part"], each["what"]) for each in like.get("not_imitated", ())]
+    new = {part for part, what in differences(record, like) if (part, what) not in told}
     counts = Counter(each.verdict for each in parts)
     yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
     for kind, advice in ADVICE.items():

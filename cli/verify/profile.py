@@ -111,7 +111,6 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 
     Of a header, the text is left out.
     """
-    told = [(each["part"], each["what"]) for each in profile.get("not_imitated", ())]
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
     if "/list_order" in forms:
@@ -123,9 +122,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
             observed = "another one" if "/" in claim.expected else claim.otherwise
-            difference = claim.part, f"{claim.expected} here, {observed} there"
-            if difference not in told:
-                yield difference
+            yield claim.part, f"{claim.expected} here, {observed} there"
 
 
 def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Iterator[str]:
