@@ -9,7 +9,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -133,12 +133,10 @@ def parse_time(value: object) -> datetime | None:
     if match is None:
         return None
     second, fraction, offset = match.groups(default="")
-    leap = timedelta(seconds=second.endswith(":60"))
-    second = re.sub(":60$", ":59", second)
     offset = "+00:00" if offset in "Zz" else offset
     try:
         moment = datetime.fromisoformat(f"{second}.{fraction[:3]:0<3}{offset}")
-        return moment.astimezone(timezone.utc) + leap
+        return moment.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 
