@@ -17,9 +17,7 @@ class Options(NamedTuple):
 
     url: str
     write: bool = flag("Create one project, and follow its deployment.")
-    abuse: bool = flag(
-        "With --write: send bodies that the contract rejects, which may create projects."
-    )
+    abuse: bool = flag("With --write: send invalid bodies, too, which may create projects.")
     wait: float = option("Longest seconds of each poll.", Number(0, 3600), default=60.0)
     pause: float = option("Seconds between two requests.", Number(0, 60), default=0.2)
     ca: Path | None = file("File of a certificate authority to trust, too, as PEM.")
