@@ -212,7 +212,7 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
 
 
 def text_of(parts: list[Part], record: Record, like: Profile) -> Iterator[str]:
-    """The counts, each difference that the profile lacks with its exchange, and what is unchecked."""
+    """The counts, each difference that the profile lacks with its exchange, what is unchecked."""
     told = [(each["part"], each["what"]) for each in like.get("not_imitated", ())]
     new = {part for part, what in differences(record, like) if (part, what) not in told}
     counts = Counter(each.verdict for each in parts)
