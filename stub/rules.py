@@ -156,6 +156,7 @@ def is_imitated(header: str) -> bool:
 
 FORMATS: dict[str, Callable[[Any], object]] = {
     "date-time": parse_time,
+    "date": lambda text: parse_time(f"{text}T00:00:00Z"),
     "imitated": is_imitated,
 }
 # Of each keyword: whether a value keeps it. In a schema `type` stands first.

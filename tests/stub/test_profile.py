@@ -44,6 +44,7 @@ INVALID: list[tuple[dict[str, Any], list[str]]] = [
 ]  # fmt: skip
 # Which no keyword of JSON Schema rejects: secrets, what is the server's own, and relations.
 UNSAID: list[tuple[dict[str, Any], list[str]]] = [
+    ({"observed_at": "2026-02-29"}, ["/observed_at"]),
     ({"headers": ["ETag", "Set-Cookie", "date", "Upgrade"]}, [f"/headers/{n}" for n in (1, 2, 3)]),
     ({"ids": {"deployments": {**IDS, "shortest": 10}}}, ["/ids/deployments/longest"]),
     ({"ids": {"projects": {**IDS, "prefix": "prj_"}}}, ["/ids/projects/prefix"]),
