@@ -153,7 +153,7 @@ def check_seed(document: Any, *, capitals: bool = False) -> Iterator[FieldError]
             if value in seen:
                 yield FieldError(pointer(array, index, member), "is used twice in this document")
             seen.add(value)
-    for index, project in enumerate(document.get("projects", ())):
+    for index, project in enumerate(items(document, "projects")):
         if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
