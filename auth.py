@@ -76,10 +76,8 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
-        # The second pattern also finds a token after a "=", as in "token=dev-token".
-        credentials = [*CREDENTIAL.findall(header), *B64TOKEN.findall(header)]
-        worlds = map(self.world_of, credentials)
-        return next((world for world in worlds if world is not None), "")
+        worlds = map(self.world_of, B64TOKEN.findall(header))
+        return next((world for world in worlds if world), "")
 
     def _mistake(self, header: str) -> str:
         """What is wrong with a header, without saying which tokens exist."""

@@ -22,13 +22,12 @@ from .rules import TIME, check, parse_time, schemas
 from .seed import explained
 
 Profile = dict[str, Any]
-IdForm = dict[str, Any]  # a member of its `ids`
 
 NO_PROFILE: Profile = {}
 UUIDS = ["-", "0-9", "a-f"], ["-", "0-9", "A-F"]  # alphabets
 # Generators have no type for null alone, nor for an array of no items.
 GENERATED: dict[str, Any] = {"null": {}, "array": {"type": "array", "items": {}}}
-OLDEST_FIRST, NEWEST_FIRST = "oldest first", "newest first"
+OLDEST, NEWEST = "oldest first", "newest first"
 
 
 def forms_of(profile: Profile) -> dict[str, Any]:
@@ -102,13 +101,16 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
                 part |= seen
             elif "chosen" in part["x-origin"] and is_seen and place not in told:
                 part["x-origin"]["confirmed"] = date
+    post = document["paths"]["/v1/projects"]["post"]
+    link = post["responses"]["201"]["links"]["followDeployment"]["parameters"]
     for kind in ("project", "deployment"):
         schema, members = kinds[kind.title()], forms[pointer("members", kind)]
-        other_names = names_like(members)
+        names = renamed(members)
         for name in members.get("absent", ()):
+            shown = names.get(name, name)
             schema["required"].remove(name)
-            part = schema["properties"].pop(name)
-            schema["properties"][other_names.get(name, name)] = part | seen
+            schema["properties"][shown] = schema["properties"].pop(name) | seen
+            link["id"] = link["id"].replace(f"#/{name}", f"#/{shown}")
         for name, type_name in members.get("added", {}).items():
             part = GENERATED.get(type_name, {"type": type_name}) | seen
             schema["properties"].setdefault(name, part)
@@ -118,12 +120,8 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             kind = "json" if code < "400" else "problem"
             if code != "431":  # the server's own alone
                 change_response(response, forms[pointer("media_types", kind)], headers, seen)
-    post, status = document["paths"]["/v1/projects"]["post"], str(forms["/creation_status"])
+    status = str(forms["/creation_status"])
     post["responses"] = {status if x == "201" else x: each for x, each in post["responses"].items()}
-    latest = "latest_deployment_id"
-    latest = names_like(forms["/members/project"]).get(latest, latest)
-    link = post["responses"][status]["links"]["followDeployment"]
-    link["parameters"]["id"] = f"$response.body#/{latest}"
     order = f"{forms['/list_order'].capitalize()}."
     kinds["ProjectList"]["properties"]["projects"]["description"] = order
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
@@ -150,7 +148,7 @@ def change_response(
         response |= seen
 
 
-def make_id(form: IdForm, source: Random, number: int = 0) -> str:
+def make_id(form: dict[str, Any], source: Random, number: int = 0) -> str:
     """An id of this form, longer than the form says where it has fewer ids than `number`.
 
     The first half has no separator, as that would end another prefix. The second half ends with
@@ -178,14 +176,14 @@ def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
     return {re.sub("(?<=[a-z0-9])[A-Z]", r"_\g<0>", x).lower(): record[x] for x in record} | record
 
 
-def names_like(members: dict[str, Any]) -> dict[str, str]:
+def renamed(members: dict[str, Any]) -> dict[str, str]:
     """The absent members that have another name in the service: `created_at` to `createdAt`."""
-    texts = {name: name for name, kind in members.get("added", {}).items() if kind == "string"}
-    spelled = in_snake_case(texts)
+    added = members.get("added", {})
+    spelled = in_snake_case({name: name for name in added if added[name] == "string"})
     return {name: spelled[name] for name in members.get("absent", ()) if name in spelled}
 
 
-def id_form(ids: Collection[str]) -> IdForm:
+def id_form(ids: Collection[str]) -> dict[str, Any]:
     """The form of these ids; the prefix are the words in their first half, such as `prj_`.
 
     The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random.
@@ -224,7 +222,7 @@ def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     """The order of projects, "" if it is another one, None if their times do not tell."""
     created = (in_snake_case(each).get("created_at") for each in projects)
     times = [*filter(None, map(parse_time, created))]
-    orders = ((OLDEST_FIRST, times), (NEWEST_FIRST, times[::-1]))
+    orders = ((OLDEST, times), (NEWEST, times[::-1]))
     found = [name for name, each in orders if each == sorted(times)]
     return None if len(found) == len(orders) else next(iter(found), "")
 

@@ -95,8 +95,7 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
     deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
-    status = deployment.status(store.now())
-    return deployment.representation(status), 201 if is_new else 200, JSON
+    return deployment.representation(deployment.status(store.now())), 201 if is_new else 200, JSON
 
 
 @controls.post("/clock")

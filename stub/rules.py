@@ -133,10 +133,9 @@ def parse_time(value: object) -> datetime | None:
     if match is None:
         return None
     second, fraction, offset = match.groups(default="")
-    offset = "+00:00" if offset in "Zz" else offset
+    text = f"{second}.{fraction[:3]:0<3}{'+00:00' if offset in 'Zz' else offset}"
     try:
-        moment = datetime.fromisoformat(f"{second}.{fraction[:3]:0<3}{offset}")
-        return moment.astimezone(timezone.utc)
+        return datetime.fromisoformat(text).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 

@@ -29,7 +29,7 @@ from .faults import Fault, Faults
 from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
 from .grease.forms import vary_id
 from .journal import Journal
-from .profile import NO_PROFILE, IdForm, Profile, make_id
+from .profile import NO_PROFILE, Profile, make_id
 from .seed import Seed
 from .verdict import Finding, Verdict
 
@@ -100,7 +100,7 @@ class Ids:
 
     new_id: NewId
     seed: int | None
-    forms: Mapping[str, IdForm]
+    forms: Mapping[str, dict[str, Any]]
     grease: Switch
     world: str = ""
     are_varied: bool = False  # whether grease varied any of them

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
-from stub.profile import OLDEST_FIRST, in_snake_case, order_of
+from stub.profile import OLDEST, in_snake_case, order_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
@@ -268,7 +268,7 @@ def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     projects = record.listed(exchange)
-    yield Claim(ITEMS, order_of(projects) in (OLDEST_FIRST, None), OLDEST_FIRST, OTHER_ORDER)
+    yield Claim(ITEMS, order_of(projects) in (OLDEST, None), OLDEST, OTHER_ORDER)
     if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
         found = record.find_created(exchange)
         yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")

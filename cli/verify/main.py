@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import Profile, defaults, forms_of, read_profile
+from stub.profile import defaults, forms_of, read_profile
 from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
@@ -23,7 +23,7 @@ from . import Options
 from .client import Client, Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
 from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
-from .profile import differences, drift, profile_of
+from .profile import Drifts, drift, profile_of
 from .session import LEAK, Session
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
@@ -94,15 +94,15 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         Session(record, client, options.wait, options.pause, tell).ask_all()
-        parts = judge_parts(record)
-        tell(*text_of(parts, record, like or {}))
+        parts, profile = judge_parts(record), profile_of(record, f"{started:%Y-%m-%d}")
+        drifts = drift(profile, like, contract.ends) if like else None
+        tell(*text_of(parts, record, drifts))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(record))
-    profile = profile_of(record, f"{started:%Y-%m-%d}")
     report = {
         "url": options.url,
         "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
@@ -126,7 +126,6 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         tell("warning: the deployment did not end: give a longer --wait")
     if ended in contract.ends - {"succeeded"} and options.save:
         tell(f"warning: the deployment ended as {ended}, and so will those of the stub: save again")
-    drifts = [*drift(profile, like, contract.ends)] if like else None
     return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
 
 
@@ -197,7 +196,7 @@ def why_not_seen(part: Part, witnesses: list[Probe], record: Record) -> Part:
     return part._replace(verdict=verdict, reason=reason, probe=probe)
 
 
-def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> list[str]:
+def findings_of(parts: list[Part], record: Record, drifts: Drifts | None) -> list[str]:
     """All that a team may want to fail on; each begins with its kind.
 
     Where a profile has the choices of the service, what drifts from it stands for the differences.
@@ -211,14 +210,14 @@ def findings_of(parts: list[Part], record: Record, drifts: list[str] | None) -> 
     ]
 
 
-def text_of(parts: list[Part], record: Record, like: Profile) -> Iterator[str]:
-    """The counts, each difference that the profile lacks with its exchange, what is unchecked."""
-    told = [(each["part"], each["what"]) for each in like.get("not_imitated", ())]
-    new = {part for part, what in differences(record, like) if (part, what) not in told}
+def text_of(parts: list[Part], record: Record, drifts: Drifts | None) -> Iterator[str]:
+    """The counts, each difference, or each that is drift, with its exchange, what is unchecked."""
+    shown = ("#",) if drifts is None else tuple(f"{x}/" for each in drifts.values() for x in each)
     counts = Counter(each.verdict for each in parts)
     yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
     for kind, advice in ADVICE.items():
-        found = [x for x in parts if x.verdict == kind and (kind == "broken" or x.part in new)]
+        is_shown = shown if kind == "differs" else ("#",)
+        found = [x for x in parts if x.verdict == kind and f"{x.part}/".startswith(is_shown)]
         yield from ("", f"{kind} ({advice}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for part in found:

@@ -14,6 +14,7 @@ from . import probes
 from .client import Exchange
 from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
+Drifts = dict[str, list[str]]  # findings, each with the parts of the contract that it is about
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
 
@@ -114,7 +115,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
     if "/list_order" in forms:
-        shown.append((profiles.OLDEST_FIRST, OTHER_ORDER))
+        shown.append((profiles.OLDEST, OTHER_ORDER))
     absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
     for claim, _ in record.claims:
         origin = record.contract.find(claim.part)[1]["x-origin"]
@@ -125,24 +126,22 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 
-def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Iterator[str]:
-    """The findings of what differs from a known profile; `ends` are those of the contract."""
+def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Drifts:
+    """What differs from a known profile; `ends` are those of the contract."""
     before, forms = profiles.forms_of(known), profiles.forms_of(found)
     if forms.get("/statuses") != before.get("/statuses"):
         forms.pop("/members/deployment", None)  # some of which come with a status
-    told = [each["part"] for each in known.get("not_imitated", ())]
-    # What the save did not see: its profile has no form of it, and tells no difference.
-    unseen = [
-        f"{part}/"
-        for form, value, rules in profiles.forms_in(known)
-        for part in rules["x-parts"]
-        if value is None and part not in told and form != "/list_order"
-    ]
-    for form, now in forms.items():
-        if form in before and not profiles.is_same(form, before[form], now, ends):
-            old, new = (json.dumps(each, ensure_ascii=False) for each in (before[form], now))
-            yield f"drift: {form}: {old} in the profile, {new} there"
+    told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
+    unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
+    for form, old, rules in profiles.forms_in(known):
+        now = forms.get(form)
+        if old is None and form != "/list_order":
+            unseen += [f"{part}/" for part in rules["x-parts"] if part not in told]
+        elif None not in (old, now) and not profiles.is_same(form, old, now, ends):
+            old, new = (json.dumps(each, ensure_ascii=False) for each in (old, now))
+            drifts[f"drift: {form}: {old} in the profile, {new} there"] = rules["x-parts"]
     for each in found["not_imitated"]:
         is_seen = not f"{each['part']}/".startswith(tuple(unseen))
         if is_seen and each not in known.get("not_imitated", []):
-            yield f"drift: {each['part']}: {each['what']}"
+            drifts[f"drift: {each['part']}: {each['what']}"] = [each["part"]]
+    return drifts

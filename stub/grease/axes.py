@@ -152,9 +152,9 @@ def all_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, schema in contract.schemas.items():
         yield name, schema
         for member, each in schema.get("properties", {}).items():
-            if member == "id":
+            if member.lower() == "id":
                 yield f"{name.lower()}s", each
-            elif not member.endswith("_id"):  # the id of another record
+            elif not member.lower().endswith("id"):  # the id of another record
                 yield f"{name}.{member}", each
     for operation in contract.operations:
         for status, response in operation.responses.items():

@@ -10,7 +10,7 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST_FIRST, names_like
+from ..profile import NEWEST, renamed
 from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
@@ -101,7 +101,7 @@ class Variation:
         if isinstance(value, dict):
             return self.object(value, schema["properties"], part, key)
         if isinstance(value, list):
-            if part == "ProjectList.projects" and self.parts.forms["/list_order"] == NEWEST_FIRST:
+            if part == "ProjectList.projects" and self.parts.forms["/list_order"] == NEWEST:
                 value = value[::-1]
             items = [self.value(each, schema["items"], part, key) for each in value]
             if len(items) > 1 and (source := self.draws("list-order", part, key)):
@@ -121,14 +121,13 @@ class Variation:
         key = self.ids.key(value["id"]) if "id" in value else key
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
-        names = names_like(members)
-        absent = {*members.get("absent", ())} - names.keys()
+        names = renamed(members)
         varied = {
             shown: self.value(each, known[shown], f"{part}.{shown}", key)
             if shown in known and name not in added  # it is a client's, if it was sent
             else each
             for name, each in value.items()
-            if (shown := names.get(name, name)) not in absent
+            if (shown := names.get(name, name)) not in members.get("absent", ())
         }
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):

@@ -206,16 +206,22 @@ def test_short_ids_grow_as_in_a_sequence() -> None:
 
 
 def test_the_contract_has_a_member_in_camel_case_alone(tmp_path: Path) -> None:
-    added = {"createdAt": "string", "latestDeploymentId": "string"}
-    members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
+    added = {"Id": "string", "createdAt": "string", "latestDeploymentId": "string"}
+    members = {"added": added, "absent": ["id", "created_at", "latest_deployment_id"]}
     profile = {"observed_at": "2026-11-24", "members": {"project": members}}
     contract = served_contract(like(profile), tmp_path).document
     known = contract["components"]["schemas"]["Project"]["properties"]
-    assert [*known] == ["id", "name", "createdAt", "latestDeploymentId"]
-    assert known["createdAt"]["format"] == "date-time"
+    assert [*known] == ["name", "Id", "createdAt", "latestDeploymentId"]
+    assert (known["createdAt"]["format"], known["createdAt"]["x-origin"]) == (
+        "date-time", {"observed": "2026-11-24"},
+    )  # fmt: skip
     created = contract["paths"]["/v1/projects"]["post"]["responses"]["201"]
     link = created["links"]["followDeployment"]["parameters"]["id"]
     assert link == "$response.body#/latestDeploymentId"
+    client = control_client_of(like(profile, grease=("ids@projects", "ids@deployments")))
+    project = client.post("/v1/projects", json={"name": "a"}).json
+    assert "~" in project["Id"]  # as in each varied id
+    assert client.get(f"/v1/deployments/{project['latestDeploymentId']}").status_code == 200
 
 
 def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:

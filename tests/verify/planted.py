@@ -64,8 +64,10 @@ FORMS: dict[str, list[Row]] = {
     ],
     "/headers": [
         ([],), (["Etag", "X-Limit"], on(headers={"ETag": "s3cr3t", "x-limit": "s3cr3t"})),
-        (["X-Zone"], on(headers={"x-zone": "s3cr3t", "Upgrade": "s3cr3t", "X" * 70: "s3cr3t"}),
-         on("list", headers={"X-List": "s3cr3t"})),
+        (["X-Get", "X-Zone"],
+         on(headers={"x-zone": "s3cr3t", "Upgrade": "s3cr3t", "X" * 70: "s3cr3t"}),
+         on("list", headers={"X-List": "s3cr3t"}),
+         on("list", "deployment", headers={"X-Get": "s3cr3t"})),
     ],
     "/media_types/json": [
         ("application/json",), labelled("application/json;charset=UTF-8", *OK),
