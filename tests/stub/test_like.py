@@ -10,7 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
-from stub import StubOptions
+from stub import StubOptions, UnknownPart
 from tests.conftest import BEARER, SAMPLE_SEED, Clock, client_of, control_client_of
 from tests.contract import Contract, assert_invalid
 from tests.program import not_started, run
@@ -218,10 +218,13 @@ def test_the_contract_has_a_member_in_camel_case_alone(tmp_path: Path) -> None:
     created = contract["paths"]["/v1/projects"]["post"]["responses"]["201"]
     link = created["links"]["followDeployment"]["parameters"]["id"]
     assert link == "$response.body#/latestDeploymentId"
-    client = control_client_of(like(profile, grease=("ids@projects", "ids@deployments")))
+    client = control_client_of(like(profile, grease=("members", "ids@projects")))
     project = client.post("/v1/projects", json={"name": "a"}).json
     assert "~" in project["Id"]  # as in each varied id
+    assert client.get("/v1/projects").json["projects"][-1] == project
     assert client.get(f"/v1/deployments/{project['latestDeploymentId']}").status_code == 200
+    with pytest.raises(UnknownPart):
+        like(profile, grease=("ids@Project.latestDeploymentId",))
 
 
 def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:
