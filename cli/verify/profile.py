@@ -8,7 +8,7 @@ from typing import Any
 
 from stub import profile as profiles
 from stub.profile import errors_in, in_snake_case
-from stub.rules import is_imitated
+from stub.rules import is_valid, schemas
 
 from . import probes
 from .client import Exchange
@@ -104,7 +104,8 @@ def members_of(
 def headers_of(exchanges: list[Exchange]) -> list[str]:
     """The fields that all of these have and the contract lacks, as waitress spells them."""
     found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
-    return sorted(filter(is_imitated, set.intersection(*found)))
+    rules = schemas()["Profile"]["properties"]["headers"]["items"]
+    return sorted(name for name in set.intersection(*found) if is_valid(name, rules))
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
