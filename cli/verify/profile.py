@@ -83,9 +83,7 @@ def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     return profiles.id_form(ids) if is_text else None
 
 
-def members_of(
-    record: Record, kind: str, found: list[dict[str, Any]], of: Callable[..., set[str]]
-) -> Any:
+def members_of(record: Record, kind: str, found: list[Any], of: Callable[..., set[str]]) -> Any:
     """What records have besides the members of the contract, and what none of them has.
 
     Of projects it is what all have, as the others may be a client's; of deployments, what any has.
