@@ -105,15 +105,16 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
     link = post["responses"]["201"]["links"]["followDeployment"]["parameters"]
     for kind in ("project", "deployment"):
         schema, members = kinds[kind.title()], forms[pointer("members", kind)]
-        names = renamed(members)
+        names, added = renamed(members), members.get("added", {})
+        for name, type_name in added.items():
+            schema["properties"][name] = GENERATED.get(type_name, {"type": type_name}) | seen
         for name in members.get("absent", ()):
             shown = names.get(name, name)
             schema["required"].remove(name)
-            schema["properties"][shown] = schema["properties"].pop(name) | seen
+            part = schema["properties"].pop(name) | seen
             link["id"] = link["id"].replace(f"#/{name}", f"#/{shown}")
-        for name, type_name in members.get("added", {}).items():
-            part = GENERATED.get(type_name, {"type": type_name}) | seen
-            schema["properties"].setdefault(name, part)
+            if added.get(shown, "string") == "string":
+                schema["properties"][shown] = part
     headers = {name: {"schema": {"type": "string"}, **seen} for name in forms["/headers"]}
     for responses in (*(each.responses for each in contract.operations), contract.elsewhere):
         for code, response in responses.items():
@@ -178,8 +179,7 @@ def in_snake_case(record: dict[str, Any]) -> dict[str, Any]:
 
 def renamed(members: dict[str, Any]) -> dict[str, str]:
     """The absent members that have another name in the service: `created_at` to `createdAt`."""
-    added = members.get("added", {})
-    spelled = in_snake_case({name: name for name in added if added[name] == "string"})
+    spelled = in_snake_case({name: name for name in members.get("added", ())})
     return {name: spelled[name] for name in members.get("absent", ()) if name in spelled}
 
 

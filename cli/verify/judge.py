@@ -207,6 +207,7 @@ def judge_members(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
     schema = record.contract.find(pointer)[1]
     required = schema["required"]
     is_object, inner = isinstance(value, dict), record.unwrap(pointer, value)
+    spelled = in_snake_case(inner)  # `createdAt` is judged as `created_at`, which is missing
     has_none = len(required) > 1 and not inner.keys() & {*required}
     if is_object and inner is not value:
         yield Claim(pointer, False, "the members themselves", "a member around them")
@@ -214,9 +215,9 @@ def judge_members(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
         yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
     for name in schema["properties"]:
         member, declared = record.contract.find(f"{pointer}/properties/{name}")
-        if name in inner:
-            yield from judge_value(record, member, inner[name])
-        elif name in required:
+        if name in spelled:
+            yield from judge_value(record, member, spelled[name])
+        if name in required and name not in inner:
             if "fixed" in declared["x-origin"] or (is_object and not has_none):
                 yield Claim(member, False, "present", MISSING)
             if declared.get("type") == "array":
@@ -278,7 +279,7 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a deployment relates to its path and its project."""
-    found = record.unwrap(DEPLOYMENT, exchange.json)
+    found = in_snake_case(record.unwrap(DEPLOYMENT, exchange.json))
     asked, owner = unquote(exchange.target.rpartition("/")[2]), found.get("project_id")
     owners = [each.get("id") for each in record.projects if latest_of(each) == asked]
     if is_id(found.get("id")):

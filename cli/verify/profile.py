@@ -46,7 +46,7 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/statuses": {"run": run, "ended": last} if run and is_whole else None,
         "/members/project": members_of(record, "Project", projects, set.intersection),
         "/members/deployment": members_of(record, "Deployment", deployments, set.union),
-        "/headers": headers_of([*listing, *found]) if listing else None,
+        "/headers": headers_of([*listing, *found]) if listing and found else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
     }
@@ -128,8 +128,9 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Drifts:
     """What differs from a known profile; `ends` are those of the contract."""
     before, forms = profiles.forms_of(known), profiles.forms_of(found)
-    if forms.get("/statuses") != before.get("/statuses"):
-        forms.pop("/members/deployment", None)  # some of which come with a status
+    some = "/members/deployment"  # some of which come with a status
+    if some in forms and some in before and forms.get("/statuses") != before.get("/statuses"):
+        forms[some] = {"added": {}, **before[some], "absent": forms[some]["absent"]}
     told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
     unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
     for form, old, rules in profiles.forms_in(known):
@@ -141,6 +142,7 @@ def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> D
             drifts[f"drift: {form}: {old} in the profile, {new} there"] = rules["x-parts"]
     for each in found["not_imitated"]:
         is_seen = not f"{each['part']}/".startswith(tuple(unseen))
+        is_seen &= "/list_order" in before or not each["what"].startswith(profiles.OLDEST)
         if is_seen and each not in known.get("not_imitated", []):
             drifts[f"drift: {each['part']}: {each['what']}"] = [each["part"]]
     return drifts
