@@ -121,8 +121,10 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
             kind = "json" if code < "400" else "problem"
             if code != "431":  # the server's own alone
                 change_response(response, forms[pointer("media_types", kind)], headers, seen)
-    status = str(forms["/creation_status"])
-    post["responses"] = {status if x == "201" else x: each for x, each in post["responses"].items()}
+    post["responses"] = {
+        str(forms["/creation_status"]) if status == "201" else status: each
+        for status, each in post["responses"].items()
+    }
     order = f"{forms['/list_order'].capitalize()}."
     kinds["ProjectList"]["properties"]["projects"]["description"] = order
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()

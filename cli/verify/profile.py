@@ -15,6 +15,8 @@ from .client import Exchange
 from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 Drifts = dict[str, list[str]]  # findings, each with the parts of the contract that it is about
+# The members that the contract lacks are compared where runs show the same of this.
+SEEN_IN = {"/members/project": "/creation_status", "/members/deployment": "/statuses"}
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
 
@@ -107,10 +109,7 @@ def headers_of(exchanges: list[Exchange]) -> list[str]:
 
 
 def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
-    """Where the service has chosen otherwise than the contract, and no form of the profile says so.
-
-    Of a header, the text is left out.
-    """
+    """Where the service chose otherwise than the contract, and no form of the profile says so."""
     forms, defaults = profiles.forms_of(profile), profiles.defaults()
     shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
     if "/list_order" in forms:
@@ -121,6 +120,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
+            # Of a header, the text is left out.
             observed = "another one" if "/" in claim.expected else claim.otherwise
             yield claim.part, f"{claim.expected} here, {observed} there"
 
@@ -128,9 +128,9 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
 def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Drifts:
     """What differs from a known profile; `ends` are those of the contract."""
     before, forms = profiles.forms_of(known), profiles.forms_of(found)
-    some = "/members/deployment"  # some of which come with a status
-    if some in forms and some in before and forms.get("/statuses") != before.get("/statuses"):
-        forms[some] = {"added": {}, **before[some], "absent": forms[some]["absent"]}
+    for form, run in SEEN_IN.items():
+        if form in forms and form in before and forms.get(run) != before.get(run):
+            forms[form] = {"added": {}, **before[form], "absent": forms[form]["absent"]}
     told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
     unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
     for form, old, rules in profiles.forms_in(known):

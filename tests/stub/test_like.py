@@ -219,7 +219,8 @@ def test_the_contract_has_a_member_in_camel_case_alone(tmp_path: Path) -> None:
     link = created["links"]["followDeployment"]["parameters"]["id"]
     assert link == "$response.body#/latestDeploymentId"
     client = control_client_of(like(profile, grease=("members", "ids@projects")))
-    project = client.post("/v1/projects", json={"name": "a"}).json
+    project = client.post("/v1/projects", json={"name": "a", "createdAt": "late"}).json
+    assert project["createdAt"] != "late"  # the service gives it
     assert "~" in project["Id"]  # as in each varied id
     assert client.get("/v1/projects").json["projects"][-1] == project
     assert client.get(f"/v1/deployments/{project['latestDeploymentId']}").status_code == 200
@@ -227,7 +228,7 @@ def test_the_contract_has_a_member_in_camel_case_alone(tmp_path: Path) -> None:
         like(profile, grease=("ids@Project.latestDeploymentId",))
 
 
-def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:
+def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed(tmp_path: Path) -> None:
     added = {"createdAt": "integer", "latestDeploymentId": "string"}
     members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
     profile = {"observed_at": "2026-11-24", "members": {"project": members}}
@@ -235,6 +236,10 @@ def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed() -> None:
     created = client.post("/v1/projects", json={"name": "a", "": 1}).json
     assert (created[""], created["createdAt"]) == (1, 1)
     assert created["latestDeploymentId"].startswith("dpl_")
+    contract = served_contract(like(profile), tmp_path).document
+    known = contract["components"]["schemas"]["Project"]["properties"]
+    assert [*known] == ["id", "name", "createdAt", "latestDeploymentId"]
+    assert known["createdAt"]["type"] == "integer"
 
 
 @pytest.mark.process

@@ -23,6 +23,7 @@ from tests.verify.differences import (
     STATUS,
     on,
     on_deployment,
+    on_list,
     on_projects,
     put,
     without,
@@ -155,17 +156,34 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     assert "statuses" not in save(limited, tmp_path / "p")
 
 
-def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None:
-    def camel(record: dict[str, Any]) -> dict[str, Any]:
-        words = {name: re.sub("_(.)", lambda found: found[1].upper(), name) for name in record}
-        return {words[name]: value for name, value in record.items()}
+def test_what_another_run_sees_is_no_drift(tmp_path: Path) -> None:
+    counted = on("list", headers={"X-Total": "3"})  # as no other response is
+    some = on_projects(lambda x: x | ({} if "verify" in x["name"] else {"note": ""}))
+    by_name = on_list(lambda found: sorted(found, key=lambda each: each["name"], reverse=True))
+    for change, before, now in ((counted, 3, 0), (counted, 0, 3), (some, 3, 3), (by_name, 0, 3)):
+        save(plain(change, sample=before), tmp_path / "p")
+        done = verify(plain(change, sample=now), "--like", str(tmp_path / "p"))
+        assert done.status == 0, done.stdout
+    for gone in ("project_id", "created_at"):  # read alone, and behind another run
+        changes = on_deployment(put(status="failed")), on_deployment(without(gone))
+        for level in ("read", "write"):
+            assert verify(plain(*changes), "--like", str(tmp_path / "p"), level=level).status == 1
 
+
+def camel(record: dict[str, Any]) -> dict[str, Any]:
+    words = {name: re.sub("_(.)", lambda found: found[1].upper(), name) for name in record}
+    return {words[name]: value for name, value in record.items()}
+
+
+def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None:
     profile = save(plain(on_projects(camel), on_deployment(camel)), tmp_path / "p")
     assert [form for form in defaults() if form not in forms_of(profile)] == []
     added = {"createdAt": "string", "latestDeploymentId": "string"}
     assert profile["members"]["project"]["added"] == added
     gone = save(plain(on_projects(camel), on("deployment", status=404)), tmp_path / "q")
     assert gone["ids"].keys() == {"projects", "deployments"}
+    late = plain(on_projects(camel), on_projects(put(createdAt="late")), on_deployment(camel))
+    assert verify(late, "--like", str(tmp_path / "p")).status == 1
     assert_comes_back(tmp_path / "p")
 
 
