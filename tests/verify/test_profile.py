@@ -159,11 +159,13 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
 def test_what_another_run_sees_is_no_drift(tmp_path: Path) -> None:
     counted = on("list", headers={"X-Total": "3"})  # as no other response is
     some = on_projects(lambda x: x | ({} if "verify" in x["name"] else {"note": ""}))
-    by_name = on_list(lambda found: sorted(found, key=lambda each: each["name"], reverse=True))
-    for change, before, now in ((counted, 3, 0), (counted, 0, 3), (some, 3, 3), (by_name, 0, 3)):
+    turned = on_list(lambda found: [*found[1:], *found[:1]])
+    for change, before, now in ((counted, 3, 0), (counted, 0, 3), (some, 3, 3), (turned, 0, 3)):
         save(plain(change, sample=before), tmp_path / "p")
         done = verify(plain(change, sample=now), "--like", str(tmp_path / "p"))
         assert done.status == 0, done.stdout
+    save(plain(), tmp_path / "p")
+    assert verify(plain(turned), "--like", str(tmp_path / "p")).status == 1
     for gone in ("project_id", "created_at"):  # read alone, and behind another run
         changes = on_deployment(put(status="failed")), on_deployment(without(gone))
         for level in ("read", "write"):
@@ -182,8 +184,10 @@ def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None
     assert profile["members"]["project"]["added"] == added
     gone = save(plain(on_projects(camel), on("deployment", status=404)), tmp_path / "q")
     assert gone["ids"].keys() == {"projects", "deployments"}
-    late = plain(on_projects(camel), on_projects(put(createdAt="late")), on_deployment(camel))
-    assert verify(late, "--like", str(tmp_path / "p")).status == 1
+    for changed in (on_projects(put(createdAt="late")), on_deployment(put(projectId="p-9"))):
+        late = plain(on_projects(camel), on_deployment(camel), changed)
+        done = verify(late, "--like", str(tmp_path / "p"))
+        assert (done.status, "    service:   missing" in verify(late).stdout) == (1, True)
     assert_comes_back(tmp_path / "p")
 
 
