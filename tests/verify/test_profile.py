@@ -184,7 +184,7 @@ def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None
     assert profile["members"]["project"]["added"] == added
     gone = save(plain(on_projects(camel), on("deployment", status=404)), tmp_path / "q")
     assert gone["ids"].keys() == {"projects", "deployments"}
-    for changed in (on_projects(put(createdAt="late")), on_deployment(put(projectId="p-9"))):
+    for changed in (on_projects(put(createdAt="late")), on_deployment(put(projectId="p-zq7xk009"))):
         late = plain(on_projects(camel), on_deployment(camel), changed)
         done = verify(late, "--like", str(tmp_path / "p"))
         assert (done.status, "    service:   missing" in verify(late).stdout) == (1, True)
