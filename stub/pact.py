@@ -121,6 +121,8 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, world: World) -> Values:
-    status = deployment.status(world.store.now())
-    values = {"id": deployment.id, "deployment_id": deployment.id, "status": status}
-    return values | ({"project_id": deployment.project_id} if deployment.project_id else {})
+    return {
+        "id": deployment.id,
+        "deployment_id": deployment.id,
+        "status": deployment.status(world.store.now()),
+    } | ({"project_id": deployment.project_id} if deployment.project_id else {})

@@ -213,11 +213,11 @@ def findings_of(parts: list[Part], record: Record, drifts: Drifts | None) -> lis
 def text_of(parts: list[Part], record: Record, drifts: Drifts | None) -> Iterator[str]:
     """The counts, each difference, or each that is drift, with its exchange, what is unchecked."""
     shown = ("#",) if drifts is None else tuple(f"{x}/" for each in drifts.values() for x in each)
+    new = [x for x in parts if x.verdict == "broken" or f"{x.part}/".startswith(shown)]
     counts = Counter(each.verdict for each in parts)
     yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
     for kind, advice in ADVICE.items():
-        is_shown = shown if kind == "differs" else ("#",)
-        found = [x for x in parts if x.verdict == kind and f"{x.part}/".startswith(is_shown)]
+        found = [each for each in new if each.verdict == kind]
         yield from ("", f"{kind} ({advice}):") if found else ()
         for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
             for part in found:

@@ -59,8 +59,7 @@ CREATE = Probe(
     body='{{"name": "{name}", "stub_verify": "{word}"}}',
     content_type="application/json",
 )
-# For a service that rejects members which it does not know.
-CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')
+CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')  # where others are rejected
 GET_DEPLOYMENT = Probe(
     *("deployment", READ, "GET", "/v1/deployments/{listed}", DEPLOYMENT),
     *(200, f"{DEPLOYMENT}/get/responses/200"),

@@ -98,7 +98,10 @@ def members_of(record: Record, kind: str, found: list[Any], of: Callable[..., se
     # An integer in one record and a number in another make a number.
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
-    return {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
+    members = {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
+    # Of `createdAt` another type than that of `created_at` is told, as it is of this.
+    added |= dict.fromkeys(profiles.renamed(members).values(), "string")
+    return members
 
 
 def headers_of(exchanges: list[Exchange]) -> list[str]:
@@ -120,8 +123,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
-            # Of a header, the text is left out.
-            observed = "another one" if "/" in claim.expected else claim.otherwise
+            observed = "another one" if "/" in claim.expected else claim.otherwise  # no header
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

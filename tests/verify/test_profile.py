@@ -189,6 +189,14 @@ def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None
         done = verify(late, "--like", str(tmp_path / "p"))
         assert (done.status, "    service:   missing" in verify(late).stdout) == (1, True)
     assert_comes_back(tmp_path / "p")
+    numbers = Service(on_projects(camel), on_deployment(camel), new_id=lambda kind, index: index)
+    profile = save(numbers, tmp_path / "p")
+    assert profile["members"]["project"]["added"] == added
+    assert "string here, integer there" in str(profile["not_imitated"])
+    assert_comes_back(tmp_path / "p")
+    alone = on_deployment(lambda x: camel(x | {"project_id": None}))
+    save(plain(on_projects(camel), alone), tmp_path / "p")
+    assert_comes_back(tmp_path / "p")
 
 
 def test_a_profile_tells_of_a_run_that_failed_and_of_more_than_the_list(tmp_path: Path) -> None:
