@@ -76,8 +76,8 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
-        worlds = map(self.world_of, B64TOKEN.findall(header))
-        return next((world for world in worlds if world), "")
+        tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
+        return next(filter(None, map(self.world_of, tokens)), "")
 
     def _mistake(self, header: str) -> str:
         """What is wrong with a header, without saying which tokens exist."""

@@ -224,9 +224,8 @@ def order_of(projects: Iterable[dict[str, Any]]) -> str | None:
     """The order of projects, "" if it is another one, None if their times do not tell."""
     created = (in_snake_case(each).get("created_at") for each in projects)
     times = [*filter(None, map(parse_time, created))]
-    orders = ((OLDEST, times), (NEWEST, times[::-1]))
-    found = [name for name, each in orders if each == sorted(times)]
-    return None if len(found) == len(orders) else next(iter(found), "")
+    orders = {(*sorted(times, reverse=True),): NEWEST, (*sorted(times),): OLDEST}
+    return orders.get((*times,), "") if len(orders) > 1 else None
 
 
 def is_same(form: str, before: Any, now: Any, ends: set[str]) -> bool:

@@ -123,7 +123,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def parse_time(value: object) -> datetime | None:
-    """The time, UTC, of RFC 3339, or None."""
+    """The time, UTC, of RFC 3339, or None; none has a leap second."""
     match = TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None

@@ -279,8 +279,8 @@ def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
     """How a deployment relates to its path and its project."""
-    found = in_snake_case(record.unwrap(DEPLOYMENT, exchange.json))
-    asked, owner = unquote(exchange.target.rpartition("/")[2]), found.get("project_id")
+    found = record.unwrap(DEPLOYMENT, exchange.json)
+    asked, owner = unquote(exchange.target.rsplit("/")[-1]), in_snake_case(found).get("project_id")
     owners = [each.get("id") for each in record.projects if latest_of(each) == asked]
     if is_id(found.get("id")):
         is_it = str(found["id"]) == asked

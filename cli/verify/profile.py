@@ -78,8 +78,7 @@ def only(forms: Iterable[Any]) -> Any:
 
 def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     """The form of the ids of a kind of record, None if not all are texts."""
-    ids = [each.get(name) for each in own]
-    ids += [in_snake_case(each).get(reference) for each in others]
+    ids = [x.get(name) for x in own] + [in_snake_case(x).get(reference) for x in others]
     ids = [each for each in ids if each is not None]
     is_text = ids and all(isinstance(each, str) and each for each in ids)
     return profiles.id_form(ids) if is_text else None
@@ -132,12 +131,13 @@ def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> D
     before, forms = profiles.forms_of(known), profiles.forms_of(found)
     for form, run in SEEN_IN.items():
         if form in forms and form in before and forms.get(run) != before.get(run):
-            forms[form] = {"added": {}, **before[form], "absent": forms[form]["absent"]}
+            old, now = before[form].get("added", {}), forms[form]["added"]
+            forms[form] = forms[form] | {"added": old | {x: now[x] for x in now.keys() & old}}
     told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
     unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
     for form, old, rules in profiles.forms_in(known):
         now = forms.get(form)
-        if old is None and form != "/list_order":
+        if old is None and form not in ("/list_order", "/headers"):
             unseen += [f"{part}/" for part in rules["x-parts"] if part not in told]
         elif None not in (old, now) and not profiles.is_same(form, old, now, ends):
             old, new = (json.dumps(each, ensure_ascii=False) for each in (old, now))

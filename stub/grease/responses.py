@@ -121,14 +121,15 @@ class Variation:
         key = self.ids.key(value["id"]) if "id" in value else key
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
-        names = {x: y for x, y in renamed(members).items() if isinstance(added[y], str)}
+        twins = renamed(members)
+        names = {name: twin for name, twin in twins.items() if isinstance(added[twin], str)}
         varied = {
             shown: self.value(each, known[shown], f"{part}.{shown}", key)
             if shown in known and name not in added  # it is a client's, if it was sent
             else each
             for name, each in value.items()
             if (shown := names.get(name, name)) not in members.get("absent", ())
-            and name not in names.values()
+            and name not in twins.values()
         }
         is_running = value.get("status") in self.parts.contract.running
         if is_running and (source := self.draws("status-values", part, key)):

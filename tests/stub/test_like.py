@@ -233,7 +233,7 @@ def test_a_member_without_a_name_stays_and_a_text_alone_is_renamed(tmp_path: Pat
     members = {"added": added, "absent": ["created_at", "latest_deployment_id"]}
     profile = {"observed_at": "2026-11-24", "members": {"project": members}}
     client = control_client_of(like(profile))
-    created = client.post("/v1/projects", json={"name": "a", "": 1}).json
+    created = client.post("/v1/projects", json={"name": "a", "": 1, "createdAt": "late"}).json
     assert (created[""], created["createdAt"]) == (1, 1)
     assert created["latestDeploymentId"].startswith("dpl_")
     contract = served_contract(like(profile), tmp_path).document

@@ -154,6 +154,13 @@ def test_a_malformed_header_counts_in_the_world_that_it_names_if_there_is_room(
         assert after == before | {world: before[world] + 1}, header
 
 
+def test_a_world_behind_an_equals_sign_counts_what_names_it() -> None:
+    app = create_app(tokens=["abc=="])
+    assert client_of(app, "bearer abc==.job").get("/v1/projects").status_code == 401
+    found = [len(entries(control_client_of(app, each))) for each in ("abc==", "abc==.job")]
+    assert found == [0, 1]
+
+
 def test_the_worlds_are_listed(stub: FlaskClient, world: Callable[[str], FlaskClient]) -> None:
     main = {"name": "", "projects": 3, "requests": 0}
     assert listed(world("unused")) == {"worlds": [main], "room": 1000}

@@ -148,6 +148,7 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     assert verify(empty, "--save", str(tmp_path / "p")).status == 0
     done = verify(full, "--like", str(tmp_path / "p"))
     assert (done.status, "\ndiffers (" in done.stdout) == (0, False)
+    assert verify(Service(on("list", status=203)), "--like", str(tmp_path / "p")).status == 1
     assert "list_order" not in save(plain(sample=0), tmp_path / "p")  # whose one project was seen
     for change in (lambda found: {"items": found["projects"]}, lambda found: found["projects"]):
         done = verify(plain(on("list", body=change)), "--like", str(tmp_path / "p"))
@@ -164,12 +165,38 @@ def test_what_another_run_sees_is_no_drift(tmp_path: Path) -> None:
         save(plain(change, sample=before), tmp_path / "p")
         done = verify(plain(change, sample=now), "--like", str(tmp_path / "p"))
         assert done.status == 0, done.stdout
-    save(plain(), tmp_path / "p")
-    assert verify(plain(turned), "--like", str(tmp_path / "p")).status == 1
+    save(plain(on_projects(put(size=1))), tmp_path / "p")
+    for change in (turned, on_projects(put(size="1"))):
+        done = verify(plain(on_projects(put(size=1)), change), "--like", str(tmp_path / "p"))
+        assert done.status == 1, done.stdout
     for gone in ("project_id", "created_at"):  # read alone, and behind another run
         changes = on_deployment(put(status="failed")), on_deployment(without(gone))
         for level in ("read", "write"):
             assert verify(plain(*changes), "--like", str(tmp_path / "p"), level=level).status == 1
+
+
+def test_what_has_drifted_is_printed_and_what_was_known_is_not(tmp_path: Path) -> None:
+    envelope = on("list", body=lambda body: {"data": body["projects"]})
+    save(plain(envelope), tmp_path / "p")
+    changed = on_projects(without("created_at")), on_deployment(without("status"))
+    done = verify(plain(*changed, envelope), "--like", str(tmp_path / "p"), level="write")
+    assert "\nbroken (" in done.stdout
+    assert "\n  #/components/schemas/Project/properties/created_at\n" in done.stdout
+    assert "\n  #/components/schemas/ProjectList" not in done.stdout
+
+
+def test_a_member_that_comes_with_a_status_is_no_drift(tmp_path: Path) -> None:
+    def ending(status: str) -> Service:
+        late = on_deployment(lambda x: x | {"url": ""} if x["status"] == "succeeded" else x)
+        turned = put(status=lambda each: status if each == "succeeded" else each)
+        return plain(late, on_deployment(turned))
+
+    save(ending("succeeded"), tmp_path / "p")
+    write = {"observed_at": "2026-11-24", "members": {"deployment": {"absent": []}}}
+    (tmp_path / "q").write_text(json.dumps(write), "utf-8")
+    for file in ("p", "q"):
+        done = verify(ending("failed"), "--like", str(tmp_path / file), level="write")
+        assert done.status == 0, done.stdout
 
 
 def camel(record: dict[str, Any]) -> dict[str, Any]:
