@@ -149,6 +149,9 @@ def test_what_the_save_did_not_see_is_no_drift(tmp_path: Path) -> None:
     done = verify(full, "--like", str(tmp_path / "p"))
     assert (done.status, "\ndiffers (" in done.stdout) == (0, False)
     assert verify(Service(on("list", status=203)), "--like", str(tmp_path / "p")).status == 1
+    save(full, tmp_path / "p")  # which tells of the ids
+    full.changes = (on_projects(put(id=[])),)
+    assert "finding: drift: #/" in verify(full, "--like", str(tmp_path / "p")).stdout
     assert "list_order" not in save(plain(sample=0), tmp_path / "p")  # whose one project was seen
     for change in (lambda found: {"items": found["projects"]}, lambda found: found["projects"]):
         done = verify(plain(on("list", body=change)), "--like", str(tmp_path / "p"))
