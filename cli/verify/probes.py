@@ -56,7 +56,7 @@ LIST = Probe(
 CREATE = Probe(
     *("create", WRITE, "POST", "/v1/projects", PROJECTS, 201, f"{PROJECTS}/post/responses/201"),
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
-    body='{{"name": "{name}", "stub_verify": "{word}"}}',
+    body='{{"name": "{name}", "stubverify": "{word}"}}',
     content_type="application/json",
 )
 CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')  # where others are rejected

@@ -15,7 +15,7 @@ from .client import Exchange
 from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 Drifts = dict[str, list[str]]  # findings, each with the parts of the contract that it is about
-# The members that the contract lacks are compared where runs show the same of this.
+# Where runs differ in this, more members are no drift, nor are fewer of a deployment.
 SEEN_IN = {"/members/project": "/creation_status", "/members/deployment": "/statuses"}
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -46,8 +46,9 @@ def profile_of(record: Record, date: str) -> profiles.Profile:
         "/creation_status": only(each.status for each in created),
         "/list_order": profiles.order_of(lists[-1]) if lists else None,
         "/statuses": {"run": run, "ended": last} if run and is_whole else None,
-        "/members/project": members_of(record, "Project", projects, set.intersection),
-        "/members/deployment": members_of(record, "Deployment", deployments, set.union),
+        "/members/project": projects and members_of(record, "Project", projects, set.intersection),
+        "/members/deployment": deployments
+        and members_of(record, "Deployment", deployments, set.union),
         "/headers": headers_of([*listing, *found]) if listing and found else None,
         "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
         "/media_types/problem": only(each.header("Content-Type") for each in errors),
@@ -89,8 +90,6 @@ def members_of(record: Record, kind: str, found: list[Any], of: Callable[..., se
 
     Of projects it is what all have, as the others may be a client's; of deployments, what any has.
     """
-    if not found:
-        return None
     own = record.contract.schemas[kind]["properties"]
     names = sorted(filter(NAME.fullmatch, of(*map(set, found)) - {*own, OWN_MEMBER}))
     types = {name: {TYPES[type(x[name])] for x in found if name in x} for name in names}
@@ -132,7 +131,8 @@ def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> D
     for form, run in SEEN_IN.items():
         if form in forms and form in before and forms.get(run) != before.get(run):
             old, now = before[form].get("added", {}), forms[form]["added"]
-            forms[form] = forms[form] | {"added": old | {x: now[x] for x in now.keys() & old}}
+            added = {x: now.get(x, old[x]) for x in old if x in now or run == "/statuses"}
+            forms[form] = {**forms[form], "added": added}
     told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
     unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
     for form, old, rules in profiles.forms_in(known):

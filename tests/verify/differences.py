@@ -210,7 +210,7 @@ DIFFERENCES = [
     read("oldest last", differs(ITEMS), on_list(lambda projects: projects[::-1])),
     write("never listed", differs(PROJECTS), on_list(lambda _: []), sample=0),
     write("a first page", differs(PROJECTS), on_list(lambda projects: projects[:3])),
-    write("cut from the list", differs(PROJECT), on_listed(without("stub_verify"))),
+    write("cut from the list", differs(PROJECT), on_listed(without("stubverify"))),
     write("list without ids", differs(ID), on_listed(without("id"))),
     # A project.
     *(read(f"without {part}", differs(part), on_projects(without(part[part.rindex("/") + 1 :])))
@@ -253,7 +253,7 @@ DIFFERENCES = [
     write("created is no JSON", differs(POST_201), on("created", raw=b"ok")),
     write("created in an object", differs(PROJECT), on("created", body=lambda x: {"project": x})),
     write("created id alone", differs(NAME), on("created", body=without("name"))),
-    write("own member lost", differs(PROJECT), on("created", body=without("stub_verify"))),
+    write("own member lost", differs(PROJECT), on("created", body=without("stubverify"))),
     write("name in capitals", differs(NAME), on_projects(put(name=str.upper))),
     write("POST 404", broken(POST), on("created", status=404)),
     abuse("POST 405", broken(POST), on("created", status=405)),

@@ -63,7 +63,7 @@ def test_a_service_that_takes_a_name_alone_differs_and_gets_one_project() -> Non
     done = verify_app(create_app(seed=SAMPLE_SEED, pace=0, strict=True), "write")
     assert (done.status, done.found) == (0, differs(parts.INPUT))
     assert len(done.report["created"]) == 1
-    other = on("created", status=400, has=lambda each: b"stub_verify" in each.body)
+    other = on("created", status=400, has=lambda each: b"stubverify" in each.body)
     assert verify(Service(other), level="write").requests["created deployment"]
 
 

@@ -169,7 +169,7 @@ def test_what_another_run_sees_is_no_drift(tmp_path: Path) -> None:
         done = verify(plain(change, sample=now), "--like", str(tmp_path / "p"))
         assert done.status == 0, done.stdout
     save(plain(on_projects(put(size=1))), tmp_path / "p")
-    for change in (turned, on_projects(put(size="1"))):
+    for change in (turned, on_projects(put(size="1")), on_projects(without("size"))):
         done = verify(plain(on_projects(put(size=1)), change), "--like", str(tmp_path / "p"))
         assert done.status == 1, done.stdout
     for gone in ("project_id", "created_at"):  # read alone, and behind another run
@@ -212,6 +212,8 @@ def test_members_in_camel_case_are_those_of_the_contract(tmp_path: Path) -> None
     assert [form for form in defaults() if form not in forms_of(profile)] == []
     added = {"createdAt": "string", "latestDeploymentId": "string"}
     assert profile["members"]["project"]["added"] == added
+    alone = save(plain(on_projects(camel), sample=0), tmp_path / "q")
+    assert alone["members"]["project"]["added"] == added  # without the own member
     gone = save(plain(on_projects(camel), on("deployment", status=404)), tmp_path / "q")
     assert gone["ids"].keys() == {"projects", "deployments"}
     for changed in (on_projects(put(createdAt="late")), on_deployment(put(projectId="p-zq7xk009"))):
