@@ -192,7 +192,7 @@ def test_a_member_that_comes_with_a_status_is_no_drift(tmp_path: Path) -> None:
     def ending(status: str) -> Service:
         late = on_deployment(lambda x: x | {"url": ""} if x["status"] == "succeeded" else x)
         turned = put(status=lambda each: status if each == "succeeded" else each)
-        return plain(late, on_deployment(turned))
+        return plain(on_deployment(turned), late)
 
     save(ending("succeeded"), tmp_path / "p")
     write = {"observed_at": "2026-11-24", "members": {"deployment": {"absent": []}}}
