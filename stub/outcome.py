@@ -14,8 +14,9 @@ from .failures import Attempt
 from .faults import Fault, Faults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
-# `code=` among the preferences of RFC 7240 §2.
+# `code=` among the preferences of RFC 7240 §2, and the quoted values of others.
 PREFERRED = re.compile(r'(?:^|,)\s*code\s*=\s*("?)([45][0-9]{2})\1\s*(?:[;,]|$)', re.IGNORECASE)
+OTHER = re.compile(r'(?<!\bcode)(?<!\s)\s*=\s*"[^"]*"', re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     headers: dict[str, str] = {}
     example: dict[str, Any] = {}
     sent = request.environ.get("HTTP_PREFER")
-    if sent and not fault and (prefer := PREFERRED.search(sent)):
+    if sent and not fault and (prefer := PREFERRED.search(OTHER.sub("", sent))):
         status = int(prefer[2])
         example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"
