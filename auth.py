@@ -76,6 +76,7 @@ class BearerAuth:
 
     def intended_world(self, header: str) -> str:
         """The name of the world of a valid token in a malformed header; else the main one's."""
+        # A token may end with a "=", and a world may follow.
         tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
         return next(filter(None, map(self.world_of, tokens)), "")
 

@@ -211,7 +211,7 @@ def findings_of(parts: list[Part], record: Record, drifts: Drifts | None) -> lis
 
 
 def text_of(parts: list[Part], record: Record, drifts: Drifts | None) -> Iterator[str]:
-    """The counts, each difference, or each that is drift, with its exchange, what is unchecked."""
+    """The counts; the differences, or those that drifted, with exchanges; what is unchecked."""
     shown = ("#",) if drifts is None else tuple(f"{x}/" for each in drifts.values() for x in each)
     new = [x for x in parts if x.verdict == "broken" or f"{x.part}/".startswith(shown)]
     counts = Counter(each.verdict for each in parts)

@@ -15,7 +15,7 @@ from .client import Exchange
 from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
 
 Drifts = dict[str, list[str]]  # findings, each with the parts of the contract that it is about
-# Where runs differ in this, more members are no drift, nor are fewer of a deployment.
+# Where the second form differs, new members are no drift, nor are lost ones of deployments.
 SEEN_IN = {"/members/project": "/creation_status", "/members/deployment": "/statuses"}
 NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
@@ -97,7 +97,7 @@ def members_of(record: Record, kind: str, found: list[Any], of: Callable[..., se
     added = {name: max(each - {"null"} or each) for name, each in types.items()}
     absent = [name for name in own if not any(name in each for each in found)]
     members = {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
-    # Of `createdAt` another type than that of `created_at` is told, as it is of this.
+    # That `createdAt` has another type than `created_at` is told, and not imitated.
     added |= dict.fromkeys(profiles.renamed(members).values(), "string")
     return members
 
@@ -121,7 +121,7 @@ def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str
         is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
         is_shown = is_absent or (claim.expected, claim.otherwise) in shown
         if not (claim.holds or is_shown or "fixed" in origin):
-            observed = "another one" if "/" in claim.expected else claim.otherwise  # no header
+            observed = "another one" if "/" in claim.expected else claim.otherwise  # no media type
             yield claim.part, f"{claim.expected} here, {observed} there"
 
 

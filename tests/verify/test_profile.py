@@ -195,8 +195,8 @@ def test_a_member_that_comes_with_a_status_is_no_drift(tmp_path: Path) -> None:
         return plain(on_deployment(turned), late)
 
     save(ending("succeeded"), tmp_path / "p")
-    write = {"observed_at": "2026-11-24", "members": {"deployment": {"absent": []}}}
-    (tmp_path / "q").write_text(json.dumps(write), "utf-8")
+    by_hand = {"observed_at": "2026-11-24", "members": {"deployment": {"absent": []}}}
+    (tmp_path / "q").write_text(json.dumps(by_hand), "utf-8")
     for file in ("p", "q"):
         done = verify(ending("failed"), "--like", str(tmp_path / file), level="write")
         assert done.status == 0, done.stdout
