@@ -125,8 +125,9 @@ def observed(openapi: bytes, profile: Profile) -> bytes:
         str(forms["/creation_status"]) if status == "201" else status: each
         for status, each in post["responses"].items()
     }
-    order = f"{forms['/list_order'].capitalize()}."
-    kinds["ProjectList"]["properties"]["projects"]["description"] = order
+    kinds["ProjectList"]["properties"]["projects"]["description"] = (
+        f"{forms['/list_order'].capitalize()}."
+    )
     return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
 
 

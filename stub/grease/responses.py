@@ -10,7 +10,7 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST, renamed
+from ..profile import NEWEST
 from ..rules import TYPES
 from ..worlds import Ids, World
 from . import forms
@@ -121,7 +121,7 @@ class Variation:
         key = self.ids.key(value["id"]) if "id" in value else key
         members = self.parts.forms.get(f"/members/{part.lower()}", {})
         added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
-        twins = renamed(members)
+        twins = self.parts.renamed.get(part, {})
         names = {name: twin for name, twin in twins.items() if isinstance(added[twin], str)}
         varied = {
             shown: self.value(each, known[shown], f"{part}.{shown}", key)
