@@ -34,7 +34,7 @@ from web.access_log import note_time
 from web.files import read_file
 from web.problems import Problem, handle_errors
 from web.redaction import Redactor
-from web.routing import OPERATIONS, route_raw_path
+from web.routing import CREATED, OPERATIONS, route_raw_path
 from web.speedups import QuickFlask
 from web.strict_json import JSON, read_json
 from web.validation import check_project, require_valid
@@ -53,10 +53,16 @@ def list_projects() -> ResponseReturnValue:
 
 @v1.post("/projects")
 def create_project() -> ResponseReturnValue:
+    name, sent = current_app.config["READ_PROJECT"](strict=current_app.config["STRICT"])
+    project = g.store.create_project(name, sent)
+    return project.representation, CREATED, JSON
+
+
+def read_project(*, strict: bool) -> tuple[str, str]:
+    """The name of the project that a client sent, and its JSON text."""
     text, document = read_json()
-    require_valid(check_project(document, strict=current_app.config["STRICT"]))
-    project = g.store.create_project(document["name"], text)
-    return project.representation, 201, JSON
+    require_valid(check_project(document, strict=strict))
+    return document["name"], text
 
 
 @v1.get("/deployments/<deployment_id>")
@@ -108,14 +114,16 @@ def create_app(
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
-    returns the time in UTC, `new_id` makes an id with a prefix, `pace` is in seconds, and
+    returns the time in UTC, `new_id` makes an id (`store.NewId`), `pace` is in seconds, and
     `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
     `stub_options` may be True, for those by default, or None: then there are only `/v1` and the
     contract, and the package `stub` is not imported. `log` is the last step.
     """
     app = QuickFlask(__name__, static_folder=None)
     route_raw_path(app)
-    app.config.from_mapping(STRICT=strict, PROVIDE_AUTOMATIC_OPTIONS=False)
+    app.config.from_mapping(
+        STRICT=strict, READ_PROJECT=read_project, PROVIDE_AUTOMATIC_OPTIONS=False
+    )
     app.url_map.merge_slashes = False
     redactor = Redactor(tokens)
     contract = read_file("openapi.json")

@@ -29,9 +29,7 @@ def timestamp(moment: datetime) -> str:
 
 
 class Stage(NamedTuple):
-    """A status, of `A-Za-z0-9_-`, and the seconds it lasts, in whole microseconds; the last of a
-    timeline has no end.
-    """
+    """A status, and its seconds, in whole microseconds; the last of a timeline has no end."""
 
     status: str
     seconds: float | None = None
@@ -123,13 +121,17 @@ class Deployment(NamedTuple):
         assert self.created_at is not None
         text = (
             f'{{"id": {quoted(self.id)}, "project_id": {quoted(self.project_id)}, '
-            f'"status": "{status}", "created_at": "{timestamp(self.created_at)}"}}\n'
+            f'"status": {quoted(status)}, "created_at": "{timestamp(self.created_at)}"}}\n'
         )
         return text.encode()
 
 
 class ProjectList(tuple[Project, ...]):
     """An immutable snapshot of the projects, oldest first."""
+
+    @cached_property
+    def by_id(self) -> dict[str, Project]:
+        return {project.id: project for project in self}
 
     @cached_property
     def representation(self) -> bytes:

@@ -37,8 +37,10 @@ Clock = Callable[[], datetime]
 utc_now: Clock = partial(datetime.now, timezone.utc)
 """The default clock."""
 
-NewId = Callable[[str], str]
-"""Makes an id with a prefix, `prj` or `dpl`."""
+NewId = Callable[[str, str, int], str]
+"""Makes an id: of a prefix, `prj` or `dpl`; of what an id may be made from, the name of the project
+or the id of the deployment's project, if any; and of how many such ones were in use.
+"""
 
 
 class NameTaken(Exception):
@@ -79,15 +81,15 @@ class Store(Protocol):
         """The deployment of that id, or None."""
 
 
-def random_id(prefix: str) -> str:
+def random_id(prefix: str, base: str, attempt: int) -> str:
     """The default source of ids: opaque, 64 random bits."""
     return f"{prefix}_{random.getrandbits(64):016x}"
 
 
-def unused_id(new_id: NewId, prefix: str, taken: Container[str]) -> str:
+def unused_id(new_id: NewId, prefix: str, base: str, taken: Container[str]) -> str:
     """An id of `new_id` that is not `taken`. Raises `StoreFull` where hardly any is left."""
-    for _ in range(MAX_TRIES):
-        if (new := new_id(prefix)) not in taken:
+    for attempt in range(MAX_TRIES):
+        if (new := new_id(prefix, base, attempt)) not in taken:
             return new
     raise StoreFull
 
@@ -110,11 +112,13 @@ class MemoryStore:
         max_projects: int = MAX_PROJECTS,
         records: Records = NO_RECORDS,
         world: str = "",
+        unique_names: bool = True,
     ) -> None:
         self.now = clock
         self._new_id = new_id
         self._timeline = timeline
         self._max_projects = max_projects
+        self._unique_names = unique_names
         self._initial = records
         self._lock = Lock()
         self.reset()
@@ -127,13 +131,13 @@ class MemoryStore:
 
     def create_project(self, name: str, sent: str) -> Project:
         with self._lock:
-            if name in self._names:
+            if self._unique_names and name in self._names:
                 raise NameTaken
             if len(self._projects) >= self._max_projects:
                 raise StoreFull
             self._prepare_change()
             now = truncate_to_milliseconds(self.now())
-            project_id = unused_id(self._new_id, "prj", self._projects)
+            project_id = unused_id(self._new_id, "prj", name, self._projects)
             project = Project(project_id, name, now, self._queue(project_id, now), sent)
             self._projects[project_id] = project
             self._names.add(name)
@@ -170,7 +174,7 @@ class MemoryStore:
 
     def _queue(self, project_id: str, now: datetime) -> str:
         """Queue a deployment of a project, and return its id."""
-        deployment_id = unused_id(self._new_id, "dpl", self._deployments)
+        deployment_id = unused_id(self._new_id, "dpl", project_id, self._deployments)
         deployment = Deployment(deployment_id, project_id, now, self._timeline)
         self._deployments[deployment_id] = deployment
         return deployment_id
@@ -223,7 +227,7 @@ class MemoryStore:
             self._prepare_change()
             now = truncate_to_milliseconds(self.now())
             if deployment_id is None:
-                deployment_id = unused_id(self._new_id, "dpl", self._deployments)
+                deployment_id = unused_id(self._new_id, "dpl", owner or "", self._deployments)
             deployment = Deployment(deployment_id, owner, now, timeline)
             self._deployments[deployment_id] = deployment
             if project_id is not None:

@@ -16,7 +16,7 @@ FIXTURES = {
 FILES = {
     "readme": "README.md",
     **{name: f"docs/{name}.md" for name in (*DOCUMENTS, "verify")},
-    "profile": "stub/profile.json",
+    "profile": "stub/like/profile.json",
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }
 

@@ -18,8 +18,8 @@ import stub
 from auth import DEFAULT_TOKEN
 from store import Store
 from stub.failures import STALLED
-from stub.profile import NO_PROFILE, read_profile
-from stub.seed import SAMPLE, Seed, read_seed, read_states
+from stub.like.profile import Profile, lacking, read_profile
+from stub.seed import Seed, read_seed, read_states, sample_of
 from web.routing import CONTROLS
 
 from .log import Log, say
@@ -71,9 +71,9 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
     try:
-        like = read_profile(settings.like) if settings.like else NO_PROFILE
-        seed = Seed() if settings.empty else read_seed(settings.seed or SAMPLE, capitals=bool(like))
-        states = read_states(settings.states, capitals=bool(like)) if settings.states else {}
+        like = read_profile(settings.like) if settings.like else None
+        seed = read_start(settings, like)
+        states = read_states(settings.states, like) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return seed, stub.StubOptions(
@@ -88,6 +88,13 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         journal_bytes=settings.journal_bytes,
         like=like,
     )
+
+
+def read_start(settings: Settings, like: Profile | None) -> Seed:
+    """The records that the program starts with. Raises `ValueError`."""
+    if settings.empty:
+        return Seed()
+    return read_seed(settings.seed, like) if settings.seed else sample_of(like)
 
 
 def server_options(
@@ -144,8 +151,10 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
     if least != most:
         yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"
     if settings.like:
-        count = len(app.extensions["stub"].parts.like.get("not_imitated", ()))
-        yield f"responses are like {settings.like}; not imitated: {count}, see GET /_stub/like"
+        like = app.extensions["stub"].like
+        lacks = ", ".join(lacking(like))
+        rest = f"; as the contract says, since it lacks them: {lacks}" if lacks else ""
+        yield f"responses are like {settings.like}{rest}"
 
 
 def report(

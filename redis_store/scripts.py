@@ -29,10 +29,11 @@ if not epoch then return {'absent'} end
 """
 
 # ARGV: maximum, name, JSON, timeline, the new ids of the project and of its deployment, which are
-# empty at first: they are drawn where nothing else prevents the project
+# empty at first: they are drawn where nothing else prevents the project; whether a name in use is
+# rejected, else empty
 CREATE = r"""
-local max, name, sent, timeline, id, latest = tonumber(ARGV[3]), unpack(ARGV, 4, 8)
-if call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
+local max, name, sent, timeline, id, latest, unique = tonumber(ARGV[3]), unpack(ARGV, 4, 9)
+if unique ~= '' and call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
 if call('LLEN', projects) >= max then return {'full'} end
 local is_used = call('SISMEMBER', index, 'id ' .. id) + call('HEXISTS', deployments, latest)
 if id == '' or is_used > 0 then return {'ids'} end

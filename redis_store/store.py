@@ -118,6 +118,7 @@ class RedisStore:
         max_projects: int,
         records: Records,
         world: str,
+        unique_names: bool = True,
     ) -> None:
         self.now = clock if isinstance(clock, RedisClock) else RedisClock(server, world, clock)
         self._server = server
@@ -125,6 +126,7 @@ class RedisStore:
         self._new_id = new_id
         self._timeline = json.dumps(timeline)
         self._max_projects = max_projects
+        self._rejects_names = "1" if unique_names else ""
         self._in_memory = partial(MemoryStore, timeline=timeline, max_projects=max_projects)
         self._initial = records
         self._listed = b"", b"", ProjectList()  # the epoch, the last row, the list
@@ -140,16 +142,27 @@ class RedisStore:
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
-        ids = "", ""
+        project_id, deployment_id = "", ""
+        attempt = 0
         while True:
             with self._server.available(self._keys):
-                arguments = self._max_projects, name, sent, self._timeline, *ids
+                arguments = (
+                    self._max_projects,
+                    name,
+                    sent,
+                    self._timeline,
+                    project_id,
+                    deployment_id,
+                    self._rejects_names,
+                )
                 status, *row = self._call(scripts.CREATE, *arguments)
                 if status == b"ok":
                     return read_project(*row)
             if status in CONFLICTS:
                 raise CONFLICTS[status]
-            ids = self._new_id("prj"), self._new_id("dpl")
+            project_id = self._new_id("prj", name, attempt)
+            deployment_id = self._new_id("dpl", project_id, attempt)
+            attempt += 1
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._server.available(self._keys):

@@ -3,7 +3,9 @@
 What app.py and the program need of it, they find here.
 """
 
-from flask import Flask
+from functools import partial
+
+from flask import Flask, g
 from flask.typing import ResponseReturnValue
 
 from web.files import read_file
@@ -15,13 +17,14 @@ from .contract import Contract
 from .cors import Cors, check_origins, cors_headers, explain_preflight
 from .faults import MAX_DELAY
 from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
-from .profile import observed
+from .like.contract import observed
+from .like.request import read_project
 from .routes import controls
 from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, parse_kinds
-from .worlds import Stub, StubOptions
+from .worlds import Stub, StubOptions, World
 
 OPEN_PATHS = {
     "/llms.txt",
@@ -38,10 +41,18 @@ def install(app: Flask, stub: Stub) -> Steps:
     Each request finds the store of its world in `g.store`.
     """
     app.extensions["stub"] = stub
+    if stub.like:
+        app.config["READ_PROJECT"] = partial(read_project, stub.like, new_name)
     app.register_blueprint(controls)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
     return Steps(stub)
+
+
+def new_name() -> str:
+    """A name for a project that a client sent without one."""
+    world: World = g.world
+    return world.ids("project")
 
 
 def show_guide() -> ResponseReturnValue:

@@ -7,7 +7,9 @@ from typing import Any
 
 from flask import Request
 
+# The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
@@ -18,7 +20,6 @@ class Operation:
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
     members: frozenset[str]  # of the object in its body
-    notes: dict[str, str]  # on members of a project, as a profile has them
 
 
 class Contract:
@@ -36,12 +37,9 @@ class Contract:
             if method != "x-origin"
         }
         self.operations = [*self._by_route.values()]
-        self.elsewhere: dict[str, dict[str, Any]] = {  # status to response, of no operation
-            status: components["responses"][name] for status, name in ELSEWHERE.items()
-        }
-        status = self.schemas["Deployment"]["properties"]["status"]
-        self.statuses: list[str] = status["examples"]
-        self.running: list[str] = status["x-running"]
+        own = {status: components["responses"][name] for status, name in ELSEWHERE.items()}
+        self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", own)  # by status
+        self.statuses, self.running = statuses_of(document)
         self.ends = {*self.statuses} - {*self.running}
         self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
@@ -52,26 +50,33 @@ class Contract:
         method = "GET" if request.method == "HEAD" else request.method
         return self._by_route.get((method, request.url_rule.rule.partition("<")[0]))
 
-    def problem(self, operation: Operation | None, status: int) -> dict[str, Any]:
-        """The example of a problem that is declared for a status; an empty one if none is."""
+    def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
+        """The code of the problem that is declared for a status, and the errors of its example.
+
+        For a status that is not declared the code is `injected_fault`.
+        """
         declared = self.elsewhere
         if operation:
-            declared = {"405": declared["405"], **operation.responses}
+            of_methods = {
+                each: response
+                for each, response in declared.items()
+                if "method_not_allowed" in codes_of(response)
+            }
+            declared = of_methods | operation.responses
         if str(status) not in declared:
-            return {}
-        (content,) = declared[str(status)]["content"].values()
-        (problem, *_) = content["examples"].values()
-        return dict(problem["value"])
+            return "injected_fault", []
+        content = next(iter(declared[str(status)]["content"].values()))
+        code, example = next(iter(content["examples"].items()))
+        errors = example["value"].get("errors", []) if content["schema"] == PROBLEM else []
+        return code, errors
 
     def _read(self, operation: dict[str, Any]) -> Operation:
         body = operation.get("requestBody", {"content": {}})["content"].values()
         members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
-        project = self.schemas["Project"]["properties"]
         return Operation(
             operation["operationId"],
             {status: self.resolve(each) for status, each in operation["responses"].items()},
             frozenset(members),
-            {x: " (observed)" for x in project if "observed" in project[x]["x-origin"]},
         )
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
@@ -92,6 +97,19 @@ class Contract:
         return part["$ref"].rpartition("/")[2] if "$ref" in part else place
 
 
+def codes_of(response: dict[str, Any]) -> list[str]:
+    """The codes of the errors that have a response: the names of its examples."""
+    return [code for content in response["content"].values() for code in content["examples"]]
+
+
+def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The known statuses of a contract, and those of a deployment that still runs."""
+    if "x-statuses" in document:
+        return document["x-statuses"]["known"], document["x-statuses"]["running"]
+    status = document["components"]["schemas"]["Deployment"]["properties"].get("status", {})
+    return status.get("examples", []), status.get("x-running", [])
+
+
 def find_unpromised(
     operation: Operation, request: Request, document: dict[str, Any] | None, body: bytes
 ) -> list[str]:
@@ -104,7 +122,7 @@ def find_unpromised(
         found += [f"{operation.id}: query parameter {name}" for name in request.args]
     if body and operation.members:
         names = [name for name in document or object_in(body) if name not in operation.members]
-        found += [f"{operation.id}: body member {n}{operation.notes.get(n, '')}" for n in names]
+        found += [f"{operation.id}: body member {name}" for name in names]
     return found
 
 

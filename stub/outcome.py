@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Request, current_app
 from flask.typing import ResponseReturnValue
@@ -42,11 +41,11 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     fault = faults.take(operation.id if operation else None, request)
     status = fault.status if fault else None
     headers: dict[str, str] = {}
-    example: dict[str, Any] = {}
+    code, example = "injected_fault", list[dict[str, str]]()
     sent = request.environ.get("HTTP_PREFER")
     if sent and not fault and (prefer := PREFERRED.search(OTHER.sub("", sent))):
         status = int(prefer[2])
-        example = contract.problem(operation, status)
+        code, example = contract.problem(operation, status)
         headers["Preference-Applied"] = f"code={status}"
         if status == 503:
             headers["Retry-After"] = "1"
@@ -61,7 +60,6 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
         headers["Content-Type"] = fault.content_type or "text/plain; charset=utf-8"
         headers["Cache-Control"] = "no-store"
         return Outcome(operation, fault, (fault.body, status, headers))
-    code = example.get("code", "injected_fault")
-    errors = [FieldError(**error) for error in example.get("errors", ())]
+    errors = [FieldError(**error) for error in example]
     problem = Problem(status, code, REQUESTED, headers=headers, errors=errors)
     return Outcome(operation, fault, respond(problem))

@@ -14,12 +14,12 @@ from web.strict_json import read_json
 from web.validation import check_name, require_valid, under
 
 from . import rules
-from .seed import Seed
+from .seed import Seed, id_to_text
 from .worlds import Stub, World
 
 Values = dict[str, str]
 SetUp = Callable[[World, dict[str, Any]], Values]
-Check = Callable[[dict[str, Any], bool], Iterable[FieldError]]
+Check = Callable[[dict[str, Any], tuple[str, ...]], Iterable[FieldError]]
 
 
 def read_change() -> tuple[str, dict[str, Any]]:
@@ -52,7 +52,11 @@ def find_state(stub: Stub, name: str, params: dict[str, Any]) -> SetUp:
         detail = f"No provider state has this name. These are known: {known}."
         raise Problem(404, "not_found", detail)
     check, set_up = BUILT_IN[name]
-    require_valid(under(("params",), check(params, stub.is_like)))
+    if stub.like:
+        for member, kind in (("id", "deployments"), ("project_id", "projects")):
+            if stub.like.has_integers(kind):
+                id_to_text(params, member)
+    require_valid(under(("params",), check(params, stub.words)))
     return set_up
 
 
@@ -102,10 +106,10 @@ def a_deployment(world: World, params: dict[str, Any]) -> Values:
 
 # With the check of its params, all of which are optional.
 BUILT_IN: dict[str, tuple[Check, SetUp]] = {
-    "no projects exist": (lambda params, capitals: (), no_projects),
-    "a project exists": (lambda params, capitals: check_name({"name": "any", **params}), a_project),
+    "no projects exist": (lambda params, words: (), no_projects),
+    "a project exists": (lambda params, words: check_name({"name": "any", **params}), a_project),
     "a deployment exists": (
-        lambda params, capitals: rules.check(params, "DeploymentParams", capitals=capitals),
+        lambda params, words: rules.check(params, "DeploymentParams", words),
         a_deployment,
     ),
 }

@@ -20,8 +20,9 @@ from . import rules
 from .clock import MAX_ADVANCE
 from .grease.axes import check_grease
 from .journal import read_filters
+from .like.profile import lacking
 from .pact import find_state, read_change
-from .seed import SEED_DEPTH, make_seed, write_seed
+from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .verdict import KINDS, Verdict, parse_kinds
 from .worlds import Stub, TooManyWorlds, World
 
@@ -69,14 +70,20 @@ def no_content() -> Response:
 
 @controls.get("/openapi.json")
 def contract() -> ResponseReturnValue:
-    return read_file("stub/openapi.json"), 200, JSON
+    """The contract of the controls, in which the statuses of a profile are valid, too."""
+    words = current_stub().words
+    if not words:
+        return read_file("stub/openapi.json"), 200, JSON
+    document = json.loads(read_file("stub/openapi.json"))
+    document["components"]["schemas"]["Status"] = rules.schemas(words)["Status"]
+    return json_response(document)
 
 
 @controls.post("/reset")
 def reset() -> Response:
     stub = current_stub()
     sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
-    stub.reset(g.world_name, make_seed(*sent, capitals=stub.is_like) if sent else None)
+    stub.reset(g.world_name, make_seed(*sent, stub.like) if sent else None)
     return no_content()
 
 
@@ -89,8 +96,11 @@ def show_state() -> ResponseReturnValue:
 @controls.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
+    stub = current_stub()
+    if stub.like and stub.like.has_integers("projects"):
+        id_to_text(document, "project_id")
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", capitals=current_stub().is_like)
+    of_body = rules.check(document, "DeploymentInput", stub.words)
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline, project_id = rules.read_timeline(document), document.get("project_id")
@@ -166,8 +176,8 @@ def show_clock() -> dict[str, Any]:
 
 
 def show_profile() -> dict[str, Any]:
-    like = current_stub().parts.like
-    return {"observed_at": like.get("observed_at"), "not_imitated": like.get("not_imitated", [])}
+    like = current_stub().like
+    return {"profile": like and like.document, "lacks": lacking(like) if like else []}
 
 
 def show_requests() -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -18,7 +18,6 @@ from typing import Any
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
-from web.redaction import Redactor
 from web.validation import pointer
 
 # Of each type of JSON, a plain value, and the name of its values.
@@ -37,23 +36,24 @@ TIME = re.compile(
 )
 
 
-def check(value: Any, name: str, *, capitals: bool = False) -> Iterator[FieldError]:
-    """What in a value contradicts the schema of this name."""
-    return errors_of(value, schemas(capitals)[name])
+def check(value: Any, name: str, words: tuple[str, ...] = ()) -> Iterator[FieldError]:
+    """What in a value contradicts the schema of this name; `words` are further statuses."""
+    return errors_of(value, schemas(words)[name])
 
 
 @cache
-def schemas(capitals: bool = False) -> dict[str, Any]:
+def schemas(words: tuple[str, ...] = ()) -> dict[str, Any]:
     """The schemas by name, without `$ref`: those of openapi.json, and profile.json.
 
-    With `capitals` a status may have capitals, as the statuses of a profile may.
+    `words` are statuses of a profile, which are valid beside those of openapi.json.
     """
-    document, profile = (
-        json.loads(read_file(f"stub/{name}.json")) for name in ("openapi", "profile")
-    )
+    document = json.loads(read_file("stub/openapi.json"))
+    profile = json.loads(read_file("stub/like/profile.json"))
     found = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
-    if capitals:
-        found["Status"] = profile["properties"]["statuses"]["properties"]["run"]["items"]
+    if words:
+        own = found["Status"]
+        error = f"{own['x-error']}, or one of {', '.join(words)}"
+        found["Status"] = {"anyOf": [own, {"enum": words}], "x-error": error}
 
     def resolved(part: Any) -> Any:
         if isinstance(part, list):
@@ -92,6 +92,7 @@ def errors_of_members(
     """What in the members of an object contradicts the rules."""
     known, others = rules.get("properties", {}), rules.get("additionalProperties", {})
     for name, each in members.items():
+        yield from errors_of(name, rules.get("propertyNames", {}), *path, name)
         found = known.get(name, others)
         if found is False:
             yield FieldError(pointer(*path, name), "is not a known member")
@@ -135,6 +136,25 @@ def parse_time(value: object) -> datetime | None:
         return None
 
 
+@cache
+def zone_of(offset: str) -> tzinfo | None:
+    """The time zone of `Z`, or of an offset such as `+01:00`, in any case."""
+    return datetime.strptime(offset.upper(), "%z").tzinfo
+
+
+def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> str:
+    """A millisecond, given in UTC, with so many digits of a second (RFC 3339 §5.6).
+
+    A time that would be before the year 1 or after 9999 is in UTC.
+    """
+    try:
+        at = moment.astimezone(zone_of(offset))
+    except OverflowError:
+        at, offset = moment, "+00:00"
+    fraction = f"{at.microsecond // 1000:03}".ljust(digits, "0")[:digits]
+    return f"{at.isoformat(separator)[:19]}{'.' if fraction else ''}{fraction}{offset}"
+
+
 def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *stages, last = document.get("timeline", [document])
@@ -145,7 +165,7 @@ def read_timeline(document: dict[str, Any]) -> Timeline:
 FORMATS: dict[str, Callable[[Any], object]] = {
     "date-time": parse_time,
     "date": lambda text: parse_time(f"{text}T00:00:00Z"),
-    "no-secret": lambda header: Redactor.secret(header, "x") == "x",
+    "printable": str.isprintable,
 }
 # Of each keyword: whether a value keeps it. In a schema `type` stands first.
 KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
@@ -157,6 +177,8 @@ KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
     "maxLength": lambda value, most: len(value) <= most,
     "minItems": lambda value, least: len(value) >= least,
     "maxItems": lambda value, most: len(value) <= most,
+    "minProperties": lambda value, least: len(value) >= least,
+    "maxProperties": lambda value, most: len(value) <= most,
     "uniqueItems": lambda value, _: len({*map(str, value)}) == len(value),
     "pattern": lambda value, pattern: re.fullmatch(pattern, value),
     "x-reserved": lambda value, names: not re.fullmatch(names, value, re.IGNORECASE),

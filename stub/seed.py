@@ -1,21 +1,32 @@
 """The seed document: one JSON form of a state, for the sample, `--seed`, a reset and an export."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterator
 from datetime import datetime
+from functools import partial
 from importlib.resources import files
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from random import Random
+from typing import Any, NamedTuple
 
-from records import Deployment, Project, Records, Timeline, timestamp, truncate_to_milliseconds
+from records import (
+    Deployment,
+    Project,
+    Records,
+    Stage,
+    Timeline,
+    timestamp,
+    truncate_to_milliseconds,
+)
 from store import NewId, unused_id
-from web.problems import FieldError, InvalidBody
-from web.strict_json import MAX_BYTES, MAX_DEPTH, MalformedJSON, parse_json
+from web.problems import FieldError
+from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
 from web.validation import pointer, require_valid, under
 
 from . import rules
-from .grease.forms import read, unquote_numbers
+from .documents import Readable, explained, read, unquote_numbers
+from .like.ids import make_id
+from .like.profile import Profile
 from .rules import parse_time
 
 # A project may be as deep here as `/v1` lets it be, under a document and an array.
@@ -25,12 +36,6 @@ SAMPLE = files(__package__) / "sample.json"
 """A few projects, and one deployment pinned in each status under a fixed id."""
 
 GIVEN = ("id", "created_at")
-
-
-class Readable(Protocol):
-    """A path, or a file in a package, which may be in a zip file."""
-
-    def read_bytes(self) -> bytes: ...
 
 
 class SeedProject(NamedTuple):
@@ -61,11 +66,11 @@ class Seed(NamedTuple):
         projects = []
         taken = {each.id for each in self.projects if each.id}
         for each in self.projects:
-            project_id = each.id or unused_id(new_id, "prj", taken)
+            project_id = each.id or unused_id(new_id, "prj", each.name, taken)
             taken.add(project_id)
             deployment_id = latest.get(project_id)
             if deployment_id is None:
-                deployment_id = unused_id(new_id, "dpl", deployments)
+                deployment_id = unused_id(new_id, "dpl", project_id, deployments)
                 deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
             created_at = each.created_at or now
             projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
@@ -75,48 +80,41 @@ class Seed(NamedTuple):
 # Reading
 
 
-def make_seed(text: str, document: Any, *, capitals: bool = False) -> Seed:
-    """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors."""
-    require_valid(check_seed(document, capitals=capitals))
+def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
+    """The seed of a JSON text and of the value in it, or `InvalidBody` with all its errors.
+
+    With a profile it may have the statuses and the ids of the service.
+    """
+    ids_to_texts(document, like)
+    require_valid(check_seed(document, like))
     return seed_of_valid(document, read(text))
 
 
-def read_seed(path: Readable, *, capitals: bool = False) -> Seed:
+def read_seed(path: Readable, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH), capitals=capitals)
+        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH), like)
 
 
-def read_states(path: Readable, *, capitals: bool = False) -> dict[str, Seed]:
+def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
         text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
         require_valid(rules.errors_of(documents, {"type": "object"}))
-        errors = (under((x,), check_seed(each, capitals=capitals)) for x, each in documents.items())
+        for document in documents.values():
+            ids_to_texts(document, like)
+        errors = (under((x,), check_seed(each, like)) for x, each in documents.items())
         require_valid(chain.from_iterable(errors))
         exact = read(text)
         return {name: seed_of_valid(documents[name], exact[name]) for name in documents}
 
 
-@contextmanager
-def explained(path: Readable) -> Iterator[None]:
-    """Raises `ValueError` with the reasons for which the file cannot be read."""
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from None
-    except MalformedJSON as error:
-        raise ValueError(f"{path}: {error}") from None
-    except InvalidBody as error:
-        places = [(json.dumps(at)[1:-1] or "the document", why) for at, why in error.errors]
-        raise ValueError("\n".join(f"{path}: {at}: {why}" for at, why in places)) from None
-
-
 def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
     """The seed of a document without errors; `exact` has its numbers as text."""
+    pairs = zip(document.get("projects", ()), exact.get("projects", ()), strict=True)
     projects = (
-        SeedProject(each.get("id"), each["name"], parse_time(each.get("created_at")), encode(each))
-        for each in exact.get("projects", ())
+        SeedProject(each.get("id"), each["name"], parse_time(each.get("created_at")), encode(sent))
+        for each, sent in pairs
     )
     deployments = (
         Deployment(
@@ -139,15 +137,18 @@ def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) 
 # Checking
 
 
-def check_seed(document: Any, *, capitals: bool = False) -> Iterator[FieldError]:
-    """All errors of a seed document."""
-    yield from rules.check(document, "Seed", capitals=capitals)
+def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldError]:
+    """All errors of a seed document, whose ids are texts."""
+    yield from rules.check(document, "Seed", like.words if like else ())
     known = {value for _, value in given(document, "projects", "id")}
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
             yield FieldError(pointer("deployments", index, "project_id"), detail)
-    for array, member in (("projects", "id"), ("projects", "name"), ("deployments", "id")):
+    unique = [("projects", "id"), ("projects", "name"), ("deployments", "id")]
+    if like and not like.has_unique_names:
+        unique.remove(("projects", "name"))
+    for array, member in unique:
         seen = set()
         for index, value in given(document, array, member):
             if value in seen:
@@ -156,6 +157,23 @@ def check_seed(document: Any, *, capitals: bool = False) -> Iterator[FieldError]
     for index, project in enumerate(items(document, "projects")):
         if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+
+
+def ids_to_texts(document: Any, like: Profile | None) -> None:
+    """Replace the numbers that are ids, where those of the service are numbers."""
+    for array, member, kind in (
+        ("projects", "id", "projects"),
+        ("deployments", "id", "deployments"),
+        ("deployments", "project_id", "projects"),
+    ):
+        if like and like.has_integers(kind):
+            for item in items(document, array):
+                id_to_text(item, member)
+
+
+def id_to_text(document: dict[str, Any], member: str) -> None:
+    if type(document.get(member)) is int:
+        document[member] = str(document[member])
 
 
 def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:
@@ -169,6 +187,65 @@ def items(document: Any, array: str) -> list[dict[str, Any]]:
     """The items of an array, and an empty object for what is none."""
     found = document.get(array) if isinstance(document, dict) else None
     return [x if isinstance(x, dict) else {} for x in (found if isinstance(found, list) else ())]
+
+
+# The sample
+
+
+def sample_of(like: Profile | None) -> Seed:
+    """The sample: of a profile it has ids of the profile's forms, the same in every run, and a
+    deployment in each status of its run.
+    """
+    sample = read_seed(SAMPLE)
+    if like is None:
+        return sample
+    new_id = SampleIds(like).new_id
+    ids: dict[str | None, str] = {}
+    for project in sample.projects:
+        ids[project.id] = new_id("prj", project.name, ids.values(), str(project.id))
+    projects = tuple(each._replace(id=ids[each.id]) for each in sample.projects)
+    pinned = pinned_deployments(like, sample)
+    deployments: dict[str, Deployment] = {}
+    for each in pinned:
+        owner = ids[each.project_id]
+        deployment_id = new_id("dpl", owner, deployments, each.id)
+        deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
+    return Seed(projects, tuple(deployments.values()))
+
+
+def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
+    """A deployment in each status of a profile's run, at least one of each project; those of the
+    plain sample, if the profile has no run.
+    """
+    if not like.run:
+        return [*sample.deployments]
+    owners = [each.id for each in sample.projects]
+    words = [*like.run]
+    words = [words[-1]] * (len(owners) - len(words)) + words
+    # The last status is that of the first project, whose latest deployment comes last.
+    return [
+        Deployment("", owners[-number % len(owners)], None, (Stage(word),))
+        for number, word in enumerate(words, 1 - len(words))
+    ]
+
+
+class SampleIds:
+    """Makes the ids of the sample of a profile, from a fixed seed."""
+
+    def __init__(self, like: Profile) -> None:
+        self._forms = like.ids
+        self._source = Random(0)
+
+    def new_id(self, prefix: str, base: str, taken: Container[str], own: str) -> str:
+        """An unused id of the profile's form; without one, the sample's own, or an opaque one."""
+        kind = {"prj": "projects", "dpl": "deployments"}[prefix]
+        if kind in self._forms:
+            make = partial(self._make, self._forms[kind])
+            return unused_id(make, prefix, base, taken)
+        return own or f"{prefix}_{self._source.getrandbits(64):016x}"
+
+    def _make(self, form: dict[str, Any], prefix: str, base: str, attempt: int) -> str:
+        return make_id(form, self._source, attempt, base, attempt)
 
 
 # Writing

@@ -1,5 +1,6 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from .cors import is_preflight
 from .entry import describe, request_name
 from .failures import Watched
 from .grease.responses import vary
+from .like.service import Responses
 from .outcome import Outcome, decide
 from .worlds import Stub, World
 
@@ -39,7 +41,7 @@ class Steps:
         if is_recorded(bound(request).environ["PATH_INFO"]):
             context = bound(g)
             context.world = world = self.stub.open(context.world_name)
-            context.store = world.store
+            context.store = world.service
 
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
@@ -67,13 +69,13 @@ class Steps:
         failures = stub.options.failures
         if path.startswith(OPERATIONS):
             outcome.delay = stub.delays.uniform(*stub.options.delay)
-        if response.status_code == 201:
-            response.status_code = stub.parts.forms["/creation_status"]
+        if stub.responses:
+            dress(response, context, stub.responses, outcome)
         if failures and outcome.attempt:
             outcome.fault = failures.meet(outcome.attempt, response)
         outcome.status, fault = response.status_code, outcome.fault
         # An id stays varied when its axis is off.
-        is_read = world.grease.current.parts or world.ids.are_varied or stub.parts.like
+        is_read = world.grease.current.parts or world.ids.are_varied
         if is_read and not (fault and fault.body is not None):
             outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
         if fault:
@@ -88,6 +90,17 @@ class Steps:
         if failures and outcome.attempt and fault:
             failures.carry_out(outcome.attempt, received.environ)
         return response
+
+
+def dress(
+    response: Response, context: Mapping[str, Any], responses: Responses, outcome: Outcome
+) -> None:
+    """Give a response what the service has beside the body of a success, or for an error."""
+    problem = context.get("problem")
+    if problem:
+        responses.dress_error(response, problem, is_requested=outcome.response is not None)
+    elif outcome.operation and outcome.response is None:
+        responses.dress_success(response, outcome.operation.id)
 
 
 def is_recorded(path: str) -> bool:

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
-from records import Deployment, Records, Timeline, timeline_of
+from records import STATUSES, Deployment, Records, Timeline, timeline_of
 from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
@@ -29,7 +29,9 @@ from .faults import Fault, Faults
 from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
 from .grease.forms import vary_id
 from .journal import Journal
-from .profile import NO_PROFILE, Profile, make_id
+from .like.ids import make_id
+from .like.profile import Profile
+from .like.service import LikeStore, Responses
 from .seed import Seed
 from .verdict import Finding, Verdict
 
@@ -86,12 +88,12 @@ class StubOptions(NamedTuple):
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
     failures: Failures | None = None  # those of a run of `--probe failures`
-    like: Profile = NO_PROFILE  # the forms of a service
+    like: Profile | None = None  # of a service
 
 
 @dataclass
 class Ids:
-    """The source of the ids of a world. It is called with the prefix of a new id.
+    """The source of the ids of a world, a `store.NewId`.
 
     Created ids may be random, so each is numbered, and its number is the key of the resource.
     Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
@@ -115,28 +117,28 @@ class Ids:
         """The ids of a world, which begins with these."""
         return replace(self, world=world, grease=grease, _made=self._made.new_child())
 
-    def __call__(self, prefix: str) -> str:
+    def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
         """The id of a new resource: the plain one, or a varied one."""
         part = PARTS.get(prefix, prefix)
         with self._lock:
             self._count += 1
             key = f"#{self._count}"
-            made = self._plain_id(prefix, part)
+            made = self._plain_id(prefix, part, base, attempt)
             grease = self.grease.current
             pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
             if pairs:
                 made = vary_id(dict(pairs), grease.seed, key, made)
                 self.are_varied = True
-            self._made[made] = key, pairs
+            self._made.setdefault(made, (key, pairs))  # an id of a deployment may be its project's
             return made
 
-    def _plain_id(self, prefix: str, part: str) -> str:
+    def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
         source = f"{self.seed} {self.world} {self._count}"
         if part in self.forms:
             random = Random(None if self.seed is None else source)
-            return make_id(self.forms[part], random, self._count)
+            return make_id(self.forms[part], random, self._count, base, attempt)
         if self.seed is None:
-            return self.new_id(prefix)
+            return self.new_id(prefix, base, attempt)
         return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
 
     def key(self, text: str) -> str:
@@ -168,16 +170,19 @@ class Stub:
 
     def __post_init__(self) -> None:
         options, like = self.options, self.options.like
+        self.like = like
+        self.responses = Responses(like) if like else None
+        self.words = like.words if like else ()
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
         self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
-        self.parts = Parts(self.contract, like, are_announced=options.announces_grease)
+        self.parts = Parts(self.contract, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        self.is_like = bool(like)
-        self.timeline = timeline_of(self.pace, self.parts.forms["/statuses"]["run"])
+        self.timeline = timeline_of(self.pace, (like and like.run) or STATUSES)
         # The ids and the records that all worlds start with.
-        self.ids = Ids(self.new_id, options.ids_seed, like.get("ids", {}), Switch(self.grease))
+        forms = like.ids if like else {}
+        self.ids = Ids(self.new_id, options.ids_seed, forms, Switch(self.grease))
         now = options.freeze or self.clock()
         self.records = (self.seed or Seed()).records(now, self.ids, self.timeline)
         self._lock = Lock()
@@ -324,7 +329,12 @@ class World:
             max_projects=stub.max_projects,
             records=stub.records,
             world=name,
+            unique_names=stub.like is None or stub.like.has_unique_names,
         )
+        # The store of the requests to /v1.
+        self.service: Any = self.store
+        if stub.responses:
+            self.service = LikeStore(self.store, stub.responses, self.timeline)
 
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""

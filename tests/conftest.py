@@ -23,6 +23,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
+from store import NewId
 from stub.seed import SAMPLE, Seed, make_seed, read_seed
 from stub.worlds import WorldStore
 from tests.contract import assert_in_contract
@@ -114,9 +115,9 @@ def control_client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
     return client
 
 
-def counting_ids() -> Callable[[str], str]:
+def counting_ids() -> NewId:
     counter = itertools.count(1)
-    return lambda prefix: f"{prefix}_{next(counter)}"
+    return lambda prefix, *_: f"{prefix}_{next(counter)}"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from inspect import signature
 import pytest
 
 from records import Deployment, Project, ProjectList, Records, Stage, Timeline, timeline_of
-from store import MemoryStore, NameTaken, StoreFull, UnknownProject, unused_id
+from store import MemoryStore, NameTaken, NewId, StoreFull, UnknownProject, unused_id
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
 
@@ -27,7 +27,7 @@ class PlainStore:
     """The model: two lists that are searched from end to end, for one thread."""
 
     now: Callable[[], datetime]
-    new_id: Callable[[str], str]
+    new_id: NewId
     max_projects: int
     projects: list[Project] = field(default_factory=list)
     deployments: list[Deployment] = field(default_factory=list)
@@ -40,13 +40,14 @@ class PlainStore:
             raise NameTaken
         if len(self.projects) >= self.max_projects:
             raise StoreFull
-        project_id = unused_id(self.new_id, "prj", [each.id for each in self.projects])
+        project_id = unused_id(self.new_id, "prj", name, [each.id for each in self.projects])
         project = Project(project_id, name, self.now(), self._queue(project_id), sent)
         self.projects.append(project)
         return project
 
     def _queue(self, project_id: str) -> str:
-        deployment_id = unused_id(self.new_id, "dpl", [each.id for each in self.deployments])
+        taken = [each.id for each in self.deployments]
+        deployment_id = unused_id(self.new_id, "dpl", project_id, taken)
         self.deployments.append(Deployment(deployment_id, project_id, self.now(), timeline_of(2.0)))
         return deployment_id
 
@@ -98,7 +99,7 @@ class PlainStore:
             raise StoreFull
         if deployment_id is None:
             ids = [each.id for each in self.deployments]
-            deployment_id = unused_id(self.new_id, "dpl", ids)
+            deployment_id = unused_id(self.new_id, "dpl", owner or "", ids)
         deployment = Deployment(deployment_id, owner, self.now(), timeline)
         self.deployments = [each for each in self.deployments if each.id != deployment_id]
         self.deployments.append(deployment)
@@ -124,10 +125,10 @@ def records_of(*numbers: int) -> Records:
     return Records(tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs))
 
 
-def ids_counted_by_prefix() -> Callable[[str], str]:
+def ids_counted_by_prefix() -> NewId:
     """An id that a rejected create has drawn is then that of the next create, in any store."""
     sources = {prefix: counting_ids() for prefix in ("prj", "dpl")}
-    return lambda prefix: sources[prefix](prefix)
+    return lambda prefix, *rest: sources[prefix](prefix, *rest)
 
 
 class SlowId(str):

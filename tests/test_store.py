@@ -49,7 +49,7 @@ def test_the_list_is_oldest_first_when_the_clock_steps_back(store: Store, clock:
 
 def test_an_id_in_use_is_not_used_again(make_store: MakeStore) -> None:
     ids = {"prj": chain(50 * ["p1"], count()), "dpl": cycle(["d1", "x"])}
-    store = make_store(records=records_of(1), new_id=lambda prefix: str(next(ids[prefix])))
+    store = make_store(records=records_of(1), new_id=lambda prefix, *_: str(next(ids[prefix])))
     project = store.create_project("new", '{"name": "new"}')
     assert not {project.id, project.latest_deployment_id} & {"p1", "d1"}
     assert store.list_projects() == (*records_of(1).projects, project)

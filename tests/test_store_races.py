@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from records import Deployment, Project, Records, Stage
-from store import NameTaken, StoreFull
+from store import NameTaken, NewId, StoreFull
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids, in_parallel
 from tests.stores import MakeStore, SlowId
@@ -15,9 +15,9 @@ from tests.stores import MakeStore, SlowId
 Race = Callable[[WorldStore], None]
 
 
-def slow_ids() -> Callable[[str], str]:
+def slow_ids() -> NewId:
     next_id = counting_ids()
-    return lambda prefix: SlowId(next_id(prefix))
+    return lambda *of: SlowId(next_id(*of))
 
 
 def create(store: WorldStore, name: str) -> Project:

@@ -13,6 +13,7 @@ from werkzeug.routing import MapAdapter, Rule
 ORIGIN = re.compile("^https?://[^/?]*", re.IGNORECASE)  # of a target that is a whole URL
 OPERATIONS = "/v1/"  # the prefix of their paths
 CONTROLS = "/_stub/"  # that of the control routes
+CREATED = 201  # the status of a creation, as openapi.json has it
 
 
 class MatchedRule(Rule):

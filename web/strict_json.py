@@ -25,15 +25,18 @@ class MalformedJSON(ValueError):
     """Not strict JSON; as text, the place and the reason."""
 
 
-def read_json(max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[str, dict[str, Any]]:
+def read_json(
+    max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH, *, any_type: bool = False
+) -> tuple[str, dict[str, Any]]:
     """The text of the request's body, and the JSON object in it, which is left in `g.document`.
 
-    Raises a `Problem`: 415, 413, 400 or 422, checked in this order.
+    With `any_type` its media type may be any, or missing. Raises a `Problem`: 415, 413, 400 or
+    422, checked in this order.
     """
     charset = request.mimetype_params.get("charset", "utf-8")
     encoding = request.headers.get("Content-Encoding") or "identity"
-    form = request.mimetype, charset.lower(), encoding.lower()
-    if form != ("application/json", "utf-8", "identity"):
+    is_json = any_type or (request.mimetype, charset.lower()) == ("application/json", "utf-8")
+    if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
         raise Problem(415, "unsupported_media_type", detail)
     data = request.get_data()  # the server limits its size

@@ -13,13 +13,13 @@ from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
-from stub.profile import OLDEST, in_snake_case, order_of
 from stub.rules import TYPES as JSON_TYPES
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
 from . import probes
 from .client import NO_JSON, Exchange
+from .names import OLDEST, in_snake_case, order_of
 from .probes import SCHEMAS, Probe
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import click
 
 import stub
-from stub.profile import defaults, forms_of, read_profile
+from stub.like.profile import read_profile
 from web.files import read_file
 from web.redaction import Redactor, cut, printable
 
@@ -23,7 +23,7 @@ from . import Options
 from .client import Client, Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
 from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
-from .profile import Drifts, drift, profile_of
+from .profile import FORMS, Drifts, at, drift, profile_of
 from .session import LEAK, Session
 
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
@@ -83,9 +83,9 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 
     level = ABUSE if options.abuse else WRITE if options.write else READ
     contract = stub.Contract(json.loads(read_file("openapi.json")))
-    if like and "statuses" in like:
-        contract.statuses += like["statuses"]["run"]
-        contract.running += [x for x in like["statuses"]["run"] if x != like["statuses"]["ended"]]
+    if like:
+        contract.statuses += like.words
+        contract.running += like.running
     record = Record(contract, level, redactor)
     started = datetime.now(timezone.utc)
     tell(f"verify {options.url} ({level})")
@@ -119,8 +119,12 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
     if options.save:
-        lacks = [form for form in defaults() if form not in forms_of(profile)]
-        tell("", f"saved {options.save}; not in it: {', '.join(lacks) or 'nothing'}")
+        lacks = [place for place in FORMS if at(profile, place) is None]
+        tell(
+            "",
+            f"saved {options.save}, which has no bodies; "
+            f"not in it: {', '.join(lacks) or 'nothing'}",
+        )
     ended = profile.get("statuses", {"ended": ""})["ended"]
     if ended is None and (options.save or like):
         tell("warning: the deployment did not end: give a longer --wait")

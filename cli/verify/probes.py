@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from web.routing import CREATED
+
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
 # What a request has in its Authorization header.
 TOKEN, WRONG, NONE = "token", "wrong token", "no token"
@@ -54,7 +56,15 @@ LIST = Probe(
     rules=(f"{PROJECTS}/get", PROJECTS),
 )
 CREATE = Probe(
-    *("create", WRITE, "POST", "/v1/projects", PROJECTS, 201, f"{PROJECTS}/post/responses/201"),
+    *(
+        "create",
+        WRITE,
+        "POST",
+        "/v1/projects",
+        PROJECTS,
+        CREATED,
+        f"{PROJECTS}/post/responses/{CREATED}",
+    ),
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
     body='{{"name": "{name}", "stubverify": "{word}"}}',
     content_type="application/json",

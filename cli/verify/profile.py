@@ -1,150 +1,173 @@
-"""What a run says of the forms of a service: its profile, and how it differs from another one."""
+"""The forms of a service as a run shows them: of its ids, its times, and its statuses."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from string import capwords
+from collections.abc import Collection, Iterable
+from os.path import commonprefix
+from string import digits
 from typing import Any
 
-from stub import profile as profiles
-from stub.profile import errors_in, in_snake_case
-from stub.rules import is_valid, schemas
+from stub.like.check import errors_in
+from stub.like.ids import DERIVED, characters
+from stub.like.profile import OWN_WORDS, Profile
+from stub.rules import TIME
 
 from . import probes
-from .client import Exchange
-from .judge import DEPLOYMENT, ITEMS, OTHER_ORDER, OWN_MEMBER, PROJECT, TYPES, Record
+from .judge import DEPLOYMENT, PROJECT, Record
+from .names import in_snake_case
+
+FORMS = ("/ids/projects", "/ids/deployments", "/times", "/statuses")
 
 Drifts = dict[str, list[str]]  # findings, each with the parts of the contract that it is about
-# Where the second form differs, new members are no drift, nor are lost ones of deployments.
-SEEN_IN = {"/members/project": "/creation_status", "/members/deployment": "/statuses"}
-NAME = re.compile("[A-Za-z_$@][A-Za-z0-9_.:$@-]{0,63}")  # of a member that is kept
 
 
-def profile_of(record: Record, date: str) -> profiles.Profile:
-    """The forms of the responses, without any value of them."""
+def profile_of(record: Record, date: str) -> dict[str, Any]:
+    """The profile of a service: the forms of its ids and times, and its statuses. It has no body,
+    and so no value of a record.
+    """
     responses, found = record.at(probes.PROJECTS), record.at(probes.DEPLOYMENT)
-    listing = [each for each in responses if each.probe.method == "GET"]
-    lists = [record.listed(each) for each in listing]
+    lists = [record.listed(each) for each in responses if each.probe.method == "GET"]
     created = [each for each in responses if each.probe.method == "POST"]
     projects = [project for each in lists for project in each]
     made = [record.unwrap(PROJECT, each.json) for each in created]  # or an operation instead
     ids = [each.get("id") for each in projects]
     projects += [each for each in made if each and (not any(ids) or each.get("id") in ids)]
     deployments = [*filter(None, (record.unwrap(DEPLOYMENT, each.json) for each in found))]
-    followed = [record.unwrap(DEPLOYMENT, x.json) for x in found if x.probe == probes.FOLLOWED]
-    run = [*dict.fromkeys(x["status"] for x in followed if isinstance(x.get("status"), str))]
-    last = followed[-1].get("status") if record.has_ended else None
-    is_whole = all(each.is_success for each in record.of(probes.FOLLOWED)[-1:])
-    texts = (str(in_snake_case(each).get("created_at")) for each in (*projects, *deployments))
-    times = [*filter(None, map(profiles.time_form, texts))]
-    digits = max((each["digits"] for each in times), default=0)  # some leave out zeros at the end
-    errors = [x for x in record.exchanges if 400 <= x.status < 429 and isinstance(x.json, dict)]
     seen = {
-        "/ids/projects": ids_of(projects, "id", deployments, "project_id"),
-        "/ids/deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
-        "/times": only(each | {"digits": digits} for each in times),
-        "/creation_status": only(each.status for each in created),
-        "/list_order": profiles.order_of(lists[-1]) if lists else None,
-        "/statuses": {"run": run, "ended": last} if run and is_whole else None,
-        "/members/project": projects and members_of(record, "Project", projects, set.intersection),
-        "/members/deployment": deployments
-        and members_of(record, "Deployment", deployments, set.union),
-        "/headers": headers_of([*listing, *found]) if listing and found else None,
-        "/media_types/json": only(each.header("Content-Type") for each in (*responses, *found)),
-        "/media_types/problem": only(each.header("Content-Type") for each in errors),
+        "ids": {
+            "projects": ids_of(projects, "id", deployments, "project_id"),
+            "deployments": ids_of(deployments, "id", projects, "latest_deployment_id"),
+        },
+        "times": times_of([*projects, *deployments]),
+        "statuses": statuses_of(record),
     }
-    profile: profiles.Profile = {"observed_at": date}
-    others = list[tuple[str, str]]()
-    for form, _, rules in profiles.forms_in({}):
-        name, *inner = form.split("/")[1:]
-        outer = {**profile.get(name, {}), inner[0]: seen[form]} if inner else seen[form]
-        text = json.dumps(outer)  # which may have the token
-        if not errors_in({"observed_at": date, name: outer}) and record.redactor.text(text) == text:
-            profile[name] = outer
-        elif seen[form]:
-            part = rules["x-parts"][0].removesuffix("/x-known")
-            others.append((part, f"one form of {name} here, several or another one there"))
-    if any(isinstance(each.json, dict) and len(each.json) > 1 for each in listing):
-        others.append((ITEMS, "the array alone here, other members beside it there"))
-    told = dict.fromkeys((*differences(record, profile), *others))
-    profile["not_imitated"] = [{"part": part, "what": what} for part, what in told]
+    profile: dict[str, Any] = {"observed_at": date}
+    for name, form in seen.items():
+        if name == "ids":
+            form = {
+                kind: each for kind, each in form.items() if is_kept(record, {"ids": {kind: each}})
+            }
+        if form and is_kept(record, {name: form}):
+            profile[name] = form
     return profile
 
 
-def only(forms: Iterable[Any]) -> Any:
-    """The form that all have; else the list of their forms, which no schema accepts."""
-    found = [*filter(None, forms)]
-    return found[0] if found and all(each == found[0] for each in found) else found
+def is_kept(record: Record, part: dict[str, Any]) -> bool:
+    """Whether a part of a profile is valid, and does not have the token."""
+    text = json.dumps(part)
+    is_valid = not errors_in({"observed_at": "2026-11-24", **part}, OWN_WORDS)
+    return is_valid and record.redactor.text(text) == text
+
+
+def times_of(records: Iterable[dict[str, Any]]) -> Any:
+    """The form of the times of records, None if they have several."""
+    texts = [str(in_snake_case(each).get("created_at")) for each in records]
+    forms = [*filter(None, map(time_form, texts))]
+    if not forms:
+        return None
+    most = max(each["digits"] for each in forms)  # some services leave out zeros at the end
+    same = [{**each, "digits": most} for each in forms]
+    return same[0] if all(each == same[0] for each in same) else None
+
+
+def statuses_of(record: Record) -> Any:
+    """The statuses of the deployment that was followed, None if it was not until the end."""
+    exchanges = record.of(probes.FOLLOWED)
+    if not exchanges or not exchanges[-1].is_success:
+        return None
+    followed = [record.unwrap(DEPLOYMENT, each.json) for each in exchanges if each.is_success]
+    run = [*dict.fromkeys(x["status"] for x in followed if isinstance(x.get("status"), str))]
+    return {"run": run, "ended": followed[-1].get("status") if record.has_ended else None}
 
 
 def ids_of(own: list[Any], name: str, others: list[Any], reference: str) -> Any:
     """The form of the ids of a kind of record, None if not all are texts."""
-    ids = [x.get(name) for x in own] + [in_snake_case(x).get(reference) for x in others]
+    ids = [each.get(name) for each in own]
+    ids += [in_snake_case(each).get(reference) for each in others]
     ids = [each for each in ids if each is not None]
     is_text = ids and all(isinstance(each, str) and each for each in ids)
-    return profiles.id_form(ids) if is_text else None
+    return id_form(ids) if is_text else None
 
 
-def members_of(record: Record, kind: str, found: list[Any], of: Callable[..., set[str]]) -> Any:
-    """What records have besides the members of the contract, and what none of them has.
+def id_form(ids: Collection[str]) -> dict[str, Any]:
+    """The form of these ids; the prefix are the words in their first half, such as `prj_`.
 
-    Of projects it is what all have, as the others may be a client's; of deployments, what any has.
+    The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random.
     """
-    own = record.contract.schemas[kind]["properties"]
-    names = sorted(filter(NAME.fullmatch, of(*map(set, found)) - {*own, OWN_MEMBER}))
-    types = {name: {TYPES[type(x[name])] for x in found if name in x} for name in names}
-    # An integer in one record and a number in another make a number.
-    added = {name: max(each - {"null"} or each) for name, each in types.items()}
-    absent = [name for name in own if not any(name in each for each in found)]
-    members = {"added": added, "absent": [x for x in absent if "chosen" in own[x]["x-origin"]]}
-    # That `createdAt` has another type than `created_at` is told, and not imitated.
-    added |= dict.fromkeys(profiles.renamed(members).values(), "string")
-    return members
+    common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
+    start = common[: min(map(len, ids)) // 2]
+    letters = "[A-Za-z]+" if len({*ids}) > 1 else "(?:[A-Z]?[a-z]+|[A-Z]+)"
+    word = f"(?![0-9A-Fa-f]{{8}}-){letters}[0-9]{{0,2}}[_.:~-]"
+    prefix: str = re.findall(f"^(?:{word})*", start)[0]
+    rests = [each[len(prefix) :] for each in ids]
+    sizes, alphabet = [*map(len, rests)], ranges_of("".join(rests))
+    return {"prefix": prefix, "alphabet": alphabet, "shortest": min(sizes), "longest": max(sizes)}
 
 
-def headers_of(exchanges: list[Exchange]) -> list[str]:
-    """The fields that all of these have and the contract lacks, as waitress spells them."""
-    found = [{capwords(name, "-") for name in each.headers} for each in exchanges]
-    rules = schemas()["Profile"]["properties"]["headers"]["items"]
-    return sorted(name for name in set.intersection(*found) if is_valid(name, rules))
+def ranges_of(text: str) -> list[str]:
+    """The alphabet of a text: of letters and digits whole ranges, or the hexadecimal ones."""
+    used, alphabet = {*text}, list[str]()
+    for short, whole in (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z")):
+        if found := used & {*characters(whole)}:
+            alphabet.append(short if found <= {*characters(short)} else whole)
+            used -= found
+    return sorted([*alphabet, *used])
 
 
-def differences(record: Record, profile: profiles.Profile) -> Iterator[tuple[str, str]]:
-    """Where the service chose otherwise than the contract, and no form of the profile says so."""
-    forms, defaults = profiles.forms_of(profile), profiles.defaults()
-    shown = [(str(defaults[x]), str(each).partition(";")[0].strip()) for x, each in forms.items()]
-    if "/list_order" in forms:
-        shown.append((profiles.OLDEST, OTHER_ORDER))
-    absent = [name for each in profile.get("members", {}).values() for name in each["absent"]]
-    for claim, _ in record.claims:
-        origin = record.contract.find(claim.part)[1]["x-origin"]
-        is_absent = claim.expected == "present" and claim.part.rpartition("/")[2] in absent
-        is_shown = is_absent or (claim.expected, claim.otherwise) in shown
-        if not (claim.holds or is_shown or "fixed" in origin):
-            observed = "another one" if "/" in claim.expected else claim.otherwise  # no media type
-            yield claim.part, f"{claim.expected} here, {observed} there"
+def time_form(text: str) -> dict[str, Any] | None:
+    """The form of an RFC 3339 time, None for another text."""
+    match = TIME.fullmatch(text.upper())
+    return match and {
+        "offset": match[3],
+        "digits": len(match[2] or ""),
+        "case": "upper" if "T" in text else "lower",
+    }
 
 
-def drift(found: profiles.Profile, known: profiles.Profile, ends: set[str]) -> Drifts:
+def drift(found: dict[str, Any], like: Profile, ends: set[str]) -> Drifts:
     """What differs from a known profile; `ends` are those of the contract."""
-    before, forms = profiles.forms_of(known), profiles.forms_of(found)
-    for form, run in SEEN_IN.items():
-        if form in forms and form in before and forms.get(run) != before.get(run):
-            old, now = before[form].get("added", {}), forms[form]["added"]
-            added = {x: now.get(x, old[x]) for x in old if x in now or run == "/statuses"}
-            forms[form] = {**forms[form], "added": added}
-    told, drifts = [each["part"] for each in known.get("not_imitated", ())], Drifts()
-    unseen = list[str]()  # by the save: its profile has no form of it, and tells no difference
-    for form, old, rules in profiles.forms_in(known):
-        now = forms.get(form)
-        if old is None and form not in ("/list_order", "/headers"):
-            unseen += [f"{part}/" for part in rules["x-parts"] if part not in told]
-        elif None not in (old, now) and not profiles.is_same(form, old, now, ends):
-            old, new = (json.dumps(each, ensure_ascii=False) for each in (old, now))
-            drifts[f"drift: {form}: {old} in the profile, {new} there"] = rules["x-parts"]
-    for each in found["not_imitated"]:
-        is_seen = not f"{each['part']}/".startswith(tuple(unseen))
-        is_seen &= "/list_order" in before or not each["what"].startswith(profiles.OLDEST)
-        if is_seen and each not in known.get("not_imitated", []):
-            drifts[f"drift: {each['part']}: {each['what']}"] = [each["part"]]
+    drifts = Drifts()
+    for place in FORMS:
+        before, now = at(like.document, place), at(found, place)
+        if None in (before, now) or is_same(place, before, now, ends):
+            continue
+        old, new = (json.dumps(each, ensure_ascii=False) for each in (before, now))
+        drifts[f"drift: {place}: {old} in the profile, {new} there"] = []
     return drifts
+
+
+def at(profile: dict[str, Any], place: str) -> Any:
+    """The form at a pointer, None if the profile lacks it."""
+    found: Any = profile
+    for name in place.split("/")[1:]:
+        found = (found or {}).get(name)
+    return found
+
+
+def is_same(form: str, before: Any, now: Any, ends: set[str]) -> bool:
+    """Whether what was seen is of a known form: a run shows some ids, and some statuses.
+
+    `ends` are the statuses of the contract that end a run, which may succeed or fail.
+    """
+    if form.startswith("/ids/"):
+        if any(name in before for name in DERIVED):
+            return True  # a run does not show what ids are made from
+        # Whole ranges, as a profile may name the characters more exactly than a run shows them.
+        used = {*characters(*now["alphabet"])}
+        known = {*characters(*ranges_of(characters(*before["alphabet"])))}
+        if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
+            known |= {*digits, *"-_"}
+        return (
+            used <= known
+            and now["prefix"] == before["prefix"]
+            # Of ids whose length varies, a run shows some lengths.
+            and before["shortest"] <= now["longest"]
+            and now["shortest"] <= before["longest"]
+        )
+    if form == "/statuses":
+        run = before["run"]
+        if {before["ended"], now["ended"]} <= ends:
+            run = [*run[:-1], now["ended"]]
+        is_end = now["ended"] in (None, run[-1])
+        return is_end and now["run"] == [each for each in run if each in now["run"]]
+    return bool(now == before)

@@ -4,10 +4,11 @@ import json
 import re
 import string
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from random import Random
 from typing import Any
 from zlib import crc32
+
+from ..documents import unquote_numbers
 
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
 # What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
@@ -25,18 +26,7 @@ PARAMETERS = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
 SPACES = (" ", "\n", "\t", "  ", "\r\n ")
 EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
 
-
-# Numbers are read as strings that begin with a lone surrogate, which no valid document has, and are
-# written without their quotes, so that none that a client sent changes.
-_MARK = "\udfff"
-read = json.JSONDecoder(parse_int=_MARK.__add__, parse_float=_MARK.__add__).decode
-_NUMBER = re.compile(r'"(?:\\udfff|\udfff)([^"]*)"')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-
-
-def unquote_numbers(text: str) -> str:
-    """JSON text with the numbers that were read as strings as they were."""
-    return _NUMBER.sub(r"\1", text)
 
 
 def write(body: Any, space: str = "", escape_at: int | None = None) -> str:
@@ -83,20 +73,6 @@ def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
         at = source.randrange(min(PREFIX, len(new) - 1), len(new))
         new = new[:at] + piece + new[at:]
     return new
-
-
-def respell(moment: str, digits: int, offset: str, separator: str) -> str:
-    """Another spelling of a millisecond, given in UTC (RFC 3339 §5.6), with so many digits.
-
-    A time that would be before the year 1 or after 9999 is in UTC.
-    """
-    at = datetime.fromisoformat(moment.replace("Z", "+00:00"))  # as Python 3.10 reads it
-    try:
-        at = at.astimezone(datetime.strptime(offset.upper(), "%z").tzinfo)
-    except OverflowError:
-        offset = "+00:00"
-    fraction = f"{at.microsecond // 1000:03}".ljust(digits, "0")[:digits]
-    return f"{at.isoformat(separator)[:19]}{'.' if fraction else ''}{fraction}{offset}"
 
 
 def reorder(source: Random, items: Sequence[Any], names: Sequence[str]) -> list[Any]:

@@ -10,8 +10,8 @@ from flask import Request, Response
 from web.routing import OPERATIONS
 
 from ..contract import Operation
-from ..profile import NEWEST
-from ..rules import TYPES
+from ..documents import MARK, read
+from ..rules import TIME, is_of_type, parse_time, spell_time
 from ..worlds import Ids, World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
@@ -20,23 +20,19 @@ from .axes import AXES, ID_AXES, Grease, Pair, Parts
 def vary(
     response: Response, world: World, parts: Parts, operation: Operation | None, request: Request
 ) -> tuple[str, ...]:
-    """Vary a response of `/v1`, and return the axes along which it varies.
-
-    One that the contract does not declare, such as a forced 429, has the forms of a profile alone.
+    """Vary a response of `/v1`, and return the axes along which it varies: none for one that the
+    contract does not declare, such as a forced 429.
     """
     if not request.environ["PATH_INFO"].startswith(OPERATIONS):
         return ()
     grease, status = world.grease.current, response.status_code
-    response.headers["Content-Type"] = parts.forms[
-        "/media_types/json" if status < 400 else "/media_types/problem"
-    ]
-    for name in parts.forms["/headers"]:
-        response.headers.setdefault(name, "1")  # a valid text and number
     part = f"{operation.id} {status}" if operation else str(status)
     declaration = parts.described.get(part)
     if declaration is None:
         return ()
-    (content,) = declaration["content"].values()
+    content = declaration["content"].get(response.mimetype)
+    if content is None:
+        return ()
     variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
     variation.vary(response, content["schema"], part)
     parts.varied.update(variation.applied)
@@ -55,7 +51,7 @@ def request_key(ids: Ids, request: Request) -> str:
 
 @dataclass(frozen=True)
 class Variation:
-    """The variation of a response, whose body first takes the forms of a profile.
+    """The variation of a response.
 
     A `key` is that of a resource, or else that of the request.
     """
@@ -79,10 +75,10 @@ class Variation:
         A body of which nothing varies but ids, which are made so, stays.
         """
         key, space, escape_at = self.request_key, "", None
-        body = self.value(forms.read(response.get_data(as_text=True)), schema, part, key)
+        body = self.value(read(response.get_data(as_text=True)), schema, part, key)
         if source := self.draws("json-text", part, key):
             space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
-        if self.parts.like or any(axis not in ID_AXES for axis, _ in self.applied):
+        if any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
         if source := self.draws("media-type", part, key):
             response.headers["Content-Type"] = forms.draw_media_type(
@@ -97,16 +93,13 @@ class Variation:
 
     def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
-        part, schema = self.parts.contract.name(schema, place), self.parts.contract.resolve(schema)
+        contract = self.parts.contract
+        part = contract.name(schema, place)
+        schema = alternative(value, contract.resolve(schema))
         if isinstance(value, dict):
-            return self.object(value, schema["properties"], part, key)
+            return self.object(value, schema.get("properties", {}), part, key)
         if isinstance(value, list):
-            if part == "ProjectList.projects" and self.parts.forms["/list_order"] == NEWEST:
-                value = value[::-1]
-            items = [self.value(each, schema["items"], part, key) for each in value]
-            if len(items) > 1 and (source := self.draws("list-order", part, key)):
-                items = forms.reorder(source, items, [self.ids.key(each["id"]) for each in value])
-            return items
+            return self.array(value, schema.get("items", {}), part, key)
         if isinstance(value, str):
             self.applied.update(self.ids.pairs_of(value))
             if schema.get("format") == "date-time":
@@ -115,43 +108,65 @@ class Variation:
                 return " ".join(forms.draw_words(source)).capitalize()
         return value
 
+    def array(self, value: list[Any], items: dict[str, Any], part: str, key: str) -> list[Any]:
+        varied = [self.value(each, items, f"{part}[]", key) for each in value]
+        if len(varied) > 1 and (source := self.draws("list-order", part, key)):
+            keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
+            varied = forms.reorder(source, varied, keys)
+        return varied
+
+    def key_of(self, value: Any, otherwise: str) -> str:
+        """The key of a record: that of its id, if it has one."""
+        record_id = value.get("id") if isinstance(value, dict) else None
+        if not isinstance(record_id, str):
+            return otherwise
+        return self.ids.key(record_id.removeprefix(MARK))  # of an id that is a number, too
+
     def object(
         self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
     ) -> dict[str, Any]:
-        key = self.ids.key(value["id"]) if "id" in value else key
-        members = self.parts.forms.get(f"/members/{part.lower()}", {})
-        added = {name: TYPES[kind][0] for name, kind in members.get("added", {}).items()}
-        twins = self.parts.renamed.get(part, {})
-        names = {name: twin for name, twin in twins.items() if isinstance(added[twin], str)}
+        key = self.key_of(value, key)
         varied = {
-            shown: self.value(each, known[shown], f"{part}.{shown}", key)
-            if shown in known and name not in added  # it is a client's, if it was sent
-            else each
+            name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
             for name, each in value.items()
-            if (shown := names.get(name, name)) not in members.get("absent", ())
-            and name not in twins.values()
         }
-        is_running = value.get("status") in self.parts.contract.running
-        if is_running and (source := self.draws("status-values", part, key)):
-            varied["status"] = forms.draw_word(source)
+        for name, each in value.items():
+            running = known.get(name, {}).get("x-running", ())
+            if each in running and (source := self.draws("status-values", part, key)):
+                varied[name] = forms.draw_word(source)
         if source := self.draws("members", part, key):
-            added |= {x: source.choice(forms.EXTRA_VALUES) for x in forms.draw_words(source)}
-        varied = varied | added | varied  # a member that a client sent stays
+            for name in forms.draw_words(source):
+                varied.setdefault(name, source.choice(forms.EXTRA_VALUES))
         if len(varied) > 1 and (source := self.draws("member-order", part, key)):
             varied = dict(forms.reorder(source, [*varied.items()], [*varied]))
         return varied
 
     def time(self, moment: str, part: str, key: str) -> str:
-        """The moment as `times` spells it, or `times-odd` in place of its offset and letters."""
-        form = self.parts.forms["/times"]
-        digits, offset, separator = form["digits"], form["offset"], "T"
-        if form["case"] == "lower":
-            offset, separator = offset.lower(), "t"
+        """The moment as `times` spells it, or `times-odd` in place of its offset and letters.
+
+        Neither spells it as it is.
+        """
+        match, at = TIME.fullmatch(moment), parse_time(moment)
+        if match is None or at is None:
+            return moment
+        _, fraction, offset = match.groups(default="")
+        digits, separator = len(fraction), moment[10]
+        own = digits, offset
         if source := self.draws("times", part, key):
-            possible = forms.DIGITS if moment.endswith(".000Z") else forms.DIGITS[1:]
-            digits = source.choice([each for each in possible if each != digits])
-            offset = source.choice([each for each in forms.OFFSETS if each != offset])
+            possible = forms.DIGITS if at.microsecond == 0 else forms.DIGITS[1:]
+            digits = source.choice([each for each in possible if each != own[0]])
+            offset = source.choice([each for each in forms.OFFSETS if each != own[1]])
         if source := self.draws("times-odd", part, key):
-            offset = source.choice([each for each in forms.ODD_OFFSETS if each != offset])
+            offset = source.choice([each for each in forms.ODD_OFFSETS if each != own[1]])
             separator = "t"
-        return forms.respell(moment, digits, offset, separator)
+        if (digits, offset, separator) == (*own, moment[10]):
+            return moment
+        return spell_time(at, digits, offset, separator)
+
+
+def alternative(value: Any, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema itself, or the first one of its alternatives whose type a value has."""
+    for each in schema.get("anyOf", ()):
+        if is_of_type(value, each.get("type", "null")):
+            return {**schema, **each}
+    return schema

@@ -21,7 +21,7 @@ def test_a_fault_may_name_each_operation() -> None:
 
 # What else a schema that is checked may have: others in it, and what is said of it.
 MORE = {"properties", "required", "additionalProperties", "dependentRequired", "items", "allOf"} | {
-    *("$defs", "$schema", "title", "description", "default", "x-error", "x-parts"),
+    *("$defs", "$schema", "title", "description", "default", "x-error", "propertyNames"),
     *("x-last", "x-others"),
 }
 INPUTS = ("Id", "DeploymentInput", "ClockInput", "FaultInput", "GreaseInput", "StateChange", "Seed")

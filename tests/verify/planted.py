@@ -34,7 +34,7 @@ def times(offset: str, fraction: str = "", letter: str = "T") -> Row:
 
 def statuses(*run: str) -> Row:
     words = dict(zip(("queued", "building"), run, strict=False))
-    form = None if " " in run[0] else {"run": [*run], "ended": run[-1]}
+    form = {"run": [*run], "ended": run[-1]}
     return form, on_deployment(put(status=lambda each: words.get(each, run[-1])))
 
 
@@ -100,7 +100,9 @@ FORMS: dict[str, list[Row]] = {
 
 
 def planted(number: int) -> tuple[dict[str, Any], Service]:
-    """What a profile has of the service of this number: each row before one comes again."""
+    """The ids, times and statuses of the service of this number, and the service: each row comes
+    before one comes again.
+    """
     picked = {}
     for form, rows in (("ids", IDS), *FORMS.items()):
         turn, index = divmod(number, len(rows))
@@ -111,7 +113,7 @@ def planted(number: int) -> tuple[dict[str, Any], Service]:
         return shape(kind, sha256(f"{kind} {index} {number}".encode()).digest())
 
     changes = [change for row in others for change in row[1:]]
-    kept = {form: row[0] for form, row in picked.items()}
+    kept = {form: picked[form][0] for form in ("ids", "/times", "/statuses")}
     return kept, Service(*changes, SECRETS, new_id=new_id)
 
 

@@ -1,0 +1,234 @@
+"""Fills the bodies of a profile: JSON texts with slots, compiled once."""
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from records import quoted
+
+from ..documents import read, unquote_numbers
+from ..rules import is_valid
+from .markers import CHOICE, NAME, Marker, is_choice, names_below, plain, split, whole_marker
+from .profile import EPOCH, Profile
+from .schema import Schema, Schemas
+
+PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+
+
+class Subject(NamedTuple):
+    """What a body tells of: a project and its deployment, a list, or an error.
+
+    A marker has the name of a member, with a dot. `sent` is the JSON of what a client sent.
+    """
+
+    project_id: str | None = None
+    project_name: str | None = None
+    project_created_at: datetime | None = None
+    deployment_id: str | None = None
+    deployment_status: str | None = None
+    deployment_created_at: datetime | None = None
+    size: int = 0  # the marker is `count`
+    first_id: str | None = None
+    last_id: str | None = None
+    error_code: str = ""
+    error_title: str = ""
+    error_detail: str = ""
+    error_status: int = 0
+    sent: str = "{}"
+    items: str = ""  # the JSON of the projects of a list, without brackets
+
+
+Piece = str | Callable[[Subject], str]
+ReadValue = Callable[[Subject], Any]
+
+
+class Body:
+    """A compiled JSON text: pieces that stand as they are, and slots that a subject fills."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        self._pieces: list[Piece] = []
+        for piece in pieces:
+            last = self._pieces[-1] if self._pieces else None
+            if isinstance(last, str) and isinstance(piece, str):
+                self._pieces[-1] = last + piece
+            else:
+                self._pieces.append(piece)
+
+    def fill(self, subject: Subject) -> str:
+        return "".join(
+            [piece if isinstance(piece, str) else piece(subject) for piece in self._pieces]
+        )
+
+
+class Compiler:
+    """Compiles the bodies and header fields of a profile."""
+
+    def __init__(self, like: Profile) -> None:
+        self._like = like
+        self._schemas = Schemas(like)
+
+    def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Body:
+        """Compile a body. `items` is the array in it that has a project for each item.
+
+        With `has_sent`, what a client sent replaces constants beside the first name.
+        """
+        beside = find_beside_name(value) if has_sent else None
+        return Body(self._pieces(value, items, beside))
+
+    def field(self, value: str) -> Callable[[Subject], str]:
+        """Compile the value of a header field; what is not ASCII in a value is percent-encoded."""
+        pieces: list[Piece] = []
+        for piece in split(value):
+            if isinstance(piece, Marker):
+                pieces.append(in_field(self._value(piece.name)))
+            else:
+                pieces.append(piece)
+        return Body(pieces).fill
+
+    def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
+        if isinstance(value, str):
+            yield from self._text(value)
+        elif value is items and items is not None:
+            yield from ("[", attrgetter("items"), "]")
+        elif isinstance(value, list):
+            yield "["
+            for index, each in enumerate(value):
+                yield ", " if index else ""
+                yield from self._pieces(each, items, beside)
+            yield "]"
+        elif is_choice(value):
+            yield self._choice(value[CHOICE], beside)
+        elif isinstance(value, dict):
+            yield "{"
+            for index, (name, each) in enumerate(value.items()):
+                yield ", " if index else ""
+                yield f"{quoted(plain(name))}: "
+                if value is beside and is_constant(each):
+                    yield self._replaceable(plain(name), each)
+                else:
+                    yield from self._pieces(each, items, beside)
+            yield "}"
+        else:
+            yield json.dumps(value)
+
+    def _text(self, text: str) -> Iterable[Piece]:
+        """A string: a marker alone has the value and its type, inside others it has its text."""
+        name = whole_marker(text)
+        if name:
+            yield as_json(self._value(name))
+            return
+        yield '"'
+        for piece in split(text):
+            if isinstance(piece, Marker):
+                yield in_string(self._value(piece.name))
+            else:
+                yield quoted(piece)[1:-1]
+        yield '"'
+
+    def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
+        bodies = {word: Body(self._pieces(each, None, beside)) for word, each in words.items()}
+        others = bodies.pop("")
+        return lambda subject: bodies.get(subject.deployment_status or "", others).fill(subject)
+
+    def _replaceable(self, name: str, constant: Any) -> Piece:
+        """A constant that what a client sent replaces, if it is of its type."""
+        own = json.dumps(unescaped(constant))
+        schema = self._schemas.of(constant)
+
+        def fill(subject: Subject) -> str:
+            if f'"{name}"' not in subject.sent:
+                return own
+            return sent_value(subject.sent, name, schema) or own
+
+        return fill
+
+    def _value(self, name: str) -> ReadValue:
+        """What reads the value of a marker from a subject."""
+        name, _, unit = name.partition(":")
+        member = "size" if name == "count" else name.replace(".", "_")
+        read_member: ReadValue = attrgetter(member)
+        if name.endswith(".created_at"):
+            spell = self._speller(unit)
+            return lambda subject: optional(spell, read_member(subject))
+        kind = "deployments" if name.startswith("deployment.") else "projects"
+        if name.endswith(".id") and self._like.has_integers(kind):
+            return lambda subject: optional(as_number, read_member(subject))
+        return read_member
+
+    def _speller(self, unit: str) -> Callable[[datetime], Any]:
+        if unit == "s":
+            return lambda moment: milliseconds(moment) // 1000
+        return milliseconds if unit == "ms" else self._like.times.spell
+
+
+def optional(convert: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else convert(value)
+
+
+def milliseconds(moment: datetime) -> int:
+    """Since 1970."""
+    age = moment - EPOCH
+    return (age.days * 86_400 + age.seconds) * 1000 + age.microseconds // 1000
+
+
+def as_number(text: str) -> int | str:
+    """The number that an id is, or the text of one that is none: a seed may have given it."""
+    return int(text) if text.isascii() and text.isdigit() and str(int(text)) == text else text
+
+
+def as_json(read_value: ReadValue) -> Piece:
+    return lambda subject: quoted(read_value(subject))
+
+
+def in_string(read_value: ReadValue) -> Piece:
+    """What a value is inside a JSON string; of null there is nothing."""
+    return lambda subject: quoted(text_of(read_value(subject)))[1:-1]
+
+
+def in_field(read_value: ReadValue) -> Piece:
+    return lambda subject: quote(text_of(read_value(subject)), safe=PRINTABLE)
+
+
+def text_of(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a member can be replaced: it has no marker, and a type, which null has not."""
+    return value is not None and not any(names_below(value))
+
+
+def unescaped(value: Any) -> Any:
+    """A constant as it is sent: doubled braces of a marker are single ones."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, list):
+        return [unescaped(each) for each in value]
+    if isinstance(value, dict):
+        return {plain(name): unescaped(each) for name, each in value.items()}
+    return value
+
+
+def find_beside_name(value: Any) -> dict[str, Any] | None:
+    """The first object of a body in which a member is the name of the project."""
+    if isinstance(value, dict) and NAME in value.values():
+        return value
+    inner = value if isinstance(value, list) else []
+    if isinstance(value, dict):
+        inner = [*value.values()]
+    for each in inner:
+        found = find_beside_name(each)
+        if found is not None:
+            return found
+    return None
+
+
+def sent_value(sent: str, name: str, schema: Schema) -> str | None:
+    """The JSON of a member that a client sent, None if it has no such one that is valid."""
+    value = json.loads(sent).get(name)
+    if value is None or not is_valid(value, schema):
+        return None
+    return unquote_numbers(json.dumps(read(sent)[name]))

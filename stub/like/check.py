@@ -1,0 +1,233 @@
+"""What is wrong in a profile: first by its schema, then what a schema cannot say."""
+
+import copy
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from web.problems import FieldError
+from web.validation import pointer
+
+from ..rules import check
+from .ids import DERIVED, characters
+from .markers import (
+    ALL,
+    CHOICE,
+    NAME,
+    OF_ERRORS,
+    OF_LISTS,
+    OF_RECORDS,
+    Path,
+    is_choice,
+    names_below,
+    names_in,
+    place_of_name,
+    places_of_projects,
+)
+
+OPAQUE = ("prefix", "alphabet", "shortest", "longest")
+
+
+def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
+    """All errors of a profile; `words` are the statuses of one that has none of its own."""
+    errors = [*check(profile, "Profile")]
+    if not isinstance(profile, dict):
+        return errors
+    valid = copy.deepcopy(profile)
+    for error in errors:
+        remove(valid, error.pointer)
+    places = [f"{error.pointer}/" for error in errors]
+    more = [
+        error
+        for error in contradictions(valid, words)
+        if not any(place.startswith(f"{error.pointer}/") for place in places)
+    ]
+    return [*errors, *more]
+
+
+def remove(document: Any, place: str) -> None:
+    """Remove what is at a JSON pointer, if anything is; with an item goes its array."""
+    *path, last = (name.replace("~1", "/").replace("~0", "~") for name in place.split("/")[1:])
+    holder = document
+    for name in path:
+        inner = holder.get(name)
+        if isinstance(inner, list):
+            last = name
+            break
+        if not isinstance(inner, dict):
+            return
+        holder = inner
+    holder.pop(last, None)
+
+
+def contradictions(profile: dict[str, Any], words: Collection[str]) -> Iterator[FieldError]:
+    """What a schema cannot say of a profile, each part of which is valid or left out."""
+    yield from check_statuses(profile.get("statuses", {}))
+    bodies = Bodies(words_of(profile) or words)
+    for name in ("list", "create", "deployment"):
+        form = profile.get(name, {})
+        allowed = OF_LISTS if name == "list" else OF_RECORDS
+        yield from check_headers(form, allowed, name)
+        if "body" in form and name == "list":
+            yield from bodies.check_list(form["body"])
+        elif "body" in form:
+            yield from bodies.check(form["body"], (name, "body"), OF_RECORDS)
+    if "request" in profile.get("create", {}):
+        yield from check_request(profile["create"]["request"])
+    for code, form in profile.get("errors", {}).items():
+        yield from check_headers(form, OF_ERRORS, "errors", code)
+        if "body" in form:
+            yield from bodies.check(form["body"], ("errors", code, "body"), OF_ERRORS)
+    for kind, ids in profile.get("ids", {}).items():
+        yield from check_ids(ids, kind)
+
+
+def words_of(profile: dict[str, Any]) -> list[str]:
+    """The statuses of a profile, none if it has none of its own."""
+    statuses = profile.get("statuses", {})
+    return [*statuses.get("run", ()), *statuses.get("others", ())]
+
+
+def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
+    run = statuses.get("run")
+    if not run:
+        return
+    if "ended" in statuses and statuses["ended"] not in (None, run[-1]):
+        yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
+    for index, word in enumerate(statuses.get("others", ())):
+        if word in run:
+            yield FieldError(pointer("statuses", "others", index), "is in `run` already")
+
+
+def check_headers(
+    form: dict[str, Any], allowed: Collection[str], *path: str
+) -> Iterator[FieldError]:
+    """The errors of the header fields of a response, whose form stands at the path."""
+    seen = set()
+    for name, value in form.get("headers", {}).items():
+        place = (*path, "headers", name)
+        if name.lower() in seen:
+            yield FieldError(pointer(*place), "stands twice, as case does not count")
+        seen.add(name.lower())
+        yield from check_text(value, place, allowed)
+
+
+def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[FieldError]:
+    """The errors of the markers in a text, in which those with these names may stand."""
+    for name in names_in(text):
+        if name not in ALL:
+            yield FieldError(pointer(*path), f"{{{name}}} is no marker: {listed(allowed)}")
+        elif name not in allowed:
+            yield FieldError(pointer(*path), f"{{{name}}} cannot stand here: {listed(allowed)}")
+
+
+def listed(names: Collection[str]) -> str:
+    """The markers that are allowed at a place."""
+    shown = " ".join(f"{{{name}}}" for name in sorted(names))
+    return f"there are {shown}" if shown else "an example has no marker but {project.name}"
+
+
+class Bodies:
+    """Checks bodies; `words` are those of a choice."""
+
+    def __init__(self, words: Collection[str]) -> None:
+        self.words = words
+
+    def check_list(self, body: Any) -> Iterator[FieldError]:
+        """The errors of the body of the list, one array of which has the form of the projects."""
+        places = [*places_of_projects(body)]
+        if not places:
+            detail = "must have an array with one item, in which markers of a project stand"
+            yield FieldError("/list/body", detail)
+            return
+        first, *others = places
+        for other in others:
+            detail = "is a second array of projects: there is one beside it"
+            yield FieldError(pointer("list", "body", *other), detail)
+        skipped = [("list", "body", *other) for other in others]
+        items = ("list", "body", *first)
+        yield from self.check(body, ("list", "body"), OF_LISTS, items, skipped)
+
+    def check(
+        self,
+        value: Any,
+        path: Path,
+        allowed: Collection[str],
+        items: Path | None = None,
+        skipped: Collection[Path] = (),
+    ) -> Iterator[FieldError]:
+        """The errors of a value in a body. The array at `items` has the form of the projects."""
+        if path in skipped:
+            return
+        if path == items:
+            if len(value) != 1:
+                yield FieldError(pointer(*path), "must have one item, the form of each project")
+            for index, item in enumerate(value):
+                yield from self.check(item, (*path, index), OF_RECORDS | OF_LISTS)
+        elif isinstance(value, str):
+            yield from check_text(value, path, allowed)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self.check(item, (*path, index), allowed, items, skipped)
+        elif is_choice(value):
+            yield from self.check_choice(value, path, allowed)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if names_in(key):
+                    detail = "no marker can stand in a name; with doubled braces it is a text"
+                    yield FieldError(pointer(*path, key), detail)
+                yield from self.check(item, (*path, key), allowed, items, skipped)
+
+    def check_choice(
+        self, value: dict[str, Any], path: Path, allowed: Collection[str]
+    ) -> Iterator[FieldError]:
+        words = value[CHOICE]
+        place = (*path, CHOICE)
+        if "deployment.status" not in allowed:
+            yield FieldError(pointer(*place), "no choice by the status can stand here")
+        elif len(value) > 1:
+            yield FieldError(pointer(*place), "must be alone in its object, as it is a choice")
+        elif not isinstance(words, dict):
+            yield FieldError(
+                pointer(*place), 'must be an object: a value for each word, and for ""'
+            )
+        else:
+            if "" not in words:
+                yield FieldError(pointer(*place), 'needs a value for "", which is each other word')
+            for word, item in words.items():
+                if word and word not in self.words:
+                    detail = f"is no status: there are {', '.join(self.words)}"
+                    yield FieldError(pointer(*place, word), detail)
+                yield from self.check(item, (*place, word), allowed)
+
+
+def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
+    """The errors of the example of a request, in which the name stands once."""
+    place = ("create", "request")
+    found = [*place_of_name(request)]
+    for other in found[1:]:
+        yield FieldError(pointer(*place, *other), f"{NAME} stands in the request already")
+    if not found:
+        detail = f"must have the text {NAME} once, inside of objects alone"
+        yield FieldError(pointer(*place), detail)
+    elif len([*names_below(request)]) > len(found):
+        yield FieldError(pointer(*place), f"must have no marker but {NAME}, which stands once")
+
+
+def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:
+    """The errors of the form of the ids of a kind of record."""
+    derived = [name for name in DERIVED if name in ids]
+    if derived:
+        for name in [*derived[1:], *(each for each in OPAQUE if each in ids)]:
+            detail = f"cannot stand beside `{derived[0]}`"
+            yield FieldError(pointer("ids", kind, name), detail)
+        return
+    missing = [name for name in OPAQUE if name not in ids] if ids else []
+    for name in missing:
+        yield FieldError(pointer("ids", kind, name), "is required")
+    if missing or not ids:
+        return
+    if ids["shortest"] > ids["longest"]:
+        yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
+    if sum(map(str.isalnum, {*characters(*ids["alphabet"])})) < 2:
+        detail = "must have two letters or digits"
+        yield FieldError(pointer("ids", kind, "alphabet"), detail)

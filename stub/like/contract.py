@@ -1,0 +1,418 @@
+"""The contract of a profile: the schemas and the responses that its bodies have."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from web.routing import CREATED
+from web.validation import pointer
+
+from .bodies import Compiler, Subject
+from .ids import make_id
+from .markers import NAME, Path, is_choice, plain, whole_marker
+from .profile import Form, Profile
+from .schema import Schema, Schemas, merged, status_texts
+from .service import array_of_projects, phrase_of
+
+COMPONENTS = "#/components/schemas/"
+PROBLEM = {"$ref": f"{COMPONENTS}Problem"}
+# The responses of no operation, by their names.
+ELSEWHERE = {"Unauthorized": 401, "NotFound": 404, "MethodNotAllowed": 405}
+# The codes that the server sends by itself, in its own form.
+OF_SERVER = (
+    "malformed_request",
+    "host_not_allowed",
+    "headers_too_large",
+    "body_too_large",
+    "internal_error",
+)
+EXAMPLE_NAME = "shop"
+EXAMPLE_TIME = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
+
+Document = dict[str, Any]
+
+
+def observed(openapi: bytes, like: Profile | None) -> bytes:
+    """The contract with the bodies of a profile, and with where each part of it is from."""
+    if like is None:
+        return openapi
+    document = json.loads(openapi)
+    ObservedContract(document, like).change()
+    return f"{json.dumps(document, indent=2, ensure_ascii=False)}\n".encode()
+
+
+class ObservedContract:
+    """Changes a contract to that of a profile."""
+
+    def __init__(self, document: Document, like: Profile) -> None:
+        self.document = document
+        self.like = like
+        self.schemas = Schemas(like)
+        self.seen = self.schemas.seen
+        self.compiler = Compiler(like)
+        self.components: Document = document["components"]["schemas"]
+
+    def change(self) -> None:
+        info = self.document["info"]
+        info["description"] = (
+            f"The parts with `observed` are as a service was on {self.like.observed_at}; they "
+            f"overrule this text.\n\n{info['description']}"
+        )
+        self.change_own_forms()
+        self.change_request()
+        projects = self.document["paths"]["/v1/projects"]
+        self.change_errors()
+        self.change_list(projects["get"]["responses"])
+        self.change_creation(projects["post"]["responses"])
+        self.change_deployment()
+
+    # What the bodies have that the profile leaves out
+
+    def change_own_forms(self) -> None:
+        """Give our own records the statuses, the ids and the times of the profile."""
+        like = self.like
+        own = {name: self.components[name]["properties"] for name in ("Project", "Deployment")}
+        if like.words:
+            own["Deployment"]["status"] |= status_texts(like)
+            self.document["x-statuses"] = {"known": [*like.words], "running": like.running}
+        kinds = {
+            "projects": [own["Project"]["id"], own["Deployment"]["project_id"]],
+            "deployments": [own["Project"]["latest_deployment_id"], own["Deployment"]["id"]],
+        }
+        for kind, places in kinds.items():
+            if kind in like.ids:
+                for place in places:
+                    self.change_own_id(place, kind)
+        if "times" in like.document:
+            for record in own.values():
+                record["created_at"] |= self.seen
+
+    def change_own_id(self, schema: Schema, kind: str) -> None:
+        schema |= self.seen
+        if not self.like.has_opaque_ids(kind):
+            del schema["x-grease"]
+        if self.like.has_integers(kind):
+            for each in schema.get("anyOf", [schema]):
+                if each["type"] == "string":
+                    each["type"] = "integer"
+            schema.pop("examples")
+
+    # The three operations
+
+    def change_list(self, responses: Document) -> None:
+        form = self.like.form("list")
+        if form is None:
+            return
+        items = array_of_projects(form.body)
+        # The contract's own project stays where only the list has another form.
+        name = "Project" if "create" in self.like.document else "ListedProject"
+        schema = self.schemas.of(form.body, item=items)
+        order = "Newest first." if self.like.is_newest_first else "Oldest first."
+        listed = place_of(schema, items, form.body)
+        self.components[name] = listed["items"]
+        listed["items"] = {"$ref": f"{COMPONENTS}{name}"}
+        listed["description"] = order
+        self.components["ProjectList"] = schema
+        subject = self.example_subject()
+        text = self.compiler.body(items[0], has_sent=True).fill(subject)
+        filled = self.compiler.body(form.body, items).fill(subject._replace(items=text))
+        self.change_response(responses["200"], form, "ProjectList", json.loads(filled), subject)
+
+    def change_creation(self, responses: Document) -> None:
+        form = self.like.form("create")
+        if form is None:
+            return
+        response = responses.pop(str(CREATED))
+        status = str(form.status or CREATED)
+        schema = self.schemas.of(form.body)
+        name = "CreatedProject"
+        if schema == self.components["Project"]:
+            name = "Project"
+        self.components[name] = schema
+        subject = self.example_subject()
+        filled = self.compiler.body(form.body).fill(subject)
+        self.change_response(response, form, name, json.loads(filled), subject)
+        follow = response["links"].pop("followDeployment")
+        place = self.place_of_deployment(form.body)
+        if place is not None:
+            follow["parameters"]["id"] = f"$response.body#{pointer(*place)}"
+            response["links"]["followDeployment"] = follow
+        else:
+            del response["links"]
+        others = dict(responses)
+        responses.clear()
+        responses[status] = response
+        responses.update(others)
+
+    def place_of_deployment(self, body: Any) -> Path | None:
+        """Where in the body of a creation the id of its deployment stands, if it does."""
+        names = ["deployment.id"]
+        if "same" in self.like.ids.get("deployments", {}):
+            names.append("project.id")
+        return next((path for path, name in whole_markers(body) if name in names), None)
+
+    def change_deployment(self) -> None:
+        form = self.like.form("deployment")
+        if form is None:
+            return
+        self.components["Deployment"] = self.schemas.of(form.body, is_deployment=True)
+        operation = self.document["paths"]["/v1/deployments/{id}"]["get"]
+        for parameter in operation["parameters"]:
+            del parameter["examples"]
+        subject = self.example_subject()
+        filled = self.compiler.body(form.body).fill(subject)
+        responses = operation["responses"]
+        self.change_response(responses["200"], form, "Deployment", json.loads(filled), subject)
+
+    def change_response(
+        self, response: Document, form: Form, name: str, example: Any, subject: Subject
+    ) -> None:
+        """Give a response the form of a profile, whose schema is the component of this name."""
+        response |= self.seen
+        response["content"] = {
+            media_type_of(form): {
+                "schema": {"$ref": f"{COMPONENTS}{name}"},
+                "examples": {"observed": {"value": example}},
+            }
+        }
+        response["headers"] = {**response["headers"], **self.header_fields(form)}
+
+    def header_fields(self, form: Form) -> Document:
+        schema = {"type": "string", **self.seen}
+        return {name: {"required": True, "schema": schema, **self.seen} for name in form.headers}
+
+    def example_subject(self) -> Subject:
+        source = Random(0)
+        ids = self.like.ids
+        project_id = "prj_5f2c9a4be1d07c36"
+        deployment_id = "dpl_8d1b6e90c2f7a453"
+        if "projects" in ids:
+            project_id = make_id(ids["projects"], source, base=EXAMPLE_NAME)
+        if "deployments" in ids:
+            deployment_id = make_id(ids["deployments"], source, base=project_id)
+        return Subject(
+            project_id=project_id,
+            project_name=EXAMPLE_NAME,
+            project_created_at=EXAMPLE_TIME,
+            deployment_id=deployment_id,
+            deployment_status=self.like.run[0] if self.like.run else "queued",
+            deployment_created_at=EXAMPLE_TIME,
+            size=1,
+            first_id=project_id,
+            last_id=project_id,
+        )
+
+    # The request
+
+    def change_request(self) -> None:
+        if "create" not in self.like.document:
+            return
+        post = self.document["paths"]["/v1/projects"]["post"]
+        content = post["requestBody"]["content"]["application/json"]
+        example = self.like.request
+        own = self.components["ProjectInput"]
+        if "request" in self.like.creation:
+            name = own["properties"]["name"]
+            self.components["ProjectInput"] = self.request_schema(example, name, is_on_path=True)
+            post["requestBody"] |= self.seen
+        elif self.like.creation.get("optional"):
+            own |= {"required": [], **self.seen}
+        content["examples"] = {"observed": {"value": with_name(example)}}
+
+    def request_schema(self, example: Any, name: Schema, *, is_on_path: bool) -> Schema:
+        """The schema of a request: required is the way to the name alone."""
+        if example == NAME:
+            return name
+        if not isinstance(example, dict):
+            return self.schemas.of(example)
+        properties = {}
+        required = []
+        for key, each in example.items():
+            has_name = contains_name(each)
+            properties[key] = self.request_schema(each, name, is_on_path=has_name)
+            if has_name and not self.like.creation.get("optional"):
+                required.append(key)
+        return {
+            "type": "object",
+            "required": required,
+            "properties": properties,
+            "additionalProperties": True,
+            **self.seen,
+        }
+
+    # Errors
+
+    def change_errors(self) -> None:
+        """Give each error the form that the profile has for its code."""
+        if "errors" not in self.like.document:
+            return
+        named = self.document["components"]["responses"]
+        original = {name: dict(response) for name, response in named.items()}
+        for item in self.document["paths"].values():
+            for operation in item.values():
+                if "responses" in operation:
+                    operation["responses"] = self.responses_of(operation["responses"], original)
+        own = {str(status): original[name] for name, status in ELSEWHERE.items()}
+        self.document["x-elsewhere"] = self.responses_of(own, original)
+        for name, status in ELSEWHERE.items():
+            alone = self.responses_of({str(status): original[name]}, original)
+            named[name] = next(iter(alone.values()))
+        for name in original:
+            if name not in ELSEWHERE:
+                del named[name]
+
+    def responses_of(self, responses: Document, named: Document) -> Document:
+        """The responses by status, as the forms of their codes have them."""
+        found: Document = {}
+        errors: dict[str, list[Document]] = {}
+        for status, response in responses.items():
+            if status < "400":
+                found[status] = response
+                continue
+            if "$ref" in response:
+                response = named[response["$ref"].rpartition("/")[2]]
+            for new_status, changed in self.forms_of(int(status), response):
+                errors.setdefault(str(new_status), []).append(changed)
+        for status in sorted(errors):
+            found[status] = self.merged_response(errors[status])
+        return found
+
+    def forms_of(self, status: int, response: Document) -> Iterator[tuple[int, Document]]:
+        """The responses that one of the contract becomes, each with its status."""
+        (content,) = response["content"].values()
+        for code, example in content["examples"].items():
+            form = self.like.error_form(code)
+            if form:
+                new_status = form.status or status
+                yield new_status, self.error_response(response, code, example, form, new_status)
+        kept = {
+            code: example
+            for code, example in content["examples"].items()
+            if code in OF_SERVER or self.like.error_form(code) is None
+        }
+        if kept:
+            own = {**content, "examples": kept}
+            yield status, {**response, "content": {"application/problem+json": own}}
+
+    def error_response(
+        self, response: Document, code: str, example: Document, form: Form, status: int
+    ) -> Document:
+        problem = example["value"]
+        subject = Subject(
+            error_code=code,
+            error_title=problem["title"] if status == problem["status"] else phrase_of(status),
+            error_detail=problem["detail"],
+            error_status=status,
+        )
+        filled = json.loads(self.compiler.body(form.body).fill(subject))
+        content = {
+            "schema": self.error_schema(form, code),
+            "examples": {code: {**example, "value": filled}},
+        }
+        return {
+            **response,
+            **self.seen,
+            "headers": {**response["headers"], **self.header_fields(form)},
+            "content": {media_type_of(form): content},
+        }
+
+    def error_schema(self, form: Form, code: str) -> Schema:
+        """The component of the schema of an error: `Error`, or one that is named by its code."""
+        schema = self.schemas.of(form.body)
+        words = "".join(word.capitalize() for word in code.split("_"))
+        for name in ("Error", f"{words}Error"):
+            if self.components.setdefault(name, schema) == schema:
+                return {"$ref": f"{COMPONENTS}{name}"}
+        return schema
+
+    def merged_response(self, responses: list[Document]) -> Document:
+        """The response that has the content of one of these."""
+        first, *others = responses
+        if not others:
+            return first
+        texts = dict.fromkeys(each["description"] for each in responses)
+        content: Document = {}
+        for each in responses:
+            for media_type, added in each["content"].items():
+                content[media_type] = self.merged_content(content.get(media_type), added)
+        headers: Document = {}
+        for each in responses:
+            for name, header in each["headers"].items():
+                if all(name in other["headers"] for other in responses):
+                    headers[name] = header
+                else:
+                    headers[name] = {**self.resolve_header(header), "required": False}
+        merged_one = {**first, "description": " ".join(texts), "headers": headers}
+        merged_one["content"] = content
+        if not all("x-stub-only" in each for each in responses):
+            merged_one.pop("x-stub-only", None)
+        return merged_one
+
+    def merged_content(self, content: Document | None, added: Document) -> Document:
+        if content is None:
+            return added
+        schema = content["schema"]
+        if schema != added["schema"]:
+            schema = merged([self.resolve(schema), self.resolve(added["schema"])])
+        return {"schema": schema, "examples": {**content["examples"], **added["examples"]}}
+
+    def resolve(self, schema: Schema) -> Schema:
+        name = schema.get("$ref", "").rpartition("/")[2]
+        found: Schema = self.components[name] if name else schema
+        return found
+
+    def resolve_header(self, header: Document) -> Document:
+        name = header.get("$ref", "").rpartition("/")[2]
+        found: Document = self.document["components"]["headers"][name] if name else header
+        return found
+
+
+def media_type_of(form: Form) -> str:
+    """The media type without its parameters."""
+    return form.content_type.partition(";")[0].strip()
+
+
+def place_of(schema: Schema, items: Any, body: Any) -> Schema:
+    """The schema of the array of projects in the schema of a list."""
+    while body is not items:
+        for name, each in body.items():
+            if contains(each, items):
+                body, schema = each, schema["properties"][plain(name)]
+                break
+    return schema
+
+
+def contains(value: Any, part: Any) -> bool:
+    """Whether a value is a part of another one, itself and not its equal."""
+    if value is part:
+        return True
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(contains(each, part) for each in inner)
+
+
+def contains_name(example: Any) -> bool:
+    if isinstance(example, dict):
+        return any(contains_name(each) for each in example.values())
+    return bool(example == NAME)
+
+
+def with_name(example: Any) -> Any:
+    """A request with the name of the example."""
+    if isinstance(example, dict):
+        return {key: with_name(each) for key, each in example.items()}
+    return EXAMPLE_NAME if example == NAME else example
+
+
+def whole_markers(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The markers that stand alone in a body, outside of choices, and their paths."""
+    name = whole_marker(value)
+    if name:
+        yield path, name
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from whole_markers(each, (*path, index))
+    elif isinstance(value, dict) and not is_choice(value):
+        for key, each in value.items():
+            yield from whole_markers(each, (*path, plain(key)))

@@ -1,0 +1,111 @@
+"""Markers: texts such as `{project.id}`, for which a value stands."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+CHOICE = "{deployment.status}"
+"""The only member of an object that is a choice by the status."""
+
+NAME = "{project.name}"
+
+TIMES = {
+    f"{record}.created_at{unit}"
+    for record in ("project", "deployment")
+    for unit in ("", ":s", ":ms")
+}
+OF_RECORDS = TIMES | {"project.id", "project.name", "deployment.id", "deployment.status"}
+OF_LISTS = {"count", "first.id", "last.id"}
+OF_ERRORS = {"error.code", "error.title", "error.detail", "error.status"}
+ALL = OF_RECORDS | OF_LISTS | OF_ERRORS
+
+_NAME = r"((?:project|deployment|error|first|last)\.[^{}]*|count)"
+_MARKER = re.compile(rf"\{{\{{{_NAME}\}}\}}|\{{{_NAME}\}}")
+
+
+class Marker(NamedTuple):
+    """A marker, which may have an unknown name."""
+
+    name: str
+
+
+def split(text: str) -> list[str | Marker]:
+    """The markers of a text, and the texts between them; `{{project.id}}` is the text itself."""
+    pieces: list[str | Marker] = []
+    end = 0
+    literal = ""
+    for match in _MARKER.finditer(text):
+        literal += text[end : match.start()]
+        end = match.end()
+        escaped, name = match.groups()
+        if escaped is not None:
+            literal += f"{{{escaped}}}"
+            continue
+        if literal:
+            pieces.append(literal)
+            literal = ""
+        pieces.append(Marker(name))
+    literal += text[end:]
+    if literal:
+        pieces.append(literal)
+    return pieces
+
+
+def names_in(text: str) -> list[str]:
+    """The names of the markers in a text."""
+    return [piece.name for piece in split(text) if isinstance(piece, Marker)]
+
+
+def whole_marker(value: Any) -> str | None:
+    """The name of the marker that a value is as a whole, if it is one."""
+    if not isinstance(value, str):
+        return None
+    pieces = split(value)
+    if len(pieces) == 1 and isinstance(pieces[0], Marker):
+        return pieces[0].name
+    return None
+
+
+def plain(text: str) -> str:
+    """A text without markers, such as the name of a member, as it is sent."""
+    return "".join(piece for piece in split(text) if isinstance(piece, str))
+
+
+def is_choice(value: Any) -> bool:
+    """Whether a value is a choice by the status."""
+    return isinstance(value, dict) and CHOICE in value
+
+
+def names_below(value: Any) -> Iterator[str]:
+    """The names of all markers in a JSON value; a choice has that of the status."""
+    if isinstance(value, str):
+        yield from names_in(value)
+    elif isinstance(value, list):
+        for item in value:
+            yield from names_below(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from names_in(key)
+            yield from names_below(item)
+
+
+Path = tuple[str | int, ...]
+
+
+def places_of_projects(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of the outermost arrays that contain a marker of a project."""
+    if isinstance(value, list):
+        if any(name.startswith("project.") for name in names_below(value)):
+            yield path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from places_of_projects(item, (*path, key))
+
+
+def place_of_name(request: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths in a request, through objects alone, at which the name stands."""
+    if request == NAME:
+        yield path
+    elif isinstance(request, dict):
+        for key, item in request.items():
+            yield from place_of_name(item, (*path, key))

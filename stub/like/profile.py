@@ -1,0 +1,163 @@
+"""A profile: the responses of a service as it writes them, with markers for what varies.
+
+It is a JSON document; profile.json beside this file is its schema.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from web.problems import FieldError, InvalidBody
+from web.strict_json import MAX_DEPTH, parse_json
+from web.validation import require_valid
+
+from ..documents import explained
+from ..rules import spell_time
+from .check import errors_in, words_of
+from .ids import DERIVED
+from .markers import NAME, place_of_name
+
+MAX_BYTES = 1024 * 1024  # of the document
+DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
+OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
+"""The statuses of a profile that has none."""
+
+SECOND = 1000  # milliseconds
+EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+class Form(NamedTuple):
+    """The form of a response: its body with markers, and what differs from the contract's own."""
+
+    body: Any
+    content_type: str
+    headers: dict[str, str]
+    status: int | None = None
+
+
+class Times(NamedTuple):
+    """How a service writes times, of a precision of milliseconds."""
+
+    offset: str = "Z"
+    digits: int = 3
+    case: str = "upper"
+
+    def spell(self, moment: datetime) -> str:
+        if self.case == "lower":
+            return spell_time(moment, self.digits, self.offset.lower(), "t")
+        return spell_time(moment, self.digits, self.offset, "T")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile without errors."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def observed_at(self) -> str:
+        return str(self.document["observed_at"])
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its statuses, none if it has no own ones."""
+        return tuple(words_of(self.document))
+
+    @property
+    def run(self) -> tuple[str, ...]:
+        """The statuses of a new deployment in their order, none if it has no own ones."""
+        return tuple(self.document.get("statuses", {}).get("run", ()))
+
+    @property
+    def running(self) -> list[str]:
+        """The statuses of its run that do not end a deployment."""
+        return [word for word in self.run if word != self.document["statuses"]["ended"]]
+
+    def form(self, name: str) -> Form | None:
+        """The form of `list`, `create` or `deployment`; None for the contract's own."""
+        found = self.document.get(name)
+        return read_form(found, "application/json") if found else None
+
+    def error_form(self, code: str) -> Form | None:
+        """The form of the errors of a code; None for the contract's own."""
+        errors = self.document.get("errors", {})
+        found = errors.get(code) or errors.get("default")
+        return read_form(found, "application/problem+json") if found else None
+
+    @property
+    def is_newest_first(self) -> bool:
+        return bool(self.document.get("list", {}).get("order") == "newest first")
+
+    @cached_property
+    def creation(self) -> dict[str, Any]:
+        """What is said of a creation."""
+        found: dict[str, Any] = self.document.get("create", {})
+        return found
+
+    @property
+    def has_unique_names(self) -> bool:
+        return bool(self.creation.get("unique", True))
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The example of the request that creates a project."""
+        return dict(self.creation.get("request", {"name": NAME}))
+
+    @cached_property
+    def path_of_name(self) -> tuple[str, ...]:
+        """Where in a request the name stands."""
+        return tuple(map(str, next(place_of_name(self.request))))
+
+    @property
+    def ids(self) -> dict[str, dict[str, Any]]:
+        """The forms of the ids, by the kind of record: `projects`, `deployments`."""
+        return dict(self.document.get("ids", {}))
+
+    def has_integers(self, kind: str) -> bool:
+        """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
+        form: dict[str, Any] = self.ids.get(kind, {})
+        if "same" in form:
+            return self.has_integers("projects")
+        return form.get("integers") is True
+
+    def has_opaque_ids(self, kind: str) -> bool:
+        """Whether nothing can be read from the ids of this kind."""
+        return not any(name in self.ids.get(kind, {}) for name in DERIVED)
+
+    @cached_property
+    def times(self) -> Times:
+        found = self.document.get("times")
+        return Times(found["offset"], int(found["digits"]), found["case"]) if found else Times()
+
+
+def lacking(like: Profile) -> list[str]:
+    """The parts that a profile lacks, which are as the contract says."""
+    parts = ("statuses", "list", "create", "deployment", "errors", "ids", "times")
+    return [name for name in parts if name not in like.document]
+
+
+def read_form(document: dict[str, Any], content_type: str) -> Form:
+    status = document.get("status")
+    return Form(
+        document["body"],
+        document.get("content_type", content_type),
+        document.get("headers", {}),
+        None if status is None else int(status),
+    )
+
+
+def make_profile(document: Any) -> Profile:
+    """The profile of a JSON value, or `InvalidBody` with all its errors."""
+    require_valid(errors_in(document, OWN_WORDS))
+    return Profile(document)
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile of a file. Raises `ValueError` with all errors and their places."""
+    with explained(path):
+        data = path.read_bytes()
+        if len(data) > MAX_BYTES:
+            raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
+        return make_profile(parse_json(data, DEPTH)[1])

@@ -1,0 +1,79 @@
+"""Reads the request that creates a project, in the form of a profile."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from web.problems import FieldError
+from web.strict_json import read_json
+from web.validation import SERVER_MEMBERS, check_name, check_project, pointer, require_valid
+
+from ..documents import read, unquote_numbers
+from .profile import Profile
+
+
+def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) -> tuple[str, str]:
+    """The name of the project that a client sent, and the JSON of what stands beside it.
+
+    `new_name` makes a name, where the service does for an object without one. What stands
+    beside is returned by the bodies of the profile, and in our own form below `/_stub`, whose
+    members it cannot have.
+    """
+    text, document = read_json(any_type=like.creation.get("any_type", False))
+    *path, last = like.path_of_name
+    is_unnamed = last not in holder_of(document, path)
+    if like.creation.get("optional") and is_unnamed:
+        name = new_name()
+    else:
+        require_valid([*errors_of_path(document, path)] or errors_of_name(like, document))
+        name = holder_of(document, path)[last]
+    if strict:
+        require_valid(unknown_members(document, like.request, path))
+    if "request" not in like.creation and not is_unnamed:
+        return name, text
+    beside = holder_of(read(text), path)
+    kept = {key: value for key, value in beside.items() if key not in (last, *SERVER_MEMBERS)}
+    return name, unquote_numbers(json.dumps({**kept, "name": name}, ensure_ascii=False))
+
+
+def holder_of(document: Any, path: list[str]) -> dict[str, Any]:
+    """The object at a path, an empty one if there is none."""
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldError]:
+    """What is wrong on the way to the name: the first object that is missing."""
+    for end in range(1, len(path) + 1):
+        *outer, last = path[:end]
+        holder = holder_of(document, outer)
+        if last not in holder:
+            yield FieldError(pointer(*path[:end]), "is required")
+            return
+        if not isinstance(holder[last], dict):
+            yield FieldError(pointer(*path[:end]), "must be a JSON object")
+            return
+
+
+def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
+    """What is wrong in the name; in the contract's own form, in the members of the service, too."""
+    if "request" not in like.creation:
+        yield from check_project(document, strict=False)
+        return
+    *path, last = like.path_of_name
+    holder = holder_of(document, path)
+    named = {"name": holder[last]} if last in holder else {}
+    for error in check_name(named):
+        yield FieldError(pointer(*like.path_of_name), error.detail)
+
+
+def unknown_members(
+    document: dict[str, Any], example: dict[str, Any], path: list[str]
+) -> Iterator[FieldError]:
+    """The members that the example of a request lacks (--strict)."""
+    for end in range(len(path) + 1):
+        place = path[:end]
+        for name in holder_of(document, place):
+            if name not in holder_of(example, place):
+                yield FieldError(pointer(*place, name), "is not in the contract (--strict)")

@@ -1,0 +1,327 @@
+"""The responses of a service: a store whose records have its bodies, and what else is its own."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any, NamedTuple, Protocol
+
+from flask import Response, g
+
+from records import Deployment, Project, ProjectList, Records, Timeline
+from store import Store
+from web.access_log import MAX_REASONS, reasons
+
+from .bodies import Body, Compiler, Subject
+from .markers import names_below, places_of_projects
+from .profile import Form, Profile
+
+# The contract's own forms, for what a profile leaves out.
+OWN_PROJECT = {
+    "id": "{project.id}",
+    "created_at": "{project.created_at}",
+    "latest_deployment_id": "{deployment.id}",
+}
+OWN_DEPLOYMENT = {
+    "id": "{deployment.id}",
+    "project_id": "{project.id}",
+    "status": "{deployment.status}",
+    "created_at": "{deployment.created_at}",
+}
+OWN_LIST = {"projects": [{"": "{project.id}"}]}
+# Of each operation, the part of a profile.
+PARTS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
+
+
+NOTHING = Subject()
+
+
+class Reply(NamedTuple):
+    """What is compiled of a form, beside its body."""
+
+    status: int | None
+    content_type: str
+    headers: dict[str, Callable[[Subject], str]]
+
+    def dress(self, response: Response, subject: Subject) -> None:
+        """Give a response the status, the media type and the header fields."""
+        if self.status is not None:
+            response.status_code = self.status
+        response.headers["Content-Type"] = self.content_type
+        for name, fill in self.headers.items():
+            response.headers[name] = fill(subject)
+
+
+class Responses:
+    """The responses of a profile, compiled once."""
+
+    def __init__(self, like: Profile) -> None:
+        self.like = like
+        self._compiler = compiler = Compiler(like)
+        self._replies = {
+            operation: self._reply(like.form(name)) for operation, name in PARTS.items()
+        }
+        self._errors: dict[str, tuple[Reply, Body] | None] = {}
+
+        listed = like.form("list")
+        envelope = listed.body if listed else OWN_LIST
+        items = array_of_projects(envelope)
+        self._envelope = compiler.body(envelope, items)
+        created = like.form("create")
+        self._item = self._project_body(items[0] if listed else None)
+        self._created = self._project_body(created.body if created else None)
+        self.item_needs_deployment = listed is not None and needs_deployment(items[0])
+
+        deployment = like.form("deployment")
+        body = deployment.body if deployment else OWN_DEPLOYMENT
+        self._deployment = compiler.body(body)
+        self.deployment_needs_project = needs_project(body)
+
+    def _reply(self, form: Form | None) -> Reply | None:
+        if form is None:
+            return None
+        fields = {name: self._compiler.field(value) for name, value in form.headers.items()}
+        return Reply(form.status, form.content_type, fields)
+
+    def _project_body(self, body: Any) -> Callable[[Subject], str]:
+        """What fills the form of a project; the contract's own has all that a client sent."""
+        if body is not None:
+            return self._compiler.body(body, has_sent=True).fill
+        own = self._compiler.body(OWN_PROJECT).fill
+        return lambda subject: f"{own(subject)[:-1]}, {subject.sent.strip()[1:].lstrip()}"
+
+    # Bodies
+
+    def fill_list(
+        self, projects: Iterable[Project], deployments: Mapping[str, Deployment], now: datetime
+    ) -> tuple[str, Subject]:
+        """The body of a list, oldest first as it is given, and what it was filled with."""
+        ordered = [*projects]
+        if self.like.is_newest_first:
+            ordered.reverse()
+        listing = Subject(size=len(ordered))
+        if ordered:
+            listing = listing._replace(first_id=ordered[0].id, last_id=ordered[-1].id)
+        items = []
+        for project in ordered:
+            deployment = deployments.get(project.latest_deployment_id)
+            subject = subject_of(project, deployment, now, listing)
+            items.append(self._item(subject))
+        listing = listing._replace(items=", ".join(items))
+        return f"{self._envelope.fill(listing)}\n", listing
+
+    def fill_created(self, subject: Subject) -> str:
+        return f"{self._created(subject)}\n"
+
+    def fill_deployment(self, subject: Subject) -> str:
+        return f"{self._deployment.fill(subject)}\n"
+
+    # What else a response has
+
+    def dress_success(self, response: Response, operation: str) -> None:
+        """Give a response of an operation what its form has beside the body."""
+        reply = self._replies[operation]
+        if reply:
+            reply.dress(response, g.subject)
+
+    def dress_error(
+        self, response: Response, problem: Mapping[str, Any], *, is_requested: bool
+    ) -> None:
+        """Give a response the form that the profile has for a problem.
+
+        One that was requested, with `Prefer` or by a fault, keeps its status.
+        """
+        code = problem["code"]
+        if code not in self._errors:
+            self._errors[code] = self._compile_error(code)
+        compiled = self._errors[code]
+        if compiled is None:
+            return
+        reply, body = compiled
+        if is_requested:
+            reply = reply._replace(status=None)
+        title, status = problem["title"], response.status_code
+        if reply.status not in (None, status):
+            status = int(reply.status or status)
+            title = phrase_of(status)
+        subject = Subject(
+            error_code=code,
+            error_title=title,
+            error_detail="; ".join(reasons(problem)[:MAX_REASONS]),
+            error_status=status,
+        )
+        response.set_data(f"{body.fill(subject)}\n")
+        reply.dress(response, subject)
+
+    def _compile_error(self, code: str) -> tuple[Reply, Body] | None:
+        form = self.like.error_form(code)
+        reply = self._reply(form)
+        if form is None or reply is None:
+            return None
+        return reply, self._compiler.body(form.body)
+
+
+def phrase_of(status: int) -> str:
+    """The title of an error of this status."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown Error"
+
+
+def array_of_projects(body: Any) -> list[Any]:
+    """The array in the body of a list whose one item is the form of each project."""
+    found = body
+    for name in next(places_of_projects(body)):
+        found = found[name]
+    items: list[Any] = found
+    return items
+
+
+def needs_deployment(body: Any) -> bool:
+    """Whether a body of a project has more of its deployment than the id."""
+    names = {*names_below(body)} - {"deployment.id"}
+    return any(name.startswith("deployment.") for name in names)
+
+
+def needs_project(body: Any) -> bool:
+    """Whether the body of a deployment has more of its project than the id."""
+    names = {*names_below(body)} - {"project.id"}
+    return any(name.startswith("project.") for name in names)
+
+
+def subject_of(
+    project: Project,
+    deployment: Deployment | None,
+    now: datetime,
+    listing: Subject = NOTHING,
+) -> Subject:
+    """A project and its latest deployment, whose record is needed for more than its id.
+
+    `listing` is what is known of the list that the project stands in.
+    """
+    return listing._replace(
+        project_id=project.id,
+        project_name=project.name,
+        project_created_at=project.created_at,
+        deployment_id=project.latest_deployment_id,
+        deployment_status=deployment.status(now) if deployment else None,
+        deployment_created_at=deployment.created_at if deployment else None,
+        sent=project.sent,
+    )
+
+
+class ListedProjects(ProjectList):
+    """A snapshot of the projects, whose wire form is the body of a profile.
+
+    It holds from `since` until a status changes, at `until`, if any will; its body is of `plain`.
+    """
+
+    plain: ProjectList
+    since: datetime
+    until: datetime | None
+    representation: bytes
+    subject: Subject
+
+    def holds(self, plain: ProjectList, now: datetime) -> bool:
+        is_current = self.until is None or self.since <= now < self.until
+        return self.plain is plain and is_current
+
+
+class CreatedProject(NamedTuple):
+    """A project whose wire form is the body of a profile."""
+
+    representation: bytes
+
+
+class ReadDeployment(NamedTuple):
+    """A deployment whose wire form is the body of a profile."""
+
+    deployment: Deployment
+    project: Project | None
+    responses: Responses
+
+    def status(self, now: datetime) -> str:
+        return self.deployment.status(now)
+
+    def representation(self, status: str) -> bytes:
+        deployment, project = self.deployment, self.project
+        g.subject = subject = Subject(
+            project_id=deployment.project_id,
+            project_name=project.name if project else None,
+            project_created_at=project.created_at if project else None,
+            deployment_id=deployment.id,
+            deployment_status=status,
+            deployment_created_at=deployment.created_at,
+        )
+        return self.responses.fill_deployment(subject).encode()
+
+
+class RecordStore(Store, Protocol):
+    """What is needed of a store beside what the views need."""
+
+    def records(self) -> Records:
+        """All records; each deployment has a time of its own."""
+
+
+class LikeStore:
+    """The store of a request, whose records have the bodies of a profile as their wire forms.
+
+    It notes in `g.subject` what a body was filled with, for the header fields. The bodies of a list
+    are cached: this saves 95 % of the processor time of a list of 1,000.
+    """
+
+    _listed: ListedProjects | None = None  # cache
+
+    def __init__(self, store: RecordStore, responses: Responses, timeline: Timeline) -> None:
+        self.now = store.now
+        self._store = store
+        self._responses = responses
+        self._timeline = timeline
+
+    def list_projects(self) -> ListedProjects:
+        plain, now = self._store.list_projects(), self.now()
+        listed = self._listed
+        if listed is None or not listed.holds(plain, now):
+            self._listed = listed = self._fill_list(plain, now)
+        g.subject = listed.subject
+        return listed
+
+    def _fill_list(self, plain: ProjectList, now: datetime) -> ListedProjects:
+        projects, deployments, until = plain, dict[str, Deployment](), None
+        if self._responses.item_needs_deployment:
+            records = self._store.records()
+            projects, deployments = records.list, records.deployments_by_id
+            until = next_change(deployments.values(), now)
+        text, subject = self._responses.fill_list(projects, deployments, now)
+        listed = ListedProjects(projects)
+        listed.plain = plain
+        listed.since = now
+        listed.until = until
+        listed.representation = text.encode()
+        listed.subject = subject
+        return listed
+
+    def create_project(self, name: str, sent: str) -> CreatedProject:
+        project = self._store.create_project(name, sent)
+        # As the store made it, so that there is no second call, before which it may change.
+        made = Deployment(
+            project.latest_deployment_id, project.id, project.created_at, self._timeline
+        )
+        g.subject = subject = subject_of(project, made, self.now())
+        return CreatedProject(self._responses.fill_created(subject).encode())
+
+    def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
+        deployment = self._store.get_deployment(deployment_id)
+        if deployment is None:
+            return None
+        project = None
+        if self._responses.deployment_needs_project:
+            project = self._store.list_projects().by_id.get(deployment.project_id or "")
+        return ReadDeployment(deployment, project, self._responses)
+
+
+def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
+    """The time at which the status of one of these changes next, None if none will change."""
+    rests = (deployment.rest_of_timeline(now)[0].seconds for deployment in deployments)
+    seconds = [rest for rest in rests if rest is not None]
+    return now + timedelta(seconds=min(seconds)) if seconds else None

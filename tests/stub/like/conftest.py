@@ -1,0 +1,50 @@
+"""An app that is like a service, and what a client of it sees."""
+
+import json
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import StubOptions
+from stub.like.profile import Profile, make_profile
+from stub.seed import sample_of
+from tests.conftest import TOKEN, Clock
+
+DATE = "2026-11-25"
+NAME, STATUS = "{project.name}", "{deployment.status}"
+
+
+def profile(**parts: Any) -> Profile:
+    """A profile with these parts."""
+    return make_profile({"observed_at": DATE, **parts})
+
+
+def like(profile: Profile, clock: Clock | None = None, **more: Any) -> Flask:
+    """An app with the sample of a profile; options of the stub are among the others."""
+    options = {name: more.pop(name) for name in [*more] if name in StubOptions._fields}
+    given = {"clock": clock or Clock(), "seed": sample_of(profile), **more}
+    return create_app(stub_options=StubOptions(like=profile, **options), **given)
+
+
+def client_of(app: Flask, token: str = TOKEN) -> FlaskClient:
+    """A client whose responses are not held against the plain contract."""
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    return client
+
+
+def request_of(profile: Profile, name: str) -> Any:
+    """The request that creates a project of this name, with all that the example has."""
+    return json.loads(json.dumps(profile.request).replace(NAME, name))
+
+
+def state_of(client: FlaskClient) -> Any:
+    return client.get("/_stub/state").json
+
+
+def deployment_of(client: FlaskClient, name: str) -> str:
+    """The id of the latest deployment of a project, whatever the responses show."""
+    projects = client.get("/_stub/console").json["projects"]["newest"]
+    return next(str(each["deployment"]) for each in projects if each["name"] == name)

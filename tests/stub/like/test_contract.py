@@ -1,0 +1,199 @@
+"""The contract that is served is that of the profile, with grease on top."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask.testing import FlaskClient
+from jsonschema_rs import Draft202012Validator
+from openapi_spec_validator import validate
+
+from stub.grease.axes import AXES
+from stub.like.profile import Profile, make_profile
+from tests.conftest import Clock
+from tests.services import DOCUMENTS
+from tests.stub.like.conftest import (
+    NAME,
+    STATUS,
+    client_of,
+    deployment_of,
+    like,
+    profile,
+    request_of,
+)
+
+SERVICES = {name: make_profile(document) for name, document in DOCUMENTS.items()}
+SEEN = {"observed": "2026-11-25"}
+
+
+def served_by(client: FlaskClient) -> Any:
+    return client.get("/openapi.json").json
+
+
+def resolved(document: Any, part: Any) -> Any:
+    if "$ref" not in part:
+        return part
+    found = document
+    for name in part["$ref"].split("/")[1:]:
+        found = found[name]
+    return found
+
+
+def assert_declared(document: Any, responses: Any, response: Any) -> None:
+    """Assert that a response is one of these responses of a contract."""
+    status = str(response.status_code)
+    if (status == "201" and "201" not in responses) or (status == "200" and "200" not in responses):
+        # The axis `success-code` alone steps outside of what is declared.
+        assert "success-code" in response.headers["Stub-Grease"]
+        status = next(each for each in responses if each < "300")
+    declared = resolved(document, responses[status])
+    for name, header in declared["headers"].items():
+        required = resolved(document, header).get("required")
+        assert name in response.headers or not required, name
+    schema = declared["content"][response.mimetype.lower()]["schema"]
+    whole = {**schema, "components": document["components"]}
+    Draft202012Validator(whole, validate_formats=True).validate(json.loads(response.data))
+
+
+def session(client: FlaskClient, service: Profile) -> list[tuple[str, str, Any]]:
+    """Responses to requests of all kinds, each with its path and method in the contract."""
+    projects, deployments = "/v1/projects", "/v1/deployments/{id}"
+    sent = request_of(service, "Shop")
+    created = client.post(projects, json=sent)
+    found = [("post", projects, created), ("get", projects, client.get(projects))]
+    deployment_id = quote(deployment_of(client, "Shop"), safe="")
+    client.put("/_stub/deployments/alone", json={"status": "failed"})
+    for each in (deployment_id, "alone", "none"):
+        found += [("get", deployments, client.get(f"/v1/deployments/{each}"))]
+    anonymous = {"Authorization": "Bearer x"}
+    found += [
+        ("post", projects, client.post(projects, json=[])),
+        ("post", projects, client.post(projects, json=sent)),
+        ("post", projects, client.post(projects, data="{", headers={"Content-Type": "text/x"})),
+        ("get", projects, client.get(projects, headers=anonymous)),
+        ("get", projects, client.get(projects, headers={"Prefer": "code=503"})),
+        ("", "", client.get("/v1/none")),
+        ("", "", client.delete(projects)),
+    ]
+    return found
+
+
+@pytest.mark.parametrize("axis", ["", "all"])
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_response_is_valid_against_the_contract_that_is_served(name: str, axis: str) -> None:
+    service = SERVICES[name]
+    client = client_of(like(service, grease=AXES if axis else (), grease_seed=7))
+    document = served_by(client)
+    validate(document)
+    for method, path, response in session(client, service):
+        responses = document.get("x-elsewhere", {})
+        if method:
+            responses = document["paths"][path][method]["responses"]
+        if responses:
+            assert_declared(document, responses, response)
+
+
+def test_it_has_envelopes_records_and_errors_with_their_types() -> None:
+    document = served_by(client_of(like(SERVICES["northflank"])))
+    schemas = document["components"]["schemas"]
+    envelope = schemas["ProjectList"]
+    assert (envelope["required"], envelope["x-origin"]) == (["data", "pagination"], SEEN)
+    array = envelope["properties"]["data"]["properties"]["projects"]
+    assert (array["items"], array["description"]) == (
+        {"$ref": "#/components/schemas/Project"}, "Oldest first.",
+    )  # fmt: skip
+    count = envelope["properties"]["pagination"]["properties"]["count"]
+    assert (count["type"], schemas["Project"]["properties"]["uid"]["type"]) == ("integer", "string")
+    data = schemas["Deployment"]["properties"]["data"]
+    status = data["properties"]["status"]
+    assert (status["x-origin"], status["examples"][0]) == ({"fixed": "§3"}, "QUEUED")
+    assert status["x-running"] == ["QUEUED", "CLONING", "BUILDING"]
+    assert data["properties"]["concluded"]["type"] == "boolean"
+    assert data["properties"]["createdAt"]["format"] == "date-time"
+    post = document["paths"]["/v1/projects"]["post"]
+    assert [*post["responses"]][:2] == ["200", "400"]
+    assert [*post["responses"]["200"]["content"]] == ["application/json"]
+    assert "links" not in post["responses"]["200"]  # the body shows no deployment
+    wanted = schemas["ProjectInput"]
+    assert (wanted["required"], [*wanted["properties"]]) == (["name"], ["name", "region"])
+    assert wanted["properties"]["name"]["maxLength"] == 100
+    example = post["requestBody"]["content"]["application/json"]["examples"]["observed"]["value"]
+    assert example == {"name": "shop", "region": "europe-west"}
+    assert document["paths"]["/v1/projects"]["x-origin"] == {"fixed": "§4, §9"}
+
+
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [("render", "/deployId"), ("supabase", "/id"), ("vercel", "/latestDeployments/0/id")],
+)
+def test_the_creation_links_to_its_deployment_where_the_body_shows_it(name: str, link: str) -> None:
+    responses = served_by(client_of(like(SERVICES[name])))["paths"]["/v1/projects"]["post"]
+    created = responses["responses"]["200" if name == "vercel" else "201"]
+    assert created["links"]["followDeployment"]["parameters"]["id"] == f"$response.body#{link}"
+
+
+def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
+    document = served_by(client_of(like(SERVICES["vercel"])))
+    get = document["paths"]["/v1/projects"]["get"]["responses"]
+    assert [*get["403"]["content"]["application/json"]["examples"]] == ["token_invalid"]
+    assert [*get["401"]["content"]["application/json"]["examples"]] == ["token_missing"]
+    assert [*get["413"]["content"]] == ["application/json", "application/problem+json"]
+    post = document["paths"]["/v1/projects"]["post"]["responses"]
+    assert "422" not in post
+    bad = post["400"]["content"]["application/json"]
+    assert {"malformed_json", "invalid_body"} <= {*bad["examples"]}
+    assert [*document["x-elsewhere"]] == ["401", "403", "404", "405"]
+
+
+def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
+    plain = served_by(client_of(like(profile())))
+    own = served_by(client_of(like(profile(times={"offset": "Z", "digits": 0, "case": "upper"}))))
+    created = own["components"]["schemas"]["Project"]["properties"]["created_at"]
+    assert created["x-origin"] == SEEN
+    for document in (plain, own):
+        name = document["components"]["schemas"]["Project"]["properties"]["name"]
+        assert "chosen" in name["x-origin"]
+        assert "201" in document["paths"]["/v1/projects"]["post"]["responses"]
+    numbers = profile(ids={"projects": {"integers": True}})
+    document = served_by(client_of(like(numbers)))
+    assert document["components"]["schemas"]["Project"]["properties"]["id"]["type"] == "integer"
+    listed = profile(list={"body": [{"title": NAME}]})
+    schemas = served_by(client_of(like(listed)))["components"]["schemas"]
+    assert "title" in schemas["ListedProject"]["properties"]
+    assert "name" in schemas["Project"]["properties"]
+
+
+def test_a_value_of_several_types_has_them_all() -> None:
+    body = {"a": {STATUS: {"queued": None, "building": "x", "": {"b": 1}}}, "c": [1, "x"], "d": []}
+    schema = served_by(client_of(like(profile(deployment={"body": body}))))["components"]["schemas"]
+    known = schema["Deployment"]["properties"]
+    assert [each["type"] for each in known["a"]["anyOf"]] == ["null", "string", "object"]
+    assert [each["type"] for each in known["c"]["items"]["anyOf"]] == ["integer", "string"]
+    assert known["d"]["items"] == {}
+
+
+def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -> None:
+    service = SERVICES["render"]
+    for seed in range(10):
+        clock = Clock()
+        axes = ("members", "list-order", "times", "ids", "status-values")
+        client = client_of(like(service, clock, grease=axes, grease_seed=seed))
+        created = client.post("/v1/projects", json=request_of(service, "Shop"))
+        assert len(created.json["service"]) > 12
+        assert "~" in created.json["deployId"]
+        listed: Any = client.get("/v1/projects").json
+        names = [each["service"]["name"] for each in listed]
+        assert names != ["website", "billing", "search", "Shop"]
+        assert len(listed[0]["service"]["serviceDetails"]["parentServer"]) > 2
+        assert not listed[0]["service"]["createdAt"].endswith("000000Z")
+        found = client.get(f"/v1/deployments/{quote(created.json['deployId'], safe='')}").json
+        assert found["status"] not in service.words
+        assert client.get("/v1/projects").headers["Stub-Grease"].startswith(f"seed={seed}; axes=")
+    numbers = client_of(like(SERVICES["vercel"], grease=("ids", "times"), grease_seed=1))
+    created = numbers.post("/v1/projects", json={"name": "x"})
+    assert type(created.json["id"]) is type(created.json["createdAt"]) is int
+    parts = like(SERVICES["northflank"]).extensions["stub"].parts.by_axis
+    assert parts["ids"] == ["deployments"]
+    assert parts["list-order"] == ["ProjectList.data.projects"]
+    assert "ProjectList.pagination" in parts["members"]
