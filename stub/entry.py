@@ -1,6 +1,6 @@
 """An entry of the journal: a request and its response. Readers get it with secrets masked."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from time import perf_counter
@@ -28,7 +28,6 @@ MAX_KEPT = MAX_BODY_TEXT + MARGIN  # bytes of a body
 # Of the WSGI environment, beside what begins with HTTP_.
 LINE = ("REQUEST_METHOD", "PATH_INFO", "QUERY_STRING")
 KEPT = {*LINE, "CONTENT_TYPE", "CONTENT_LENGTH"}
-LABELS = ("name", "id", "project_id", "latest_deployment_id")
 
 
 class Entry(NamedTuple):
@@ -97,11 +96,20 @@ class Entry(NamedTuple):
         """
         shown = self.document(0)
         bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
-        labels = [str(body[name]) for body in bodies for name in LABELS if name in body]
+        labels = [label for body in bodies for label in labels_in(body)]
         status = f"{self.status} {self.status // 100}xx {self.code or ''}"
         target = "?".join(filter(None, (shown["path"], shown["query"])))
         text = "\n".join([status, shown["method"], target, *labels]).casefold()
         return all(word in text for word in words)
+
+
+def labels_in(record: dict[str, Any]) -> Iterator[str]:
+    """The names and the ids in a body, whatever its members are called, without those of a list."""
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from labels_in(value)
+        elif name.lower().endswith(("name", "id")):
+            yield str(value)
 
 
 def request_name(world: str, number: int) -> str:

@@ -30,6 +30,7 @@ from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
 from .grease.forms import vary_id
 from .journal import Journal
 from .like.ids import make_id
+from .like.markers import NAME
 from .like.profile import Profile
 from .like.service import LikeStore, Responses
 from .seed import Seed
@@ -331,7 +332,8 @@ class World:
             world=name,
             unique_names=stub.like is None or stub.like.has_unique_names,
         )
-        # The store of the requests to /v1.
+        # An example of the request that creates a project, and the store of the requests to /v1.
+        self.request = stub.like.request if stub.like else {"name": NAME}
         self.service: Any = self.store
         if stub.responses:
             self.service = LikeStore(self.store, stub.responses, self.timeline)

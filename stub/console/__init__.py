@@ -86,6 +86,7 @@ def view(world: World) -> dict[str, Any]:
             "newest": [status_of(*each, now) for each in newest],
         },
         "statuses": [*coverage["deployment_statuses"]],
+        "request": world.request,
         "requests": {"first": first, "last": last},
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},

@@ -28,9 +28,13 @@ export function Deployment({ id }) {
       : html`<p>This is not the latest deployment of one of the newest projects.</p>`}
     <p class="hint">Your client asked for it ${plural(polls.length, "time")}${polls.length > 10 ? "; the newest 10:" : "."}</p>
     <${Pairs} of=${polls.slice(-10).reverse().map(({ time, status, code, response }) =>
-      [`${clockTime(time)} UTC`, `${status} ${code ?? /"status"\s*:\s*"([^"]*)"/.exec(response.body)?.[1] ?? ""}`])} />
+      [`${clockTime(time)} UTC`, `${status} ${code ?? statusIn(response.body)}`])} />
   <//>`;
 }
+
+/** The status in the body of a deployment, wherever a service has it: the first known word. */
+const statusIn = (body) =>
+  /"status"\s*:\s*"([^"]*)"/.exec(body)?.[1] ?? state.view.statuses.find((word) => body.includes(JSON.stringify(word))) ?? "";
 
 function Timeline({ project, polls }) {
   const { timeline, since } = project;

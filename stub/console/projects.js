@@ -2,6 +2,7 @@
 
 import { html, useState } from "./preact.js";
 import { commandOf } from "./command.js";
+import { creationOf } from "./creation.js";
 import { List } from "./list.js";
 import { dateAndTime, Empty, invalid, Problem, useAttempt, useWanted, visible } from "./parts.js";
 import { showOnly } from "./search.js";
@@ -28,7 +29,7 @@ export function Projects() {
     <${List} noun="project" key=${instance} columns=${COLUMNS} last=${count} items=${newest.map((project, at) => ({ ...project, number: count - at }))}
       row=${(project, tabindex) => html`<${Row} key=${project.id} project=${project} put=${put} tabindex=${tabindex} />`}>
       ${!count && html`<${Empty} text="No projects yet. Create one above, or let your client do it:" command=${commandOf(
-        "/v1/projects", '-H "Content-Type: application/json"', `-d '{"name": "shop"}'`,
+        "/v1/projects", '-H "Content-Type: application/json"', `-d '${JSON.stringify(creationOf("shop")).replaceAll("'", "'\\''")}'`,
       )} />`}
     <//>
   </section>`;
@@ -42,7 +43,7 @@ function Create({ error, attempted, forget }) {
   };
   const onSubmit = async (event) => {
     event.preventDefault();
-    if (!(await attempted("POST", "/v1/projects", { name }))) return;
+    if (!(await attempted("POST", "/v1/projects", creationOf(name)))) return;
     setName((typed) => (typed === name ? "" : typed));
     announce(`Project ${visible(name)} created`);
   };

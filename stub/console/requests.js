@@ -2,6 +2,7 @@
 
 import { html, useMemo } from "./preact.js";
 import { commandOf } from "./command.js";
+import { nameIn } from "./creation.js";
 import { List } from "./list.js";
 import { clockTime, Empty, marked, visible } from "./parts.js";
 import { isSearched, NO_FILTER, search } from "./search.js";
@@ -57,16 +58,6 @@ function Filter() {
     <input id="filter" type="search" spellcheck=${false} autocapitalize="off" autocomplete="off" maxlength="256" placeholder="POST 4xx shop"
       value=${q} onInput=${(event) => search({ q: event.target.value })} onKeyDown=${toRows} />
   </div>`;
-}
-
-/** The name in the body of a request; null if there is none. */
-function nameIn(body) {
-  try {
-    const { name } = JSON.parse(body);
-    return typeof name === "string" ? name : null;
-  } catch {
-    return null;
-  }
 }
 
 const Row = (props) => useMemo(() => row(props), Object.values(props));

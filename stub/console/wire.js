@@ -3,6 +3,7 @@
 import { credential } from "./session.js";
 
 const SAFE = { cache: "no-store", credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" };
+const MAX_TEXT = 300; // characters that are shown of a body of another form
 const TIMEOUT = 40_000; // milliseconds; a fault may delay a response by 30 seconds
 
 /** Send a request with the token. Rejects if the server is gone. */
@@ -25,11 +26,21 @@ export const read = (path) => send("GET", path).then((response) => (response.ok 
 const sentenceOf = ({ pointer, detail }) =>
   `${pointer.slice(1).replace(/[/_]/g, " ") || "it"} ${detail}.`.replace(/^./u, (first) => first.toUpperCase());
 
+/** The JSON of a text, which may have none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 /** What an error response says, in the service's own words, its code, and the members it names. */
 export async function errorOf(response) {
-  const problem = await response.json().catch(() => null); // it may have no JSON
+  const text = await response.text();
+  const problem = parsed(text);
   const errors = Array.isArray(problem?.errors) ? problem.errors : [];
-  const title = `${response.status} ${problem?.title ?? response.statusText}: ${problem?.detail ?? "no detail"}`;
+  const title = `${response.status} ${problem?.title ?? response.statusText}: ${problem?.detail ?? text.slice(0, MAX_TEXT)}`;
   const members = problem?.code === "name_taken" ? ["name"] : errors.map(({ pointer }) => pointer.slice(1));
   return { text: errors.map(sentenceOf).join("\n") || title, members, code: problem?.code };
 }

@@ -1,0 +1,48 @@
+"""The console works with a service of any form: it creates, shows and follows what was sent."""
+
+import re
+
+from playwright.sync_api import BrowserContext, expect
+
+from stub.like.profile import make_profile
+from tests.console.conftest import Console
+from tests.live import serving
+from tests.stub.like.conftest import like
+
+FORM = {
+    "observed_at": "2026-11-25",
+    "statuses": {"run": ["in line", 'AT "WORK"'], "ended": None, "others": ["GONE"]},
+    "list": {"body": [["{project.name}"]]},
+    "create": {
+        "request": {"new": {"label": "{project.name}", "region": "it's"}, "x": [1]},
+        "status": 202,
+        "body": ["{project.id}"],
+    },
+    "deployment": {"body": {"is": {"now": "{deployment.status}"}}},
+    "errors": {"default": {"body": ["<b>{error.code}</b>"]}},
+    "ids": {"projects": {"integers": True}, "deployments": {"same": True}},
+}
+
+
+def test_a_project_is_created_and_its_deployment_followed(context: BrowserContext) -> None:
+    with serving(like(make_profile(FORM), pace=300), control_prefix="/_stub/") as port:
+        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console.visit()
+        name = console.page.get_by_label("Name", exact=True)
+        name.fill("shop")
+        console.press("Create project")
+        row = console.project_rows.first
+        expect(row).to_contain_text("shop")
+        expect(row.get_by_role("combobox")).to_have_value("in line")
+        expect(console.rows.first).to_contain_text('"shop"')
+        project_id = row.locator(".id").inner_text()
+        console.send(f"/v1/deployments/{project_id}")
+        row.locator(".deployment button").click()
+        expect(console.inspector).to_contain_text(re.compile(r"200 in line"))
+        row.get_by_role("combobox").select_option("GONE")
+        expect(console.inspector).to_contain_text("GONE")
+        name.fill("shop")
+        console.press("Create project")
+        expect(console.projects).to_contain_text(
+            '409 CONFLICT: ["<b>name_taken</b>"]', ignore_case=True
+        )
