@@ -6,7 +6,10 @@ import click
 
 from web.files import read_file
 
-DOCUMENTS = ("choices", "ci", "contract", "development", "grease", "https", "scale", "testing")
+DOCUMENTS = (
+    *("choices", "ci", "contract", "development", "grease", "https", "like", "scale"),
+    "testing",
+)
 FIXTURES = {
     "pytest": "stub_fixture.py",
     "node": "stub_fixture.mjs",

@@ -155,7 +155,7 @@ class Settings(NamedTuple):
     ids_seed: int | None = option("Seed of the ids; random if left out.", SEED)
     freeze: datetime | None = option("RFC 3339 time at which all clocks stand still.", parse_freeze)
     states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
-    like: Path | None = file("Profile of a service, from verify --save: respond as it does.")
+    like: Path | None = file("Profile of a service: respond with its bodies (docs like).")
     fail_on: tuple[str, ...] = several(
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
     )

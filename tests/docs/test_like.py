@@ -1,0 +1,36 @@
+"""docs/like.md is true: the stub with its profile responds as printed."""
+
+import json
+from itertools import pairwise
+
+from app import create_app
+from stub import StubOptions
+from stub.like.markers import ALL
+from stub.like.profile import make_profile
+from stub.rules import schemas
+from stub.seed import sample_of
+from tests.docs.documents import TEXTS, blocks_of, files_of
+from tests.docs.test_examples import curl
+
+NAME = "docs/like.md"
+SERVICE = make_profile(json.loads(files_of(NAME)["service.json"]))
+
+
+def test_every_curl_gets_the_response_that_is_printed() -> None:
+    options = StubOptions(like=SERVICE, ids_seed=7)
+    app = create_app(seed=sample_of(SERVICE), pace=300, stub_options=options)
+    client = app.test_client()
+    for (_, command), (_, printed) in pairwise(blocks_of(NAME)):
+        if command.startswith("curl "):
+            assert curl(command, client) == f"{printed}\n", command
+
+
+def test_it_names_each_part_and_each_marker() -> None:
+    for marker in ALL:
+        assert f"{{{marker}}}" in TEXTS[NAME] or ":" in marker, marker
+    parts = schemas()["Profile"]["properties"]
+    for name in (
+        *parts.keys() - {"$schema"},
+        *(f"create.{x}" for x in parts["create"]["properties"]),
+    ):
+        assert name.removeprefix("create.") in TEXTS[NAME], name
