@@ -49,15 +49,19 @@ class Load(NamedTuple):
     stored: int = 0  # projects of the seed
     method: str = "GET"
     is_start: bool = False
+    is_like: bool = False  # whether the stub is measured with a profile, too
 
 
 DEPLOYMENT = "/v1/deployments/dpl_succeeded"
+SAMPLE = ROOT / "stub" / "sample.json"  # whose ids stay as they are
+LIKE = ROOT / "tests" / "services" / "vercel.json"  # whose list has the statuses, too
 NO_LIMIT = ("--empty", "--max-projects", "10000000")
 LOADS = {
-    "get": Load("GET of a deployment", DEPLOYMENT, b'"succeeded"'),
+    "get": Load("GET of a deployment", DEPLOYMENT, b'"succeeded"', is_like=True),
     "post": Load("POST of projects with distinct names", "/v1/projects", b'"name"', NO_LIMIT,
                  method="POST"),
-    "list": Load("List of 1,000 projects", "/v1/projects", b'"project 999"', stored=1000),
+    "list": Load("List of 1,000 projects", "/v1/projects", b'"project 999"', stored=1000,
+                 is_like=True),
     "start": Load("Start to the first right response", DEPLOYMENT, b'"succeeded"', is_start=True),
 }  # fmt: skip
 
@@ -82,6 +86,10 @@ def stub(root: Path, load: Load, folder: Path) -> Command:
 def rows_of(load: Load, others: Sequence[Path], folder: Path) -> dict[str, Command]:
     """The stub, the same again, the stubs of other checkouts, and the empty Flask view."""
     ours = stub(ROOT, load, folder)
+    like = {}
+    if load.is_like:
+        words = ("--like", str(LIKE), *(() if load.stored else ("--seed", str(SAMPLE))))
+        like = {"stub with --like": stub(ROOT, load._replace(options=words), folder)}
     with started(ours, load) as server:
         (folder / "body").write_bytes(server.respond())
     floor = BENCH / "floors.py"
@@ -89,6 +97,7 @@ def rows_of(load: Load, others: Sequence[Path], folder: Path) -> dict[str, Comma
         "stub": ours,
         "the same again (A/A)": ours,
         **{f"stub of {commit_of(other)}": stub(other, load, folder) for other in others},
+        **like,
         "empty Flask view": lambda port: [sys.executable, floor, str(port), folder / "body"],
     }
 
