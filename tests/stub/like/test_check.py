@@ -24,6 +24,7 @@ RUN = {"run": ["A", "b c"], "ended": "b c", "others": ["D"]}
 # What is added to a valid profile, and the places of the errors.
 INVALID: list[tuple[dict[str, Any], list[str]]] = [
     ({"observed_at": "2026-02-29"}, ["/observed_at"]),
+    ({"observed_at": "2026-11-24\n"}, ["/observed_at"]),
     ({"creation_status": 200, "x/y": 1}, ["/creation_status", "/x~1y"]),
     ({"list": {"body": {"projects": []}}}, ["/list/body"]),
     ({"list": {"body": {"projects": [ITEM, ITEM]}}}, ["/list/body/projects"]),

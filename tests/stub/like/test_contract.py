@@ -171,6 +171,15 @@ def test_a_value_of_several_types_has_them_all() -> None:
     assert [each["type"] for each in known["a"]["anyOf"]] == ["null", "string", "object"]
     assert [each["type"] for each in known["c"]["items"]["anyOf"]] == ["integer", "string"]
     assert known["d"]["items"] == {}
+    body = {
+        "a": [{"b": 1, "c": 2}, {"c": 0.5, "d": None}],
+        "e": {STATUS: {"": {}, "queued": {"f": 1}}},
+    }
+    schema = served_by(client_of(like(profile(deployment={"body": body}))))["components"]["schemas"]
+    known = schema["Deployment"]["properties"]
+    assert known["a"]["items"]["required"] == ["c"]
+    assert [*known["a"]["items"]["properties"]] == ["b", "c", "d"]
+    assert (known["e"]["required"], [*known["e"]["properties"]]) == ([], ["f"])
 
 
 def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -> None:

@@ -66,6 +66,10 @@ def test_errors_have_the_form_of_their_code_and_what_was_requested_keeps_its_sta
         client.post("/_stub/faults", json={"status": status})
         fault = client.get("/v1/projects")
         assert (fault.status_code, fault.json["error"]["code"]) == (status, "injected_fault")
+    moved = {"body_too_large": {"status": 400, "body": "{error.status}"}}
+    kept = client_of(like(profile(errors=moved)))
+    forced = kept.get("/v1/projects", headers={"Prefer": "code=413"})
+    assert (forced.status_code, forced.json) == (413, 413)
     client.post("/_stub/faults", json={"status": 500, "body": "as it is"})
     assert client.get("/v1/projects").data == b"as it is"
     head = client.head("/v1/deployments/none")
