@@ -106,7 +106,7 @@ class Compiler:
             for index, (name, each) in enumerate(value.items()):
                 yield ", " if index else ""
                 yield f"{quoted(plain(name))}: "
-                if value is beside and is_constant(each):
+                if value is beside and name != "name" and is_constant(each):
                     yield self._replaceable(plain(name), each)
                 else:
                     yield from self._pieces(each, items, beside)

@@ -2,15 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
-from random import Random
 from typing import Any
 
 from web.routing import CREATED
 from web.validation import pointer
 
 from .bodies import Compiler, Subject
-from .ids import make_id
 from .markers import NAME, Path, is_choice, plain, whole_marker
 from .profile import Form, Profile
 from .schema import Schema, Schemas, merged, status_texts
@@ -29,7 +26,6 @@ OF_SERVER = (
     "internal_error",
 )
 EXAMPLE_NAME = "shop"
-EXAMPLE_TIME = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
 
 Document = dict[str, Any]
 
@@ -115,10 +111,7 @@ class ObservedContract:
         listed["items"] = {"$ref": f"{COMPONENTS}{name}"}
         listed["description"] = order
         self.components["ProjectList"] = schema
-        subject = self.example_subject()
-        text = self.compiler.body(items[0], has_sent=True).fill(subject)
-        filled = self.compiler.body(form.body, items).fill(subject._replace(items=text))
-        self.change_response(responses["200"], form, "ProjectList", json.loads(filled), subject)
+        self.change_response(responses["200"], form, "ProjectList")
 
     def change_creation(self, responses: Document) -> None:
         form = self.like.form("create")
@@ -131,9 +124,7 @@ class ObservedContract:
         if schema == self.components["Project"]:
             name = "Project"
         self.components[name] = schema
-        subject = self.example_subject()
-        filled = self.compiler.body(form.body).fill(subject)
-        self.change_response(response, form, name, json.loads(filled), subject)
+        self.change_response(response, form, name)
         follow = response["links"].pop("followDeployment")
         place = self.place_of_deployment(form.body)
         if place is not None:
@@ -161,48 +152,18 @@ class ObservedContract:
         operation = self.document["paths"]["/v1/deployments/{id}"]["get"]
         for parameter in operation["parameters"]:
             del parameter["examples"]
-        subject = self.example_subject()
-        filled = self.compiler.body(form.body).fill(subject)
-        responses = operation["responses"]
-        self.change_response(responses["200"], form, "Deployment", json.loads(filled), subject)
+        self.change_response(operation["responses"]["200"], form, "Deployment")
 
-    def change_response(
-        self, response: Document, form: Form, name: str, example: Any, subject: Subject
-    ) -> None:
+    def change_response(self, response: Document, form: Form, name: str) -> None:
         """Give a response the form of a profile, whose schema is the component of this name."""
+        schema = {"$ref": f"{COMPONENTS}{name}"}
         response |= self.seen
-        response["content"] = {
-            media_type_of(form): {
-                "schema": {"$ref": f"{COMPONENTS}{name}"},
-                "examples": {"observed": {"value": example}},
-            }
-        }
+        response["content"] = {media_type_of(form): {"schema": schema}}
         response["headers"] = {**response["headers"], **self.header_fields(form)}
 
     def header_fields(self, form: Form) -> Document:
         schema = {"type": "string", **self.seen}
         return {name: {"required": True, "schema": schema, **self.seen} for name in form.headers}
-
-    def example_subject(self) -> Subject:
-        source = Random(0)
-        ids = self.like.ids
-        project_id = "prj_5f2c9a4be1d07c36"
-        deployment_id = "dpl_8d1b6e90c2f7a453"
-        if "projects" in ids:
-            project_id = make_id(ids["projects"], source, base=EXAMPLE_NAME)
-        if "deployments" in ids:
-            deployment_id = make_id(ids["deployments"], source, base=project_id)
-        return Subject(
-            project_id=project_id,
-            project_name=EXAMPLE_NAME,
-            project_created_at=EXAMPLE_TIME,
-            deployment_id=deployment_id,
-            deployment_status=self.like.run[0] if self.like.run else "queued",
-            deployment_created_at=EXAMPLE_TIME,
-            size=1,
-            first_id=project_id,
-            last_id=project_id,
-        )
 
     # The request
 

@@ -16,12 +16,12 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     """The name of the project that a client sent, and the JSON of what stands beside it.
 
     `new_name` makes a name, where the service does for an object without one. What stands
-    beside is returned by the bodies of the profile, and in our own form below `/_stub`, whose
-    members it cannot have.
+    beside is returned by the bodies of the profile, and in our own form below `/_stub`, so that it
+    cannot have the name of a member of ours.
     """
     text, document = read_json(any_type=like.creation.get("any_type", False))
     *path, last = like.path_of_name
-    is_unnamed = last not in holder_of(document, path)
+    is_unnamed = holder_of(document, path).get(last) is None
     if like.creation.get("optional") and is_unnamed:
         name = new_name()
     else:

@@ -125,6 +125,8 @@ def merged(schemas: Sequence[Schema]) -> Schema:
         if len(alike) > 1:
             others = [each for each in distinct if each not in alike]
             distinct = [merge(alike), *others]
+    if any(each["type"] == "number" for each in distinct):
+        distinct = [each for each in distinct if each["type"] != "integer"]
     if len(distinct) == 1:
         return distinct[0]
     return {"anyOf": distinct, "x-origin": distinct[0]["x-origin"]}

@@ -179,6 +179,7 @@ def test_a_value_of_several_types_has_them_all() -> None:
     known = schema["Deployment"]["properties"]
     assert known["a"]["items"]["required"] == ["c"]
     assert [*known["a"]["items"]["properties"]] == ["b", "c", "d"]
+    assert known["a"]["items"]["properties"]["c"]["type"] == "number"
     assert (known["e"]["required"], [*known["e"]["properties"]]) == ([], ["f"])
 
 

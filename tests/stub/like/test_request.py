@@ -16,7 +16,7 @@ NESTED = {"request": {"a": {"b": NAME, "region": "fra"}, "c": 1}, "body": BODY}
 
 
 def test_what_was_sent_beside_the_name_replaces_a_constant_of_its_type() -> None:
-    listed = {"body": [{"title": NAME, "region": "any", "id": "{project.id}"}]}
+    listed = {"body": [{"title": NAME, "region": "any", "id": "{project.id}", "name": "fixed"}]}
     client = client_of(like(profile(create=NESTED, list=listed)))
     sent: Any = {"a": {"b": "shop", "region": "ams", "size": 2, "tags": [], "id": "x", "more": 1}}
     created = client.post("/v1/projects", json=sent).json
@@ -24,7 +24,7 @@ def test_what_was_sent_beside_the_name_replaces_a_constant_of_its_type() -> None
     assert created == {"of": changed, "size": 5}
     listed_one = client.get("/v1/projects").json[-1]
     assert (listed_one["title"], listed_one["region"]) == ("shop", "ams")
-    assert listed_one["id"] != "x"
+    assert (listed_one["id"] != "x", listed_one["name"]) == (True, "fixed")
     other = {"b": "other", "region": 5, "size": 1.5, "tags": [1], "note": "x"}
     kept = {**BODY["of"], "name": "other"}
     assert client.post("/v1/projects", json={"a": other}).json == {"of": kept, "size": 5}
@@ -69,6 +69,8 @@ def test_a_name_may_be_optional_and_the_content_type_any() -> None:
         created = client.post("/v1/projects", data=b"{}", headers=headers)
         assert created.status_code == 200
         names.add(created.json["name"])
+    null = client.post("/v1/projects", json={"name": None})
+    assert {null.json["name"], *names} > names
     assert len(names) == 3
     encoded = client.post("/v1/projects", data=b"{}", headers={"Content-Encoding": "gzip"})
     assert encoded.status_code == 415
