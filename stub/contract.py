@@ -106,8 +106,8 @@ def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The known statuses of a contract, and those of a deployment that still runs."""
     if "x-statuses" in document:
         return document["x-statuses"]["known"], document["x-statuses"]["running"]
-    status = document["components"]["schemas"]["Deployment"]["properties"].get("status", {})
-    return status.get("examples", []), status.get("x-running", [])
+    status = document["components"]["schemas"]["Deployment"]["properties"]["status"]
+    return status["examples"], status["x-running"]
 
 
 def find_unpromised(

@@ -51,9 +51,10 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
             headers["Retry-After"] = "1"
     if status is None:
         return Outcome(operation, fault)
-    if status == 401:
+    # A profile may have another status for a code.
+    if status == 401 or code in ("token_missing", "token_invalid"):
         headers["WWW-Authenticate"] = contract.challenge
-    if status == 405:
+    if status == 405 or code == "method_not_allowed":
         methods = current_app.url_map.bind("").allowed_methods(request.path)
         headers |= {"Allow": ", ".join(sorted(methods))} if methods else {}
     if fault and fault.body is not None:

@@ -96,7 +96,7 @@ def errors_of_members(
         found = known.get(name, others)
         if found is False:
             yield FieldError(pointer(*path, name), "is not a known member")
-        elif found:
+        elif found is not True:
             yield from errors_of(each, found, *path, name)
     for name in rules.get("required", ()):
         if name not in members:

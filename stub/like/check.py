@@ -18,7 +18,6 @@ from .markers import (
     OF_RECORDS,
     Path,
     is_choice,
-    names_below,
     names_in,
     place_of_name,
     places_of_projects,
@@ -36,9 +35,10 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
     for error in errors:
         remove(valid, error.pointer)
     places = [f"{error.pointer}/" for error in errors]
+    has_words = not any(place.startswith("/statuses/") for place in places)
     more = [
         error
-        for error in contradictions(valid, words)
+        for error in contradictions(valid, words if has_words else None)
         if not any(place.startswith(f"{error.pointer}/") for place in places)
     ]
     return [*errors, *more]
@@ -59,10 +59,13 @@ def remove(document: Any, place: str) -> None:
     holder.pop(last, None)
 
 
-def contradictions(profile: dict[str, Any], words: Collection[str]) -> Iterator[FieldError]:
-    """What a schema cannot say of a profile, each part of which is valid or left out."""
+def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> Iterator[FieldError]:
+    """What a schema cannot say of a profile, each part of which is valid or left out.
+
+    Without `words` those of a choice are not checked.
+    """
     yield from check_statuses(profile.get("statuses", {}))
-    bodies = Bodies(words_of(profile) or words)
+    bodies = Bodies(words and (words_of(profile) or words))
     for name in ("list", "create", "deployment"):
         form = profile.get(name, {})
         allowed = OF_LISTS if name == "list" else OF_RECORDS
@@ -127,9 +130,9 @@ def listed(names: Collection[str]) -> str:
 
 
 class Bodies:
-    """Checks bodies; `words` are those of a choice."""
+    """Checks bodies; `words` are those of a choice, None if they are not known."""
 
-    def __init__(self, words: Collection[str]) -> None:
+    def __init__(self, words: Collection[str] | None) -> None:
         self.words = words
 
     def check_list(self, body: Any) -> Iterator[FieldError]:
@@ -194,7 +197,7 @@ class Bodies:
             if "" not in words:
                 yield FieldError(pointer(*place), 'needs a value for "", which is each other word')
             for word, item in words.items():
-                if word and word not in self.words:
+                if word and self.words is not None and word not in self.words:
                     detail = f"is no status: there are {', '.join(self.words)}"
                     yield FieldError(pointer(*place, word), detail)
                 yield from self.check(item, (*place, word), allowed)
@@ -202,15 +205,30 @@ class Bodies:
 
 def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the example of a request, in which the name stands once."""
-    place = ("create", "request")
-    found = [*place_of_name(request)]
-    for other in found[1:]:
-        yield FieldError(pointer(*place, *other), f"{NAME} stands in the request already")
-    if not found:
+    first, *others = [*place_of_name(request)] or [()]
+    if not first:
         detail = f"must have the text {NAME} once, inside of objects alone"
-        yield FieldError(pointer(*place), detail)
-    elif len([*names_below(request)]) > len(found):
-        yield FieldError(pointer(*place), f"must have no marker but {NAME}, which stands once")
+        yield FieldError("/create/request", detail)
+    for other in others:
+        yield FieldError(pointer("create", "request", *other), f"{NAME} stands there already")
+    for place, text in texts_below(request):
+        if names_in(text) and place != first and place not in others:
+            detail = f"must have no marker: only {NAME} stands in a request, once and alone"
+            yield FieldError(pointer("create", "request", *place), detail)
+
+
+def texts_below(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The texts in a JSON value, names of members included, and where they are."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from texts_below(item, (*path, index))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if names_in(key):
+                yield (*path, key), key
+            yield from texts_below(item, (*path, key))
 
 
 def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:

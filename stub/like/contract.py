@@ -70,9 +70,13 @@ class ObservedContract:
         """Give our own records the statuses, the ids and the times of the profile."""
         like = self.like
         own = {name: self.components[name]["properties"] for name in ("Project", "Deployment")}
+        status = own["Deployment"]["status"]
         if like.words:
-            own["Deployment"]["status"] |= status_texts(like)
-            self.document["x-statuses"] = {"known": [*like.words], "running": like.running}
+            status |= status_texts(like)
+        self.document["x-statuses"] = {
+            "known": status["examples"],
+            "running": status["x-running"],
+        }
         kinds = {
             "projects": [own["Project"]["id"], own["Deployment"]["project_id"]],
             "deployments": [own["Project"]["latest_deployment_id"], own["Deployment"]["id"]],

@@ -9,7 +9,15 @@ from tests.stub.conftest import entries
 from tests.stub.like.conftest import NAME, client_of, like, profile
 
 BODY: Any = {
-    "of": {"name": NAME, "region": "fra", "size": 1, "tags": ["a"], "note": None},
+    "of": {
+        "name": NAME,
+        "region": "fra",
+        "size": 1,
+        "tags": ["a"],
+        "note": None,
+        "at": {"zone": 1},
+        "any": {},
+    },
     "size": 5,
 }
 NESTED = {"request": {"a": {"b": NAME, "region": "fra"}, "c": 1}, "body": BODY}
@@ -19,8 +27,10 @@ def test_what_was_sent_beside_the_name_replaces_a_constant_of_its_type() -> None
     listed = {"body": [{"title": NAME, "region": "any", "id": "{project.id}", "name": "fixed"}]}
     client = client_of(like(profile(create=NESTED, list=listed)))
     sent: Any = {"a": {"b": "shop", "region": "ams", "size": 2, "tags": [], "id": "x", "more": 1}}
+    sent["a"] |= {"at": {"zone": 7, "rack": 1}, "any": {"x": 1}}
     created = client.post("/v1/projects", json=sent).json
     changed = {"name": "shop", "region": "ams", "size": 2, "tags": [], "note": None}
+    changed |= {"at": {"zone": 7, "rack": 1}, "any": {"x": 1}}
     assert created == {"of": changed, "size": 5}
     listed_one = client.get("/v1/projects").json[-1]
     assert (listed_one["title"], listed_one["region"]) == ("shop", "ams")

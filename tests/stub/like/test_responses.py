@@ -72,6 +72,8 @@ def test_errors_have_the_form_of_their_code_and_what_was_requested_keeps_its_sta
     assert (forced.status_code, forced.json) == (413, 413)
     client.post("/_stub/faults", json={"status": 500, "body": "as it is"})
     assert client.get("/v1/projects").data == b"as it is"
+    forced = client.get("/v1/projects", headers={"Prefer": "code=403"})
+    assert "WWW-Authenticate" in forced.headers
     head = client.head("/v1/deployments/none")
     assert (head.status_code, head.data) == (404, b"")
     assert head.headers["Content-Type"] == "application/json; charset=utf-8"
@@ -91,6 +93,7 @@ def test_the_title_and_the_number_of_an_error_are_those_of_its_status() -> None:
 # A body of the deployment, and what it is for one of a project that is done, and for a new one of
 # no project.
 BODIES: list[tuple[Any, Any, Any]] = [
+    (None, None, None),
     ("{project.name}", "website", None),
     ("<{project.name}>", "<website>", "<>"),
     ("{project.created_at:s}", 1767603600, None),
