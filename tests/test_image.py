@@ -150,7 +150,7 @@ def test_nothing_secret_is_in_it(image: Image) -> None:
 
 @pytest.mark.parametrize("user", ["", "54321"])  # that of the image, and one unknown to it
 def test_it_serves_until_it_is_stopped(user: str, image: Image) -> None:
-    profile = {"observed_at": "2026-11-24", "creation_status": 202}
+    profile = {"observed_at": "2026-11-24", "create": {"status": 202, "body": ["{project.name}"]}}
     (image.tree / "work" / "like.json").write_text(json.dumps(profile), "utf-8")
     env = {"STUB_TOKEN": TOKEN, "STUB_PORT": str(free_port()), "STUB_LIKE": "like.json"}
     command = image.command(image.config["Entrypoint"], env, user)
