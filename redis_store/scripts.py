@@ -35,8 +35,9 @@ CREATE = r"""
 local max, name, sent, timeline, id, latest, unique = tonumber(ARGV[3]), unpack(ARGV, 4, 9)
 if unique ~= '' and call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
 if call('LLEN', projects) >= max then return {'full'} end
-local is_used = call('SISMEMBER', index, 'id ' .. id) + call('HEXISTS', deployments, latest)
-if id == '' or is_used > 0 then return {'ids'} end
+local is_id_used = call('SISMEMBER', index, 'id ' .. id)
+local is_latest_used = call('HEXISTS', deployments, latest)
+if id == '' or is_id_used + is_latest_used > 0 then return {'ids', is_id_used, is_latest_used} end
 local project = cjson.encode({id, name, now, latest, sent})
 local deployment = cjson.encode({latest, id, now}):sub(1, -2) .. ', ' .. timeline .. ']'
 call('HSET', deployments, latest, deployment)

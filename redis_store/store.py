@@ -143,7 +143,7 @@ class RedisStore:
 
     def create_project(self, name: str, sent: str) -> Project:
         project_id, deployment_id = "", ""
-        attempt = 0
+        project_tries, deployment_tries = 0, 0
         while True:
             with self._server.available(self._keys):
                 arguments = (
@@ -160,9 +160,13 @@ class RedisStore:
                     return read_project(*row)
             if status in CONFLICTS:
                 raise CONFLICTS[status]
-            project_id = self._new_id("prj", name, attempt)
-            deployment_id = self._new_id("dpl", project_id, attempt)
-            attempt += 1
+            is_project_used, is_deployment_used = row
+            if is_project_used:  # another one, whose deployment may have the first id
+                project_tries, deployment_tries = project_tries + 1, 0
+            elif is_deployment_used:
+                deployment_tries += 1
+            project_id = self._new_id("prj", name, project_tries)
+            deployment_id = self._new_id("dpl", project_id, deployment_tries)
 
     def get_deployment(self, deployment_id: str) -> Deployment | None:
         with self._server.available(self._keys):

@@ -40,6 +40,7 @@ class Contract:
         own = {status: components["responses"][name] for status, name in ELSEWHERE.items()}
         self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", own)  # by status
         self.statuses, self.running = statuses_of(document)
+        self.is_observed = "x-statuses" in document  # whether it is that of a profile
         self.ends = {*self.statuses} - {*self.running}
         self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 

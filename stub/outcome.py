@@ -51,6 +51,8 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
             headers["Retry-After"] = "1"
     if status is None:
         return Outcome(operation, fault)
+    if fault and contract.is_observed:  # its body is that of a code
+        code, example = contract.problem(operation, status)
     # A profile may have another status for a code.
     if status == 401 or code in ("token_missing", "token_invalid"):
         headers["WWW-Authenticate"] = contract.challenge

@@ -30,7 +30,7 @@ def vary(
     declaration = parts.described.get(part)
     if declaration is None:
         return ()
-    content = declaration["content"].get(response.mimetype)
+    content = declaration["content"].get(str(response.mimetype).lower())
     if content is None:
         return ()
     variation = Variation(grease, world.ids, parts, request_key(world.ids, request))

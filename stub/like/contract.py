@@ -14,7 +14,6 @@ from .schema import Schema, Schemas, merged, status_texts
 from .service import array_of_projects, phrase_of
 
 COMPONENTS = "#/components/schemas/"
-PROBLEM = {"$ref": f"{COMPONENTS}Problem"}
 # The responses of no operation, by their names.
 ELSEWHERE = {"Unauthorized": 401, "NotFound": 404, "MethodNotAllowed": 405}
 # The codes that the server sends by itself, in its own form.
@@ -163,11 +162,19 @@ class ObservedContract:
         schema = {"$ref": f"{COMPONENTS}{name}"}
         response |= self.seen
         response["content"] = {media_type_of(form): {"schema": schema}}
-        response["headers"] = {**response["headers"], **self.header_fields(form)}
+        response["headers"] = self.header_fields(response, form)
 
-    def header_fields(self, form: Form) -> Document:
+    def header_fields(self, response: Document, form: Form) -> Document:
+        """The fields of a response of the contract, and those of a form, which replace them."""
         schema = {"type": "string", **self.seen}
-        return {name: {"required": True, "schema": schema, **self.seen} for name in form.headers}
+        replaced = {name.lower() for name in form.headers}
+        own = {
+            name: field
+            for name, field in response["headers"].items()
+            if name.lower() not in replaced
+        }
+        of_form = {name: {"required": True, "schema": schema, **self.seen} for name in form.headers}
+        return own | of_form
 
     # The request
 
@@ -180,13 +187,13 @@ class ObservedContract:
         own = self.components["ProjectInput"]
         if "request" in self.like.creation:
             name = own["properties"]["name"]
-            self.components["ProjectInput"] = self.request_schema(example, name, is_on_path=True)
+            self.components["ProjectInput"] = self.request_schema(example, name)
             post["requestBody"] |= self.seen
         elif self.like.creation.get("optional"):
             own |= {"required": [], **self.seen}
         content["examples"] = {"observed": {"value": with_name(example)}}
 
-    def request_schema(self, example: Any, name: Schema, *, is_on_path: bool) -> Schema:
+    def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
         if example == NAME:
             return name
@@ -196,7 +203,7 @@ class ObservedContract:
         required = []
         for key, each in example.items():
             has_name = contains_name(each)
-            properties[key] = self.request_schema(each, name, is_on_path=has_name)
+            properties[key] = self.request_schema(each, name)
             if has_name and not self.like.creation.get("optional"):
                 required.append(key)
         return {
@@ -231,7 +238,8 @@ class ObservedContract:
     def responses_of(self, responses: Document, named: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
         found: Document = {}
-        errors: dict[str, list[Document]] = {}
+        errors: dict[str, list[Document]] = {}  # by status, those of the contract's own first
+        moved: list[tuple[str, Document]] = []
         for status, response in responses.items():
             if status < "400":
                 found[status] = response
@@ -239,7 +247,12 @@ class ObservedContract:
             if "$ref" in response:
                 response = named[response["$ref"].rpartition("/")[2]]
             for new_status, changed in self.forms_of(int(status), response):
-                errors.setdefault(str(new_status), []).append(changed)
+                if new_status == int(status):
+                    errors.setdefault(status, []).append(changed)
+                else:
+                    moved.append((str(new_status), changed))
+        for status, changed in moved:
+            errors.setdefault(status, []).append(changed)
         for status in sorted(errors):
             found[status] = self.merged_response(errors[status])
         return found
@@ -279,7 +292,7 @@ class ObservedContract:
         return {
             **response,
             **self.seen,
-            "headers": {**response["headers"], **self.header_fields(form)},
+            "headers": self.header_fields(response, form),
             "content": {media_type_of(form): content},
         }
 
@@ -336,7 +349,7 @@ class ObservedContract:
 
 def media_type_of(form: Form) -> str:
     """The media type without its parameters."""
-    return form.content_type.partition(";")[0].strip()
+    return form.content_type.partition(";")[0].strip().lower()
 
 
 def place_of(schema: Schema, items: Any, body: Any) -> Schema:

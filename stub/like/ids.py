@@ -9,6 +9,7 @@ from uuid import UUID
 UUIDS = (["-", "0-9", "a-f"], ["-", "0-9", "A-F"])  # alphabets
 FIRST_INTEGER = 10_000_000
 LAST_INTEGER = 999_999_999
+MAX_NUMBERED = 20  # slugs of one name; the number of a later one is random
 DERIVED = ("integers", "slug", "same")
 """The members of a form that has nothing else. Grease varies no such ids."""
 
@@ -22,12 +23,14 @@ def make_id(
     project's, which is `base` then. `attempt` counts those that are taken. An opaque id is longer
     than the form says where there are fewer than `number` of its length.
     """
-    if "integers" in form:
+    is_taken_number = "same" in form and attempt and base.isdigit()
+    if "integers" in form or is_taken_number:
         return str(source.randint(FIRST_INTEGER, LAST_INTEGER))
-    if "slug" in form:
-        return numbered(slug_of(base), attempt)
-    if "same" in form:
-        return numbered(base or "deployment", attempt)
+    if "slug" in form or "same" in form:
+        text = slug_of(base) if "slug" in form else base or "deployment"
+        if attempt > MAX_NUMBERED:
+            attempt = source.randint(FIRST_INTEGER, LAST_INTEGER)
+        return f"{text}-{attempt + 1}" if attempt else text
     return make_opaque_id(form, source, number)
 
 
@@ -36,10 +39,6 @@ def slug_of(text: str) -> str:
     ascii_only = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     words = re.findall("[a-z0-9]+", ascii_only.lower())
     return "-".join(words) or "unnamed"
-
-
-def numbered(text: str, attempt: int) -> str:
-    return f"{text}-{attempt + 1}" if attempt else text
 
 
 def make_opaque_id(form: dict[str, Any], source: Random, number: int) -> str:

@@ -1,5 +1,6 @@
 """The JSON schema of a body with markers."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -115,11 +116,8 @@ def status_texts(like: Profile) -> Schema:
 
 def merged(schemas: Sequence[Schema]) -> Schema:
     """The schema of a value that has one of these."""
-    distinct: list[Schema] = []
-    for schema in schemas:
-        for each in schema.get("anyOf", [schema]):
-            if each not in distinct:
-                distinct.append(each)
+    alternatives = [each for schema in schemas for each in schema.get("anyOf", [schema])]
+    distinct = [*{json.dumps(each, sort_keys=True): each for each in alternatives}.values()]
     for kind, merge in (("object", merged_objects), ("array", merged_arrays)):
         alike = [each for each in distinct if each.get("type") == kind]
         if len(alike) > 1:
@@ -127,9 +125,10 @@ def merged(schemas: Sequence[Schema]) -> Schema:
             distinct = [merge(alike), *others]
     if any(each["type"] == "number" for each in distinct):
         distinct = [each for each in distinct if each["type"] != "integer"]
+    first: Schema = distinct[0]
     if len(distinct) == 1:
-        return distinct[0]
-    return {"anyOf": distinct, "x-origin": distinct[0]["x-origin"]}
+        return first
+    return {"anyOf": distinct, "x-origin": first["x-origin"]}
 
 
 def merged_objects(schemas: list[Schema]) -> Schema:
@@ -139,16 +138,13 @@ def merged_objects(schemas: list[Schema]) -> Schema:
         for name, each in schema["properties"].items():
             found.setdefault(name, []).append(each)
     axes = [axis for schema in schemas for axis in schema["x-grease"]]
+    required = set.intersection(*({*schema["required"]} for schema in schemas))
     return {
         **schemas[0],
-        "required": [name for name, each in found.items() if is_everywhere(name, schemas)],
+        "required": [name for name in found if name in required],
         "properties": {name: merged(each) for name, each in found.items()},
         "x-grease": [*dict.fromkeys(axes)],
     }
-
-
-def is_everywhere(name: str, schemas: list[Schema]) -> bool:
-    return all(name in schema["required"] for schema in schemas)
 
 
 def merged_arrays(schemas: list[Schema]) -> Schema:

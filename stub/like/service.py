@@ -74,7 +74,8 @@ class Responses:
         deployment = like.form("deployment")
         body = deployment.body if deployment else OWN_DEPLOYMENT
         self._deployment = compiler.body(body)
-        self.deployment_needs_project = needs_project(body)
+        fields = deployment.headers if deployment else {}
+        self.deployment_needs_project = needs_project([body, *fields.values()])
 
     def _reply(self, form: Form | None) -> Reply | None:
         if form is None:
@@ -184,7 +185,7 @@ def needs_deployment(body: Any) -> bool:
 
 
 def needs_project(body: Any) -> bool:
-    """Whether the body of a deployment has more of its project than the id."""
+    """Whether the body or the fields of a deployment have more of its project than the id."""
     names = {*names_below(body)} - {"project.id"}
     return any(name.startswith("project.") for name in names)
 

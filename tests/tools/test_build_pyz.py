@@ -134,7 +134,7 @@ def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path
     done = start("verify", live_url, "--pause", "0", "--save", str(profile), VERIFY_TOKEN=TOKEN)
     assert (done.returncode, done.stderr) == (0, "")
     done = start("--like", str(profile), "--", "true")
-    assert f"responses are like {profile}; not imitated: 0" in done.stderr
+    assert f"responses are like {profile}; as the contract says" in done.stderr
     assert start("docs", "ci").stdout == (ROOT / "docs" / "ci.md").read_text("utf-8")
     advice = f'redis is not installed: run `"{sys.executable}" -m pip install redis`.\n'
     assert start("--store", "redis://127.0.0.1").stderr == f"error: --store: {advice}"

@@ -146,6 +146,18 @@ def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
     assert [*document["x-elsewhere"]] == ["401", "403", "404", "405"]
 
 
+def test_what_has_its_own_status_comes_before_what_moved_there() -> None:
+    errors: Any = {"token_invalid": {"status": 404, "body": 1, "headers": {"cache-control": "x"}}}
+    errors["default"] = {"body": {"a": "{error.code}"}, "content_type": "Application/JSON"}
+    client = client_of(like(profile(errors=errors), grease=("members",)))
+    forced = client.get("/v1/deployments/x", headers={"Prefer": "code=404"})
+    assert json.loads(forced.data)["a"] == "deployment_not_found"
+    assert len(json.loads(forced.data)) > 1
+    responses = served_by(client)["paths"]["/v1/deployments/{id}"]["get"]["responses"]
+    assert [*responses["404"]["content"]] == ["application/json", "application/problem+json"]
+    assert "cache-control" in responses["404"]["headers"]
+
+
 def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
     plain = served_by(client_of(like(profile())))
     own = served_by(client_of(like(profile(times={"offset": "Z", "digits": 0, "case": "upper"}))))

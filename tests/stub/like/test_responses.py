@@ -65,7 +65,7 @@ def test_errors_have_the_form_of_their_code_and_what_was_requested_keeps_its_sta
         assert (forced.status_code, forced.json["error"]["code"]) == (status, code)
         client.post("/_stub/faults", json={"status": status})
         fault = client.get("/v1/projects")
-        assert (fault.status_code, fault.json["error"]["code"]) == (status, "injected_fault")
+        assert (fault.status_code, fault.json["error"]["code"]) == (status, code)
     moved = {"body_too_large": {"status": 400, "body": "{error.status}"}}
     kept = client_of(like(profile(errors=moved)))
     forced = kept.get("/v1/projects", headers={"Prefer": "code=413"})
@@ -142,6 +142,30 @@ def test_a_list_tells_of_its_records_and_of_their_deployments() -> None:
     assert client.get("/v1/projects").json["x"][-1]["y"][0]["is"] == "failed"
     empty = client_of(like(like_it, seed=None))
     assert empty.get("/v1/projects").json == {"first": None, "last": None, "x": []}
+
+
+def test_a_header_field_of_a_deployment_knows_its_project() -> None:
+    form = {"body": None, "headers": {"X-Of": "{project.name}"}}
+    client = client_of(like(profile(deployment=form)))
+    found = client.get(f"/v1/deployments/{deployment_of(client, 'website')}")
+    assert (found.headers["X-Of"], found.json) == ("website", None)
+    assert client.get("/_stub/console").json["statuses"][:2] == ["queued", "building"]
+
+
+def test_ids_that_are_made_from_others_are_the_same_in_memory_and_redis(redis_stores: Any) -> None:
+    ids = {"projects": {"slug": True}, "deployments": {"same": True}}
+    service = profile(ids=ids)
+    for store in ({}, {"new_store": redis_stores}):
+        client = client_of(like(service, **store), "dev-token.slugs")
+        for name, made in (("My Shop", "my-shop"), ("my-shop", "my-shop-2")):
+            created = client.post("/v1/projects", json={"name": name}).json
+            assert (created["id"], created["latest_deployment_id"]) == (made, made)
+    many = client_of(like(profile(ids=ids, create={"body": ["{project.id}"], "unique": False})))
+    seen = {many.post("/v1/projects", json={"name": "x"}).json[0] for _ in range(30)}
+    assert len(seen) == 30
+    numbers = {"projects": {"integers": True}, "deployments": {"same": True}}
+    state = state_of(client_of(like(profile(ids=numbers))))
+    assert all(each["id"].isdigit() for each in state["deployments"])
 
 
 def test_a_header_field_has_values_in_ascii() -> None:
