@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from flask import Request, Response
 
-from web.routing import OPERATIONS
+from web.routing import CREATED, OPERATIONS
 
 from ..contract import Operation
 from ..documents import MARK, read
@@ -89,7 +89,7 @@ class Variation:
                 (f"X-{each.title()}", each) for each in forms.draw_words(source)
             )
         if self.draws("success-code", part, key):
-            response.status_code = 201 if response.status_code == 200 else 200
+            response.status_code = CREATED if response.status_code == 200 else 200
 
     def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""

@@ -129,7 +129,12 @@ class Compiler:
         yield '"'
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        bodies = {word: Body(self._pieces(each, None, beside)) for word, each in words.items()}
+        places = {word: find_beside_name(each) for word, each in words.items()}
+        if beside is None or not any(place is beside for place in places.values()):
+            places = dict.fromkeys(words, beside)
+        bodies = {
+            word: Body(self._pieces(each, None, places[word])) for word, each in words.items()
+        }
         others = bodies.pop("")
         return lambda subject: bodies.get(subject.deployment_status or "", others).fill(subject)
 

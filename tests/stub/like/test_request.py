@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import Clock
 from tests.services import DOCUMENTS
 from tests.stub.conftest import entries
-from tests.stub.like.conftest import NAME, client_of, like, profile
+from tests.stub.like.conftest import NAME, STATUS, client_of, like, profile
 
 BODY: Any = {
     "of": {
@@ -38,6 +39,17 @@ def test_what_was_sent_beside_the_name_replaces_a_constant_of_its_type() -> None
     other = {"b": "other", "region": 5, "size": 1.5, "tags": [1], "note": "x"}
     kept = {**BODY["of"], "name": "other"}
     assert client.post("/v1/projects", json={"a": other}).json == {"of": kept, "size": 5}
+
+
+def test_each_value_of_a_choice_takes_what_was_sent() -> None:
+    words = {word: {"name": NAME, "region": word} for word in ("queued", "")}
+    clock = Clock()
+    create = {"body": 1, "request": {"name": NAME}}
+    client = client_of(like(profile(create=create, list={"body": [{STATUS: words}]}), clock))
+    client.post("/v1/projects", json={"name": "shop", "region": "ams"})
+    for _ in range(2):
+        assert client.get("/v1/projects").json[-1] == {"name": "shop", "region": "ams"}
+        clock.advance(9)
 
 
 @pytest.mark.parametrize(
