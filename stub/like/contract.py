@@ -8,7 +8,7 @@ from web.routing import CREATED
 from web.validation import pointer
 
 from .bodies import Compiler, Subject
-from .markers import NAME, Path, is_choice, plain, whole_marker
+from .markers import NAME, Path, is_choice, places_of_projects, plain, whole_marker
 from .profile import Form, Profile
 from .schema import Schema, Schemas, merged, status_texts
 from .service import array_of_projects, phrase_of
@@ -109,7 +109,9 @@ class ObservedContract:
         name = "Project" if "create" in self.like.document else "ListedProject"
         schema = self.schemas.of(form.body, item=items)
         order = "Newest first." if self.like.is_newest_first else "Oldest first."
-        listed = place_of(schema, items, form.body)
+        listed = schema
+        for member in next(places_of_projects(form.body)):
+            listed = listed["properties"][plain(str(member))]
         self.components[name] = listed["items"]
         listed["items"] = {"$ref": f"{COMPONENTS}{name}"}
         listed["description"] = order
@@ -350,24 +352,6 @@ class ObservedContract:
 def media_type_of(form: Form) -> str:
     """The media type without its parameters."""
     return form.content_type.partition(";")[0].strip().lower()
-
-
-def place_of(schema: Schema, items: Any, body: Any) -> Schema:
-    """The schema of the array of projects in the schema of a list."""
-    while body is not items:
-        for name, each in body.items():
-            if contains(each, items):
-                body, schema = each, schema["properties"][plain(name)]
-                break
-    return schema
-
-
-def contains(value: Any, part: Any) -> bool:
-    """Whether a value is a part of another one, itself and not its equal."""
-    if value is part:
-        return True
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(contains(each, part) for each in inner)
 
 
 def contains_name(example: Any) -> bool:
