@@ -125,8 +125,7 @@ def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[Fiel
 
 def listed(names: Collection[str]) -> str:
     """The markers that are allowed at a place."""
-    shown = " ".join(f"{{{name}}}" for name in sorted(names))
-    return f"there are {shown}" if shown else "an example has no marker but {project.name}"
+    return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
 
 
 class Bodies:

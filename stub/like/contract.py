@@ -7,15 +7,14 @@ from typing import Any
 from web.routing import CREATED
 from web.validation import pointer
 
-from .bodies import Compiler, Subject
+from ..contract import ELSEWHERE
+from .bodies import Compiler
 from .markers import NAME, Path, is_choice, places_of_projects, plain, whole_marker
 from .profile import Form, Profile
 from .schema import Schema, Schemas, merged, status_texts
-from .service import array_of_projects, phrase_of
+from .service import array_of_projects, subject_of_error
 
 COMPONENTS = "#/components/schemas/"
-# The responses of no operation, by their names.
-ELSEWHERE = {"Unauthorized": 401, "NotFound": 404, "MethodNotAllowed": 405}
 # The codes that the server sends by itself, in its own form.
 OF_SERVER = (
     "malformed_request",
@@ -130,17 +129,15 @@ class ObservedContract:
             name = "Project"
         self.components[name] = schema
         self.change_response(response, form, name)
-        follow = response["links"].pop("followDeployment")
         place = self.place_of_deployment(form.body)
-        if place is not None:
-            follow["parameters"]["id"] = f"$response.body#{pointer(*place)}"
-            response["links"]["followDeployment"] = follow
-        else:
+        if place is None:
             del response["links"]
-        others = dict(responses)
+        else:
+            parameters = response["links"]["followDeployment"]["parameters"]
+            parameters["id"] = f"$response.body#{pointer(*place)}"
+        errors = dict(responses)
         responses.clear()
-        responses[status] = response
-        responses.update(others)
+        responses.update({status: response, **errors})
 
     def place_of_deployment(self, body: Any) -> Path | None:
         """Where in the body of a creation the id of its deployment stands, if it does."""
@@ -228,14 +225,12 @@ class ObservedContract:
             for operation in item.values():
                 if "responses" in operation:
                     operation["responses"] = self.responses_of(operation["responses"], original)
-        own = {str(status): original[name] for name, status in ELSEWHERE.items()}
+        own = {status: original[name] for status, name in ELSEWHERE.items()}
         self.document["x-elsewhere"] = self.responses_of(own, original)
-        for name, status in ELSEWHERE.items():
-            alone = self.responses_of({str(status): original[name]}, original)
-            named[name] = next(iter(alone.values()))
-        for name in original:
-            if name not in ELSEWHERE:
-                del named[name]
+        named.clear()
+        for status, response in own.items():
+            alone = self.responses_of({status: response}, original)
+            named[ELSEWHERE[status]] = next(iter(alone.values()))
 
     def responses_of(self, responses: Document, named: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
@@ -279,13 +274,7 @@ class ObservedContract:
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
     ) -> Document:
-        problem = example["value"]
-        subject = Subject(
-            error_code=code,
-            error_title=problem["title"] if status == problem["status"] else phrase_of(status),
-            error_detail=problem["detail"],
-            error_status=status,
-        )
+        subject = subject_of_error(example["value"], status)
         filled = json.loads(self.compiler.body(form.body).fill(subject))
         content = {
             "schema": self.error_schema(form, code),

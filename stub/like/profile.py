@@ -24,7 +24,6 @@ DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of i
 OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
 """The statuses of a profile that has none."""
 
-SECOND = 1000  # milliseconds
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 

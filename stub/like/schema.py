@@ -116,19 +116,24 @@ def status_texts(like: Profile) -> Schema:
 
 def merged(schemas: Sequence[Schema]) -> Schema:
     """The schema of a value that has one of these."""
-    alternatives = [each for schema in schemas for each in schema.get("anyOf", [schema])]
+    alternatives: list[Schema] = [
+        each for schema in schemas for each in schema.get("anyOf", [schema])
+    ]
     distinct = [*{json.dumps(each, sort_keys=True): each for each in alternatives}.values()]
+    for each in distinct:
+        if not each.keys() & {"type", "$ref"}:  # it has any value
+            return each
     for kind, merge in (("object", merged_objects), ("array", merged_arrays)):
         alike = [each for each in distinct if each.get("type") == kind]
         if len(alike) > 1:
-            others = [each for each in distinct if each not in alike]
+            others = [each for each in distinct if each.get("type") != kind]
             distinct = [merge(alike), *others]
-    if any(each["type"] == "number" for each in distinct):
-        distinct = [each for each in distinct if each["type"] != "integer"]
-    first: Schema = distinct[0]
+    if any(each.get("type") == "number" for each in distinct):
+        distinct = [each for each in distinct if each.get("type") != "integer"]
     if len(distinct) == 1:
-        return first
-    return {"anyOf": distinct, "x-origin": first["x-origin"]}
+        return distinct[0]
+    origins = [each["x-origin"] for each in distinct if "x-origin" in each]
+    return {"anyOf": distinct, "x-origin": origins[0]}
 
 
 def merged_objects(schemas: list[Schema]) -> Schema:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any, NamedTuple, Protocol
 
 from flask import Response, g
+from werkzeug.http import HTTP_STATUS_CODES
 
 from records import Deployment, Project, ProjectList, Records, Timeline
 from store import Store
@@ -30,7 +30,6 @@ OWN_DEPLOYMENT = {
 OWN_LIST = {"projects": [{"": "{project.id}"}]}
 # Of each operation, the part of a profile.
 PARTS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
-
 
 NOTHING = Subject()
 
@@ -132,7 +131,7 @@ class Responses:
         One that was requested, with `Prefer` or by a fault, keeps its status.
         """
         code = problem["code"]
-        if code not in self._errors:
+        if code not in self._errors:  # a cache: two threads may compile the same
             self._errors[code] = self._compile_error(code)
         compiled = self._errors[code]
         if compiled is None:
@@ -140,16 +139,7 @@ class Responses:
         reply, body = compiled
         if is_requested:
             reply = reply._replace(status=None)
-        title, status = problem["title"], response.status_code
-        if reply.status not in (None, status):
-            status = int(reply.status or status)
-            title = phrase_of(status)
-        subject = Subject(
-            error_code=code,
-            error_title=title,
-            error_detail="; ".join(reasons(problem)[:MAX_REASONS]),
-            error_status=status,
-        )
+        subject = subject_of_error(problem, reply.status or response.status_code)
         response.set_data(f"{body.fill(subject)}\n")
         reply.dress(response, subject)
 
@@ -161,12 +151,17 @@ class Responses:
         return reply, self._compiler.body(form.body)
 
 
-def phrase_of(status: int) -> str:
-    """The title of an error of this status."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown Error"
+def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
+    """An error as the contract has it, with the status that the service has for it."""
+    title = problem["title"]
+    if status != problem["status"]:
+        title = HTTP_STATUS_CODES.get(status, "Unknown Error")
+    return Subject(
+        error_code=problem["code"],
+        error_title=title,
+        error_detail="; ".join(reasons(problem)[:MAX_REASONS]),
+        error_status=status,
+    )
 
 
 def array_of_projects(body: Any) -> list[Any]:

@@ -146,6 +146,24 @@ def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
     assert [*document["x-elsewhere"]] == ["401", "403", "404", "405"]
 
 
+def test_errors_of_one_status_and_media_type_have_one_schema() -> None:
+    mixed: Any = {"invalid_body": {"status": 400, "body": {"d": None, "e": 1}}}
+    mixed["malformed_json"] = {"body": {"d": "x"}}
+    cloud = {"default": {"body": {"errors": [{"message": "{error.detail}"}], "code": None}}}
+    for errors in (mixed, cloud, {"default": {"body": None}}):
+        service = profile(errors=errors)
+        client = client_of(like(service))
+        document = served_by(client)
+        validate(document)
+        for method, path, response in session(client, service):
+            responses = document["x-elsewhere"]
+            if method:
+                responses = document["paths"][path][method]["responses"]
+            assert_declared(document, responses, response)
+        greased = client_of(like(service, grease=AXES, grease_seed=3))
+        assert session(greased, service)
+
+
 def test_what_has_its_own_status_comes_before_what_moved_there() -> None:
     errors: Any = {"token_invalid": {"status": 404, "body": 1, "headers": {"cache-control": "x"}}}
     errors["default"] = {"body": {"a": "{error.code}"}, "content_type": "Application/JSON"}
