@@ -12,7 +12,7 @@ from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
 SECRET_NAME = re.compile(
-    "authorization|(?:^|-)auth(?:-|$)|bearer|token|api-?key|cookie|secret|password|jwt",
+    "authorization|(?:^|[-_])auth(?:[-_]|$)|bearer|token|api[-_]?key|cookie|secret|password|jwt",
     re.IGNORECASE,
 )
 
@@ -33,7 +33,7 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
         lower = text.lower()
-        if not any(sign in lower for sign in ("%", "\\", "~", *self._lower)):
+        if not self._tokens or not any(sign in lower for sign in ("%", "\\", "~", *self._lower)):
             return text
         text = self._pattern.sub(MASK, text)
         # Encoded more than once, or in part. Its position is unknown: mask the whole text.

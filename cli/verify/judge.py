@@ -7,33 +7,31 @@ server may add at any time is no difference: members, headers, white space, an o
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 import stub
 from stub.contract import object_in
-from stub.rules import TYPES as JSON_TYPES
-from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
 from . import probes
-from .client import NO_JSON, Exchange
-from .names import OLDEST, in_snake_case, order_of
-from .probes import SCHEMAS, Probe
+from .exchange import NO_JSON, Exchange
+from .probes import OWN_MEMBER, SCHEMAS
+from .run import Run
+from .values import NOTHING, Path, at, is_id, last_name, scalars, type_of
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
 PROJECT = f"{SCHEMAS}Project"
+LATEST = f"{PROJECT}/properties/latest_deployment_id"
 DEPLOYMENT = f"{SCHEMAS}Deployment"
+STATUS = f"{DEPLOYMENT}/properties/status"
 PROBLEM = f"{SCHEMAS}Problem"
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
-OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
 MISSING, OTHER_ORDER = "missing", "another order"
-TYPES = {type(value): name for name, (value, _) in JSON_TYPES.items()}
+OLDEST, NEWEST = "oldest first", "newest first"
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),
@@ -57,62 +55,7 @@ class Claim(NamedTuple):
     value: str = ""
 
 
-@dataclass
-class Record:
-    """All that was exchanged in a run, in its order, and what it says."""
-
-    contract: stub.Contract
-    level: str
-    redactor: Redactor
-    exchanges: list[Exchange] = field(default_factory=list)
-    claims: list[tuple[Claim, Exchange]] = field(default_factory=list)
-    # Why a probe showed nothing, by its name: a verdict and the reason.
-    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    outcomes: list[dict[str, Any]] = field(default_factory=list)
-    leaks: list[str] = field(default_factory=list)  # probes
-    has_ended: bool = False  # whether the created deployment has come to its end
-    projects: list[dict[str, Any]] = field(default_factory=list)  # listed first, or created
-
-    def of(self, probe: Probe) -> list[Exchange]:
-        return [each for each in self.exchanges if each.probe.name == probe.name]
-
-    def at(self, path: str) -> list[Exchange]:
-        """The successful responses at a path to the probes that should succeed."""
-        found = [each for each in self.exchanges if each.probe.path == path and each.is_success]
-        return [each for each in found if each.probe.status < 400]
-
-    def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """The projects in a list, none if it has no such form."""
-        found = array_in(exchange.json, "projects") or () if exchange.is_success else ()
-        return [self.unwrap(PROJECT, each) for each in found if isinstance(each, dict)]
-
-    def unwrap(self, schema: str, value: Any) -> dict[str, Any]:
-        """The object with most of the required members. Objects in a record do not count."""
-        required = {*self.contract.find(schema)[1]["required"]}
-        found = [flatten(each, required) for each in objects_in(value, required)]
-        return max(found, key=lambda each: len(each.keys() & required), default={})
-
-    def find_created(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """The created project as a list has it: by its id, or else by its name."""
-        created, listed = self.projects[-1], self.listed(exchange)
-        by_id = [each for each in listed if each.get("id", "") == created.get("id")]
-        return by_id or [each for each in listed if each.get("name") == created["name"]]
-
-    @property
-    def created(self) -> list[dict[str, Any]]:
-        """The id and the name of what the POSTs may have left; no id if no response named one."""
-        found: list[dict[str, Any]] = []
-        posts = [each for each in self.exchanges if each.probe.method == "POST"]
-        for each in (one for one in posts if not 400 <= one.status < 500):
-            name = object_in(each.body).get("name")
-            listed = (one.get("id") for one in self.projects if name and one.get("name") == name)
-            told = self.unwrap(PROJECT, each.json) if each.is_success else {}
-            new = told.get("id", next(listed, None))
-            found.append({"id": new if is_id(new) else None, "name": name})
-        return found
-
-
-def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
+def silence_of(run: Run, exchange: Exchange) -> tuple[str, str] | None:
     """The verdict of the probe's parts, and why a response says nothing of them, if so."""
     probe, status = exchange.probe, exchange.status
     if exchange.failure:
@@ -123,191 +66,238 @@ def silence_of(record: Record, exchange: Exchange) -> tuple[str, str] | None:
         return COULD_NOT_CHECK, "no JSON where the list should be"
     if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
         is_of_body = probe.method == "POST" and (status < 400 or status in OF_A_BODY)
-        accepted = [each.probe.method for each in record.at(probe.path)]
-        if is_of_body or probe.method not in accepted:
+        if is_of_body or not accepts_token(run, exchange):
             return NOT_SEEN, f"{status} tells nothing of the token"
     return None
 
 
-def claims_of(record: Record, exchange: Exchange) -> Iterator[Claim]:
+def accepts_token(run: Run, exchange: Exchange) -> bool:
+    """Whether the operation was successful with the token."""
+    probe = exchange.probe
+    return any(
+        each.is_success
+        for each in run.exchanges
+        if each.probe.path == probe.path
+        and each.probe.method == probe.method
+        and each.probe.status < 400
+    )
+
+
+def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What a response says about the parts of its probe."""
     probe = exchange.probe
-    if silence_of(record, exchange):
+    if silence_of(run, exchange) or not probe.expects:
         return
     if probe.status >= 400:
-        yield from judge_rejection(record, exchange)
+        yield from judge_rejection(run, exchange)
     elif not exchange.is_success:
-        yield from judge_failure(record, exchange)
+        yield from judge_failure(run, exchange)
     else:
-        yield from (Claim(rule, True, "success") for rule in probe.rules)
-        yield from judge_response(record, exchange)
+        for rule in probe.rules:
+            yield Claim(rule, True, "success")
+        yield from judge_response(run, exchange)
     if exchange.is_success and probe.expects in RELATIONS:
-        yield from RELATIONS[probe.expects](record, exchange)
+        yield from RELATIONS[probe.expects](run, exchange)
 
 
-def judge_rejection(record: Record, exchange: Exchange) -> Iterator[Claim]:
+def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
     probe, status, is_accepted = exchange.probe, exchange.status, exchange.is_success
     if is_accepted or status >= 400 or probes.BEARER in probe.rules:
-        for each in probe.rules:
-            yield Claim(each, not is_accepted, "rejected", f"accepted with {status}")
+        for rule in probe.rules:
+            yield Claim(rule, not is_accepted, "rejected", f"accepted with {status}")
     if status != probe.status:
         if not (is_accepted and probe.rules):
             yield Claim(probe.expects, False, str(probe.status), str(status))
         return
-    yield from judge_response(record, exchange)
-    problem = record.unwrap(PROBLEM, exchange.json)
-    members = record.contract.schemas["Problem"]["required"]
+    yield from judge_response(run, exchange)
+    _, problem = unwrap(run, PROBLEM, exchange.json)
+    members = run.contract.schemas["Problem"]["required"]
     if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
         yield Claim(ERRORS, "errors" in problem, "present", MISSING)
 
 
-def judge_response(record: Record, exchange: Exchange) -> Iterator[Claim]:
+def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
-    pointer, response = record.contract.find(exchange.probe.expects)
+    pointer, response = run.contract.find(exchange.probe.expects)
     status = str(exchange.probe.status)
     yield Claim(pointer, exchange.status == exchange.probe.status, status, str(exchange.status))
     for name in response["headers"]:
-        part, value = record.contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
+        part, value = run.contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
         yield Claim(part, value is not None, "present", MISSING)
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    label = (exchange.header("Content-Type") or "no media type").partition(";")[0].strip().lower()
+    label = exchange.media_type or "no media type"
     yield Claim(pointer, label == media_type, media_type, label)
-    if exchange.json is not NO_JSON:
-        schema = f"{pointer}/content{json_pointer(media_type)}/schema"
-        yield from judge_value(record, schema, exchange.json)
-    elif label == media_type:
-        yield Claim(pointer, False, "JSON", "no JSON")
+    if exchange.json is NO_JSON:
+        if label == media_type:
+            yield Claim(pointer, False, "JSON", "no JSON")
+        return
+    schema, _ = run.contract.find(f"{pointer}/content{json_pointer(media_type)}/schema")
+    if schema == PROJECT_LIST:
+        yield from judge_envelope(run, exchange)
+    else:
+        yield from judge_value(run, schema, exchange.json)
 
 
-def judge_value(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
+# Bodies
+
+
+def judge_envelope(run: Run, exchange: Exchange) -> Iterator[Claim]:
+    """The claims of a list: of what is around the array of the projects, and of each of these."""
+    path, body = run.places.items, exchange.json
+    found = NOTHING if path is None else at(body, path)
+    is_object = isinstance(body, dict)
+    yield judge_type(PROJECT_LIST, "object", body)
+    if path is None or not isinstance(found, list):
+        if is_object:
+            yield Claim(ITEMS, False, "present", MISSING)
+        return
+    has_name = last_name(path) == "projects"
+    if is_object and not has_name:
+        yield Claim(ITEMS, False, "present", f"at {json_pointer(*path)}")
+    elif is_object:
+        yield Claim(ITEMS, True, "array")
+    if len(path) > 1 and has_name:
+        around = f"at {json_pointer(*path[:-1])}"
+        yield Claim(PROJECT_LIST, False, "the members themselves", around)
+    for item in found:
+        yield from judge_value(run, PROJECT, item)
+
+
+def judge_value(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of a value, whose schema is at the pointer."""
-    pointer, schema = record.contract.find(pointer)
+    pointer, schema = run.contract.find(pointer)
     types = [each["type"] for each in schema.get("anyOf", [schema])]
-    expected, observed = " or ".join(types), TYPES[type(value)]
+    expected, observed = " or ".join(types), type_of(value)
     if observed == "string" and schema.get("format") in FORMS:
         yield judge_form(pointer, schema["format"], value)
-    elif observed in types:
-        yield Claim(pointer, True, expected)
     else:
-        yield Claim(pointer, False, expected, observed, json.dumps(value))
+        yield judge_type(pointer, expected, value)
     if "anyOf" in schema and observed in types:
-        yield from judge_value(record, f"{pointer}/anyOf/{types.index(observed)}", value)
+        yield from judge_value(run, f"{pointer}/anyOf/{types.index(observed)}", value)
     elif expected == "object":
-        yield from judge_members(record, pointer, value)
+        yield from judge_members(run, pointer, value)
     elif expected == observed == "array":
         for item in value:
-            yield from judge_value(record, f"{pointer}/items", item)
+            yield from judge_value(run, f"{pointer}/items", item)
 
 
-def judge_members(record: Record, pointer: str, value: Any) -> Iterator[Claim]:
+def judge_type(part: str, expected: str, value: Any) -> Claim:
+    """Whether a value has a type, or one of several with `or` between them."""
+    observed = type_of(value)
+    if observed in expected.split(" or "):
+        return Claim(part, True, expected)
+    return Claim(part, False, expected, observed, json.dumps(value))
+
+
+def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of an object's members; without an object, those of fixed members alone."""
-    schema = record.contract.find(pointer)[1]
+    schema = run.contract.find(pointer)[1]
     required = schema["required"]
-    is_object, inner = isinstance(value, dict), record.unwrap(pointer, value)
-    spelled = in_snake_case(inner)  # `createdAt` is judged as `created_at`, which is missing
+    place, inner = unwrap(run, pointer, value)
+    is_object = isinstance(value, dict)
     has_none = len(required) > 1 and not inner.keys() & {*required}
-    if is_object and inner is not value:
-        yield Claim(pointer, False, "the members themselves", "a member around them")
-    elif is_object and has_none:
+    if is_object and has_none:
         yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
+    elif is_object and place is not None:
+        yield Claim(pointer, False, "the members themselves", f"at {place}")
+    has_some = is_object and not has_none
     for name in schema["properties"]:
-        member, declared = record.contract.find(f"{pointer}/properties/{name}")
-        if name in spelled:
-            yield from judge_value(record, member, spelled[name])
-        if name in required and name not in inner:
-            if "fixed" in declared["x-origin"] or (is_object and not has_none):
-                yield Claim(member, False, "present", MISSING)
-            if declared.get("type") == "array":
-                for item in array_in(value, name) or []:
-                    yield from judge_value(record, f"{member}/items", item)
+        member, declared = run.contract.find(f"{pointer}/properties/{name}")
+        if name in inner:
+            yield from judge_value(run, member, inner[name])
+        elif member == STATUS and isinstance(run.status_in(value), str):
+            yield Claim(STATUS, True, "string")  # the interface names no member (§3)
+        elif name in required and (has_some or "fixed" in declared["x-origin"]):
+            yield Claim(member, False, "present", MISSING)
 
 
 def judge_form(part: str, form: str, text: str) -> Claim:
     """The claim of a text that should have one of `FORMS`."""
     expected, has_form = FORMS[form]
-    holds = bool(has_form(text))
-    return Claim(part, holds, expected, "another text", "" if holds else json.dumps(text))
+    if has_form(text):
+        return Claim(part, True, expected)
+    return Claim(part, False, expected, "another text", json.dumps(text))
 
 
-def judge_failure(record: Record, exchange: Exchange) -> Iterator[Claim]:
+def unwrap(run: Run, schema: str, value: Any) -> tuple[str | None, dict[str, Any]]:
+    """The object with most of the required members of a schema, and its JSON pointer.
+
+    There is no pointer to the value itself. Objects in a record do not count.
+    """
+    required = {*run.contract.find(schema)[1]["required"]}
+    best: tuple[Path, dict[str, Any]] = (), {}
+    for path, each in objects_in(value, required):
+        inner, found = flatten(each, required)
+        if not best[1] or len(found.keys() & required) > len(best[1].keys() & required):
+            best = (*path, *inner), found
+    path, found = best
+    return (json_pointer(*path) if path else None), found
+
+
+def objects_in(value: Any, required: Collection[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The objects of a value, the outer ones first, without those in a record."""
+    found: list[tuple[Path, Any]] = [((), value)]
+    for path, outer in found:  # which grows while it is read
+        if not isinstance(outer, dict):
+            continue
+        yield path, outer
+        is_record = "id" in outer and len(outer.keys() & {*required}) > 1
+        if not is_record:
+            found += [((*path, name), each) for name, each in outer.items()]
+
+
+def flatten(record: dict[str, Any], required: set[str]) -> tuple[Path, dict[str, Any]]:
+    """A record with an id alone, such as one of JSON:API, with the members of an inner object.
+
+    The path is that of the inner object, () if there is none.
+    """
+    if record.keys() & required == {"id"}:
+        for name, part in record.items():
+            if isinstance(part, dict) and "id" not in part and part.keys() & required:
+                return (name,), {**record, **part}
+    return (), record
+
+
+# Failures
+
+
+def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says that a request which should succeed did not."""
     probe, status = exchange.probe, exchange.status
-    path, operation = probe.path, probe.expects.partition("/responses/")[0]
-    is_post, is_list = probe.method == "POST", probe.expects == probes.LIST.expects
-    is_as_unknown = likeness(exchange) in map(likeness, record.of(probes.UNKNOWN_PATH))
-    is_missing = status == 404 and (is_list or (is_as_unknown and not is_post))
-    is_absent = status == 405 or (status == 404 and is_post)
-    # When, the parts, what they should be, and what is seen. The first that applies.
-    rows = (
-        (exchange.is_redirect and not is_post, [path], "exists", f"{status}, a redirect"),
-        (exchange.is_redirect, [probe.expects], str(probe.status), str(status)),
-        (is_missing, [operation, path], "exists", "404, as for a path that does not exist"),
-        (is_list or is_absent, [operation], "success", str(status)),
-        (status == 415 and is_post, [f"{operation}/requestBody"], "JSON is accepted", str(status)),
-        (is_post, [probes.INPUT], "a name and other members are accepted", str(status)),
-        (status != 404, [probe.expects], str(probe.status), str(status)),
-        (True, [f"{PROJECT}/properties/latest_deployment_id"], "the id of a deployment", "404"),
-    )
-    parts, expected, observed = next(row[1:] for row in rows if row[0])
-    yield from (Claim(part, False, expected, observed) for part in parts)
+    operation = probe.expects.partition("/responses/")[0]
+    if exchange.is_redirect and probe.method == "GET":
+        yield Claim(probe.path, False, "exists", f"{status}, a redirect")
+    elif exchange.is_redirect:
+        yield Claim(probe.expects, False, str(probe.status), str(status))
+    elif probe.method == "POST":
+        yield judge_failed_creation(operation, exchange)
+    elif status == 404 and (probe.path == probes.PROJECTS or is_as_unknown(run, exchange)):
+        for part in (operation, probe.path):
+            yield Claim(part, False, "exists", "404, as for a path that does not exist")
+    elif status == 405 or probe.path == probes.PROJECTS:
+        yield Claim(operation, False, "success", str(status))
+    elif status != 404:
+        yield Claim(probe.expects, False, str(probe.status), str(status))
+    else:
+        yield Claim(LATEST, False, "the id of a deployment", "404")
 
 
-def judge_created(record: Record, exchange: Exchange) -> Iterator[Claim]:
-    """How a created project relates to what was sent."""
-    sent, found = object_in(exchange.body), record.unwrap(PROJECT, exchange.json)
-    if isinstance(found.get("name"), str):
-        part, is_same = f"{PROJECT}/properties/name", found["name"] == sent["name"]
-        yield Claim(part, is_same, "as it was sent", "changed")
-    if found and OWN_MEMBER in sent:
-        is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
-        yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
+def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
+    status = exchange.status
+    if status in (404, 405):
+        return Claim(operation, False, "success", str(status))
+    if status == 415:
+        return Claim(f"{operation}/requestBody", False, "JSON is accepted", str(status))
+    return Claim(probes.INPUT, False, "a name and other members are accepted", str(status))
 
 
-def judge_list(record: Record, exchange: Exchange) -> Iterator[Claim]:
-    """How listed projects relate to each other, and to the created one."""
-    projects = record.listed(exchange)
-    yield Claim(ITEMS, order_of(projects) in (OLDEST, None), OLDEST, OTHER_ORDER)
-    if exchange.probe == probes.LISTED and (projects or array_in(exchange.json, "projects") == []):
-        found = record.find_created(exchange)
-        yield Claim(PROJECT_LIST, bool(found), "a created project is listed", "it is not")
-        if found and OWN_MEMBER in record.projects[-1]:
-            yield Claim(PROJECT, OWN_MEMBER in found[0], AS_SENT, "not in the list")
-
-
-def judge_deployment(record: Record, exchange: Exchange) -> Iterator[Claim]:
-    """How a deployment relates to its path and its project."""
-    found = record.unwrap(DEPLOYMENT, exchange.json)
-    asked, owner = unquote(exchange.target.rsplit("/")[-1]), in_snake_case(found).get("project_id")
-    owners = [each.get("id") for each in record.projects if latest_of(each) == asked]
-    if is_id(found.get("id")):
-        is_it = str(found["id"]) == asked
-        yield Claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
-    if owner is not None and any(map(is_id, owners)):
-        part, is_its = f"{DEPLOYMENT}/properties/project_id", str(owner) in map(str, owners)
-        yield Claim(part, is_its, "the id of its project", "another id")
-
-
-# Of each response, how it relates to others.
-RELATIONS: dict[str, Callable[[Record, Exchange], Iterator[Claim]]] = {
-    probes.LIST.expects: judge_list,
-    probes.CREATE.expects: judge_created,
-    probes.GET_DEPLOYMENT.expects: judge_deployment,
-    probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
-}
-
-
-def latest_of(project: dict[str, Any]) -> str:
-    """The id of a project's latest deployment as it stands in a path, "" if it has none."""
-    latest = in_snake_case(project).get("latest_deployment_id")
-    return str(latest) if is_id(latest) else ""
-
-
-def is_id(value: Any) -> bool:
-    """Whether it is a text or a number that a path can have."""
-    return type(value) in (str, int)
+def is_as_unknown(run: Run, exchange: Exchange) -> bool:
+    """Whether the response is that of a path that does not exist."""
+    unknown = [likeness(each) for each in run.of(probes.UNKNOWN_PATH.name)]
+    return likeness(exchange) in unknown
 
 
 def likeness(exchange: Exchange) -> Any:
@@ -316,44 +306,62 @@ def likeness(exchange: Exchange) -> Any:
     return object_in(exchange.content).get("code") or body
 
 
-def parts_in(contract: stub.Contract, pointer: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The parts at a pointer and below, behind `$ref` too, with their origins.
-
-    A part may come more than once. Those of the stub alone do not come.
-    """
-    pointer, node = contract.find(pointer)
-    members = dict(enumerate(node)) if isinstance(node, list) else node
-    if "x-origin" in members:
-        yield pointer, members["x-origin"]
-    for name, value in members.items():
-        is_other = name in ("x-origin", "examples", "links") or not isinstance(value, (dict, list))
-        if not is_other and "x-stub-only" not in value:
-            yield from parts_in(contract, f"{pointer}{json_pointer(name)}")
+# Relations
 
 
-def array_in(value: Any, name: str) -> list[Any] | None:
-    """The array of a list: the value, else its array of this name, else the first with records."""
-    members = [pair for each in objects_in(value) for pair in each.items()]
-    arrays = [
-        (key == name, any(isinstance(x, dict) and x.keys() & {"id", "name"} for x in each), each)
-        for key, each in members
-        if isinstance(each, list)
-    ]
-    found = max(arrays, key=lambda each: each[:2], default=(False, False, None))
-    return value if isinstance(value, list) else found[2]
+def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
+    """How a created project relates to what was sent."""
+    sent, name = object_in(exchange.body), run.name_in(exchange)
+    _, found = unwrap(run, PROJECT, exchange.json)
+    if isinstance(found.get("name"), str):
+        part, is_same = f"{PROJECT}/properties/name", found["name"] == name
+        yield Claim(part, is_same, "as it was sent", "changed")
+    if found and OWN_MEMBER in sent:
+        is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
+        yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
 
 
-def flatten(record: dict[str, Any], required: set[str]) -> dict[str, Any]:
-    """A record with an id alone, such as one of JSON:API, with the members of its inner objects."""
-    parts = [each for each in record.values() if isinstance(each, dict) and "id" not in each]
-    more = {name: each[name] for each in parts if each.keys() & required for name in each}
-    return record | more if more and record.keys() & required == {"id"} else record
+def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
+    """How listed projects relate to each other, and to the created one."""
+    path, items = run.places.items, run.items_of(exchange)
+    yield Claim(ITEMS, order_of(run, items) in (OLDEST, None), OLDEST, OTHER_ORDER)
+    is_list = path is not None and isinstance(at(exchange.json, path), list)
+    if exchange.probe.name == probes.LISTED.name and is_list:
+        mine = run.created_item(exchange)
+        yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")
+        created = run.creation and unwrap(run, PROJECT, run.creation.json)[1]
+        if mine is not None and created and OWN_MEMBER in created:
+            is_there = OWN_MEMBER in unwrap(run, PROJECT, mine)[1]
+            yield Claim(PROJECT, is_there, AS_SENT, "not in the list")
 
 
-def objects_in(value: Any, required: Collection[str] = ()) -> list[dict[str, Any]]:
-    """The objects of a value, the outer ones first, without those in a record."""
-    found = [value] if isinstance(value, dict) else []
-    for outer in found:  # which grows while it is read; a record has an id and another member
-        if "id" not in outer or len(outer.keys() & {*required}) < 2:
-            found += [each for each in outer.values() if isinstance(each, dict)]
-    return found
+def order_of(run: Run, items: list[Any]) -> str | None:
+    """The order of projects, "" if it is another one, None if their times do not tell."""
+    records = [unwrap(run, PROJECT, item)[1] for item in items]
+    times = [stub.parse_time(each.get("created_at")) for each in records]
+    known = [each for each in times if each]
+    if known == sorted(known):
+        return OLDEST if len({*known}) > 1 else None
+    return NEWEST if known == sorted(known, reverse=True) else ""
+
+
+def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:
+    """How a deployment relates to its path and its project."""
+    _, found = unwrap(run, DEPLOYMENT, exchange.json)
+    asked = exchange.deployment_id
+    if is_id(found.get("id")):
+        is_it = any(str(value) == asked for _, value in scalars(exchange.json))
+        yield Claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
+    owner, owners = found.get("project_id"), run.owners_of(asked)
+    if owner is not None and owners:
+        part, is_its = f"{DEPLOYMENT}/properties/project_id", str(owner) in owners
+        yield Claim(part, is_its, "the id of its project", "another id")
+
+
+# Of each response, how it relates to others.
+RELATIONS: dict[str, Callable[[Run, Exchange], Iterator[Claim]]] = {
+    probes.LIST.expects: judge_list,
+    probes.CREATE.expects: judge_created,
+    probes.GET_DEPLOYMENT.expects: judge_deployment,
+    probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
+}

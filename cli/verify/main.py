@@ -5,146 +5,134 @@ import os
 import re
 import signal
 import sys
-from collections import Counter
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 import stub
-from stub.like.profile import read_profile
+from stub.like.markers import NAME, place_of_name
+from stub.like.profile import Profile, lacking, read_profile
 from web.files import read_file
-from web.redaction import Redactor, cut, printable
+from web.redaction import Redactor, printable
+from web.strict_json import MalformedJSON, parse_json
 
 from ..serving import remove_old_report, write_whole
 from . import Options
-from .client import Client, Exchange
-from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Record, parts_in
-from .probes import ABUSE, ALL, BEARER, INVALID_BODY, LEVELS, READ, WRITE, Probe
-from .profile import FORMS, Drifts, at, drift, profile_of
-from .session import LEAK, Session
+from .client import Client
+from .drift import Drift, find_drift
+from .har import Recording, read_har
+from .judge import NOT_SEEN
+from .observe import Observation, Observer
+from .probes import ABUSE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
+from .report import findings_of, left_behind, text_of_parts, text_of_profile
+from .run import Run, names_deployment
+from .session import Session
+from .verdicts import Part, conclude, judge_parts, outcome_of
 
-VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
-ADVICE = {  # of each kind of difference, what to do about it
-    "broken": "the interface promises this: correct the service, or the interface",
-    "differs": "only this project chose it: if the service is right, change the contract",
-}
-MAX_SHOWN = 500  # bytes of a body
+Tell = Callable[..., None]
+
+NAME_IN_FILE = "{name}"
 
 
-class Part(NamedTuple):
-    """A part and its verdict. A difference has the exchange that showed it, and its value there."""
+class Inputs(NamedTuple):
+    """What the options name, read and without errors."""
 
-    part: str
-    origin: str  # fixed or chosen
-    verdict: str = NOT_SEEN
-    expected: str = ""
-    observed: str = ""
-    reason: str = ""
-    probe: str = ""
-    value: str = ""  # this and the exchange are not in the report
-    exchange: Exchange | None = None
+    client: Client | None
+    recording: Recording | None
+    known: list[str]
+    like: Profile | None
+    request: dict[str, Any]
+    path_of_name: tuple[str, ...]
+
+
+class Result(NamedTuple):
+    """What a run has shown; `drift` is None without --like."""
+
+    parts: list[Part]
+    observation: Observation
+    drift: Drift | None
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
     """Verify the service; return the exit status. Raises `click.UsageError`."""
-    if options.abuse and not options.write:
-        raise click.UsageError("--abuse may create projects: give --write, too.")
-    if options.report in {options.known, options.ca, options.like, options.save} - {None}:
-        raise click.UsageError(f"--report: {options.report} is no file of its own.")
+    check_options(options)
     token = environ.get("VERIFY_TOKEN", "")
     try:
-        client = Client(options.url, token, options.ca)
-        known = read_known(options.known) if options.known else []
-        like = read_profile(options.like) if options.like else None
-        if options.save:
-            remove_old_report(options.save, is_kept=True)
-        if options.save and options.save.exists() and not options.force:
-            try:
-                read_profile(options.save)
-            except ValueError as error:
-                raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
-        if options.report:
-            remove_old_report(options.report)
+        inputs = read_inputs(options, token)
+        prepare_outputs(options)
     except OSError as error:
         raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
     except ValueError as error:
         raise click.UsageError(f"{error}.") from None
-    redactor = Redactor([token])
-
-    def tell(*lines: str) -> None:
-        try:
-            for line in lines:
-                click.echo(printable(redactor.text(line)))
-        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-    level = ABUSE if options.abuse else WRITE if options.write else READ
-    contract = stub.Contract(json.loads(read_file("openapi.json")))
-    if like:
-        contract.statuses += like.words
-        contract.running += like.running
-    record = Record(contract, level, redactor)
+    run = make_run(options, inputs, token)
+    tell = teller(run.redactor)
     started = datetime.now(timezone.utc)
-    tell(f"verify {options.url} ({level})")
-    if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
-        tell("warning: http sends the token without encryption")
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
-        Session(record, client, options.wait, options.pause, tell).ask_all()
-        parts, profile = judge_parts(record), profile_of(record, f"{started:%Y-%m-%d}")
-        drifts = drift(profile, like, contract.ends) if like else None
-        tell(*text_of(parts, record, drifts))
+        exchange_all(run, options, inputs, tell)
+        result = judge(run, options, inputs.like, started)
+        tell(*text_of_parts(run, result.parts, result.drift))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
-        tell(*left_behind(record))
-    report = {
-        "url": options.url,
-        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "level": level,
-        "parts": [dict([*each._asdict().items()][:-2]) for each in parts],
-        "probes": record.outcomes,
-        "leaks": record.leaks,
-        "created": record.created,
-    }
-    try:
-        for path, document in ((options.report, report), (options.save, profile)):
-            if path:
-                write_whole(path, redactor.text(json.dumps(document, indent=2)) + "\n")
-    except OSError as error:
-        raise click.UsageError(f"{path}: {error.strerror}.") from None
+        tell(*left_behind(run))
+    write_files(run, options, result, started)
     if options.save:
-        lacks = [place for place in FORMS if at(profile, place) is None]
-        tell(
-            "",
-            f"saved {options.save}, which has no bodies; "
-            f"not in it: {', '.join(lacks) or 'nothing'}",
-        )
-    ended = profile.get("statuses", {"ended": ""})["ended"]
-    if ended is None and (options.save or like):
-        tell("warning: the deployment did not end: give a longer --wait")
-    if ended in contract.ends - {"succeeded"} and options.save:
-        tell(f"warning: the deployment ended as {ended}, and so will those of the stub: save again")
-    return fail_on(findings_of(parts, record, drifts), options.fail_on, known, tell)
+        lacks = lacking(Profile(result.observation.profile))
+        tell(*text_of_profile(result.observation, lacks, options.save))
+        tell(*warnings_of_run(run, result.observation.profile))
+    findings = findings_of(run, result.parts, result.drift)
+    return fail_on(findings, options.fail_on, inputs.known, tell)
 
 
-def fail_on(
-    found: list[str], kinds: Sequence[str], known: list[str], tell: Callable[..., None]
-) -> int:
-    """Tell the findings of these kinds that are not known; return the exit status."""
-    accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
-    findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
-    tell("", *(f"finding: {each}" for each in findings))
-    if not findings:
-        tell(f"no finding of the kinds {', '.join(kinds)}")
-    unused = [line for line in known if not any(stub.matches(line, each) for each in found)]
-    tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
-    return 1 if findings else 0
+# Inputs and outputs
+
+
+def check_options(options: Options) -> None:
+    """Raises `click.UsageError` for options that contradict each other."""
+    if bool(options.url) == bool(options.har):
+        raise click.UsageError("give the URL of a service, or --har FILE.")
+    if options.abuse and not options.write:
+        raise click.UsageError("--abuse may create projects: give --write, too.")
+    if options.body and not options.write:
+        raise click.UsageError("--body is that of a creation: give --write, too.")
+    if options.base and not options.har:
+        raise click.UsageError("--base chooses in a HAR file: give --har, too.")
+    asking = {"--write": options.write, "--ca": options.ca}
+    for name, value in asking.items():
+        if options.har and value:
+            raise click.UsageError(f"{name}: with --har nothing is asked.")
+    inputs = {options.known, options.ca, options.like, options.save, options.body, options.har}
+    if options.report in inputs - {None}:
+        raise click.UsageError(f"--report: {options.report} is no file of its own.")
+    if options.save in {options.known, options.ca, options.body, options.har} - {None}:
+        raise click.UsageError(f"--save: {options.save} is no file of its own.")
+
+
+def read_inputs(options: Options, token: str) -> Inputs:
+    """Raises `ValueError` with what is wrong, and `OSError`."""
+    recording = read_har(options.har, options.base) if options.har else None
+    request: dict[str, Any] = DEFAULT_REQUEST
+    path_of_name: tuple[str, ...] = ("name",)
+    if recording:
+        request, path_of_name = recording.request, recording.path_of_name
+    elif options.body:
+        request, path_of_name = read_request(options.body)
+    return Inputs(
+        None if recording else Client(options.url, token, options.ca),
+        recording,
+        read_known(options.known) if options.known else [],
+        read_profile(options.like) if options.like else None,
+        request,
+        path_of_name,
+    )
 
 
 def read_known(path: Path) -> list[str]:
@@ -154,112 +142,190 @@ def read_known(path: Path) -> list[str]:
     return [each for each in findings if each]
 
 
-def judge_parts(record: Record) -> list[Part]:
-    """The parts of the contract with their verdicts, in its order."""
-    errors = dict(parts_in(record.contract, ERRORS)).keys()
-    shown = {each: {*each.rules, *dict(parts_in(record.contract, each.expects))} for each in ALL}
-    shown |= {each: shown[each] - errors for each in ALL if each.expects != INVALID_BODY}
-    return [
-        judge_part(Part(part, origin), [each for each in ALL if part in shown[each]], record)
-        for part, (origin,) in dict(parts_in(record.contract, "#")).items()
-    ]
+def read_request(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The body of a creation with the marker of the name, and the path of that.
 
-
-def judge_part(part: Part, witnesses: list[Probe], record: Record) -> Part:
-    """The part with its verdict; `witnesses` are the probes that can show it."""
-    seen = [each for each in record.claims if each[0].part == part.part]
-    against = [each for each in seen if not each[0].holds]
-    if part.part == BEARER and not against:  # which every operation has to show
-        names = [exchange.probe.name for _, exchange in seen]
-        witnesses = [each for each in witnesses if each.name not in names]
-        seen = [] if witnesses else seen
-    if not seen:
-        return why_not_seen(part, witnesses, record)
-    shown = against or seen[:1]
-    claim, exchange = shown[0]
-    fixed, chosen = ("broken", "differs") if against else ("kept", "confirmed")
-    return part._replace(
-        verdict=fixed if part.origin == "fixed" else chosen,
-        expected="; ".join(dict.fromkeys(each.expected for each, _ in shown)),
-        observed="; ".join(sorted({each.otherwise for each, _ in against} or {claim.expected})),
-        probe=exchange.probe.name,
-        value=claim.value,
-        exchange=exchange if against else None,
-    )
-
-
-def why_not_seen(part: Part, witnesses: list[Probe], record: Record) -> Part:
-    """The part with the reason and the probe that could have shown it: one that failed, if any."""
-    silent, rank, asked = record.silent, LEVELS.index, LEVELS.index(record.level)
-    witnesses.sort(key=lambda x: (max(rank(x.level), asked), x.name not in silent, rank(x.level)))
-    verdict, reason, probe = min(
-        ((*silent.get(x.name, (NOT_SEEN, "no response had it")), x.name) for x in witnesses),
-        key=lambda each: each[0] != COULD_NOT_CHECK,
-        default=(NOT_SEEN, "cannot be provoked by a well-formed request", ""),
-    )
-    return part._replace(verdict=verdict, reason=reason, probe=probe)
-
-
-def findings_of(parts: list[Part], record: Record, drifts: Drifts | None) -> list[str]:
-    """All that a team may want to fail on; each begins with its kind.
-
-    Where a profile has the choices of the service, what drifts from it stands for the differences.
+    Raises `ValueError` with what is wrong, and `OSError`.
     """
-    kinds = ("broken", "differs") if drifts is None else ("broken",)
-    found = [each for each in parts if each.verdict in kinds]
-    return [
-        *(drifts or ()),
-        *(f"leaks: {probe}: {LEAK}" for probe in record.leaks),
-        *(f"{p.verdict}: {p.part}: {p.expected} here, {p.observed} there" for p in found),
+    try:
+        _, document = parse_json(path.read_bytes())
+    except MalformedJSON as error:
+        raise ValueError(f"{path}: {error}") from None
+    text = json.dumps(document)
+    request = json.loads(text.replace(json.dumps(NAME_IN_FILE), json.dumps(NAME)))
+    places = [*place_of_name(request)]
+    if text.count(NAME_IN_FILE) != 1 or len(places) != 1 or not places[0]:
+        raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
+    return request, tuple(map(str, places[0]))
+
+
+def prepare_outputs(options: Options) -> None:
+    """Remove the report of another run. Raises `ValueError`, and `OSError`."""
+    if options.save:
+        remove_old_report(options.save, is_kept=True)
+    if options.save and options.save.exists() and not options.force:
+        try:
+            read_profile(options.save)
+        except ValueError as error:
+            raise ValueError(f"only --force replaces what is no profile:\n{error}") from None
+    if options.report:
+        remove_old_report(options.report)
+
+
+def write_files(run: Run, options: Options, result: Result, started: datetime) -> None:
+    probes = [
+        {"name": each, "requests": len(run.of(each)), "outcome": outcome_of(run, each)}
+        for each in run.concluded
     ]
+    report = {
+        "url": source_of(options),
+        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "level": run.level,
+        "parts": [part.as_json() for part in result.parts],
+        "probes": probes,
+        "leaks": run.leaks,
+        "created": run.left_behind,
+    }
+    if options.report:
+        write_masked(options.report, json.dumps(report, indent=2), run.redactor)
+    if options.save:
+        profile = json.dumps(result.observation.profile, indent=2, ensure_ascii=False)
+        write_masked(options.save, profile, run.redactor)
 
 
-def text_of(parts: list[Part], record: Record, drifts: Drifts | None) -> Iterator[str]:
-    """The counts; the differences, or those that drifted, with exchanges; what is unchecked."""
-    shown = ("#",) if drifts is None else tuple(f"{x}/" for each in drifts.values() for x in each)
-    new = [x for x in parts if x.verdict == "broken" or f"{x.part}/".startswith(shown)]
-    counts = Counter(each.verdict for each in parts)
-    yield ", ".join(f"{counts[each]} {each}" for each in VERDICTS)
-    for kind, advice in ADVICE.items():
-        found = [each for each in new if each.verdict == kind]
-        yield from ("", f"{kind} ({advice}):") if found else ()
-        for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
-            for part in found:
-                if part.exchange is exchange:
-                    origin = record.contract.find(part.part)[1]["x-origin"][part.origin]
-                    yield from (f"  {part.part}", f"    {part.origin}:    {origin}")
-                    yield f"    contract:  {part.expected}"
-                    yield from (f"    service:   {part.observed}", f"    probe:     {part.probe}")
-                    if part.value:
-                        yield f"    value:     {cut(record.redactor.text(part.value), MAX_SHOWN)}"
-            yield from (f"    {line}" for line in lines_of(exchange, record))
-    for kind in (COULD_NOT_CHECK, NOT_SEEN):
-        found = [each for each in parts if each.verdict == kind]
-        for reason in dict.fromkeys(each.reason for each in found):
-            yield from ("", f"{kind}: {reason}")
-            yield from (f"  {each.part}" for each in found if each.reason == reason)
+def write_masked(path: Path, text: str, redactor: Redactor) -> None:
+    try:
+        write_whole(path, redactor.text(text) + "\n")
+    except OSError as error:
+        raise click.UsageError(f"{path}: {error.strerror}.") from None
 
 
-def lines_of(exchange: Exchange, record: Record) -> Iterator[str]:
-    """A request and its response, masked."""
-    sides = (
-        (">", f"{exchange.probe.method} {exchange.target}", exchange.sent, exchange.body),
-        ("<", str(exchange.status), exchange.headers.items(), exchange.content),
+def teller(redactor: Redactor) -> Tell:
+    """A function that prints lines, masked."""
+
+    def tell(*lines: str) -> None:
+        try:
+            for line in lines:
+                click.echo(printable(redactor.text(line)))
+        except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return tell
+
+
+# The run
+
+
+def source_of(options: Options) -> str:
+    return str(options.har) if options.har else options.url
+
+
+def make_run(options: Options, inputs: Inputs, token: str) -> Run:
+    contract = stub.Contract(json.loads(read_file("openapi.json")))
+    if inputs.like:
+        contract.statuses += inputs.like.words
+        contract.running += inputs.like.running
+    if inputs.recording:
+        level, tokens, cookies = RECORDED, inputs.recording.tokens, inputs.recording.cookies
+    else:
+        level = ABUSE if options.abuse else WRITE if options.write else READ
+        tokens, cookies = [token], []
+    return Run(
+        contract,
+        level,
+        Redactor([*tokens, *cookies]),
+        Redactor(tokens),
+        inputs.request,
+        inputs.path_of_name,
     )
-    for mark, first, headers, body in sides:
-        yield f"{mark} {first}"
-        for name, value in headers:
-            yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
-        # Masked before it is cut: half a token would not be found.
-        text = cut(record.redactor.text(body.decode(errors="replace")), MAX_SHOWN)
-        yield from (f"{mark} {line}" for line in text.splitlines())
-        if len(body) > MAX_SHOWN:
-            yield f"{mark} … ({len(body):,} bytes)"
 
 
-def left_behind(record: Record) -> Iterator[str]:
-    """What the run has left in the service."""
-    yield from ("", "left behind in the service:") if record.created else ()
-    for each in record.created:
-        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
-        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"
+def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
+    """Ask the service, or take what was recorded."""
+    tell(f"verify {source_of(options)} ({run.level})")
+    if inputs.recording:
+        take_recording(run, inputs.recording, options.deployment, tell)
+        return
+    if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
+        tell("warning: http sends the token without encryption")
+    assert inputs.client
+    reads_twice = options.save is not None or inputs.like is not None
+    session = Session(
+        run,
+        inputs.client,
+        wait=options.wait,
+        pause=options.pause,
+        deployment=options.deployment,
+        reads_twice=reads_twice,
+        tell=tell,
+    )
+    session.ask_all()
+
+
+def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> None:
+    """Judge recorded exchanges as those of a session; `given` is the id of a deployment."""
+    run.exchanges += recording.exchanges
+    run.look()
+    bodies = run.bodies_of_creation()
+    for index, exchange in enumerate(run.exchanges):
+        asked = exchange.deployment_id
+        is_created = asked == given or any(names_deployment(body, asked) for body in bodies)
+        if bodies and is_created and exchange.probe == GET_DEPLOYMENT:
+            run.exchanges[index] = replace(exchange, probe=FOLLOWED)
+    run.has_ended = has_ended(run)
+    for probe in dict.fromkeys(each.probe for each in run.exchanges):
+        conclude(run, probe, run.of(probe.name), tell)
+    for probe in run.probes:
+        if not run.of(probe.name):
+            run.silent[probe.name] = NOT_SEEN, "it was not recorded"
+    if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
+        tell("no deployment was recorded")
+    if run.creation is None:
+        tell("no creation was recorded")
+
+
+def has_ended(run: Run) -> bool:
+    """Whether the created deployment has come to its end in a recording.
+
+    Clients read it until then: the last status is the end, if it was another one before.
+    """
+    words = [run.status_in(each.json) for each in run.followed]
+    texts = [word for word in words if isinstance(word, str)]
+    return len({*texts}) > 1 and texts[-1] not in run.contract.running
+
+
+def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
+    run.look()
+    date = f"{started:%Y-%m-%d}"
+    if run.is_recorded:
+        date = time.strftime("%Y-%m-%d", time.gmtime(run.exchanges[-1].sent_at))
+    observer = Observer(run, date, given=options.deployment)
+    observation = observer.observe()
+    drift = find_drift(like, observation, observer.varying_fields) if like else None
+    return Result(judge_parts(run), observation, drift)
+
+
+def warnings_of_run(run: Run, profile: dict[str, Any]) -> Iterator[str]:
+    """What a person should do about the statuses of a profile."""
+    statuses = profile.get("statuses")
+    if statuses is None:
+        return
+    if statuses["ended"] is None:
+        yield "warning: the deployment did not end: give a longer --wait"
+    failed = run.contract.ends - {"succeeded"}
+    if statuses["ended"] in failed:
+        word = statuses["ended"]
+        yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
+
+
+def fail_on(found: list[str], kinds: Sequence[str], known: list[str], tell: Tell) -> int:
+    """Tell the findings of these kinds that are not known; return the exit status."""
+    accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
+    findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
+    tell("", *(f"finding: {each}" for each in findings))
+    if not findings:
+        tell(f"no finding of the kinds {', '.join(kinds)}")
+    for line in known:
+        if not any(stub.matches(line, each) for each in found):
+            tell(f"warning: --known {line!r} matches no finding")
+    return 1 if findings else 0

@@ -1,10 +1,18 @@
 """The probes: what is asked, at which level, and what the contract says about it."""
 
-from typing import NamedTuple
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
+from stub.like.markers import NAME as NAME_MARKER
 from web.routing import CREATED
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
+RECORDED = "recorded"
+"""The level of a run that asks nothing, and judges what was recorded."""
+
 # What a request has in its Authorization header.
 TOKEN, WRONG, NONE = "token", "wrong token", "no token"
 
@@ -16,25 +24,31 @@ RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 INPUT = SCHEMAS + "ProjectInput"
 NAME, NAMES = f"{INPUT}/properties/name", f"{INPUT}/propertyNames"
+ID_RULES = (NAMES, f"{NAMES}/not")
 INVALID_BODY = f"{RESPONSES}InvalidBody"
+
+DEFAULT_REQUEST = {"name": NAME_MARKER}
+OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
+NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
 
 # What a probe may need, and the reason why it is not asked without.
 NEEDS = {
     WRITE: "needs --write",
     ABUSE: "needs --write --abuse",
-    "listed": "no listed project has a latest_deployment_id",
+    "listed": "no listed project names a deployment",
     "created": "no project was created",
-    "followed": "no created project has a latest_deployment_id",
+    "followed": "no response names the deployment of the created project",
 }
 
 
 class Probe(NamedTuple):
     """A request, and the response that the contract has for it.
 
-    `expects` names a response of the contract, which has the `status`. `rules` are parts that hold
-    if the service accepts what the contract accepts, or rejects what it rejects.
-    `{word}` stands for a random word, `{name}` for a new name, the others for what an earlier
-    response says. `needs` names such a one of `NEEDS` without which the probe is not asked.
+    `expects` names a response of the contract, which has the `status`; its errors have the `code`.
+    `rules` are parts that hold if the service accepts what the contract accepts, or rejects what
+    it rejects. In target and body `{word}` stands for a random word, and `{project.name}` for a new
+    name; `{listed}`, `{followed}` and `{created}` are what an earlier response says. `needs` names
+    such a one of `NEEDS` without which the probe is not asked.
     """
 
     name: str
@@ -49,43 +63,56 @@ class Probe(NamedTuple):
     body: str = ""
     content_type: str = ""
     needs: str = ""
+    code: str = ""
+
+    def fill_target(self, words: Mapping[str, str]) -> str:
+        target = self.target
+        for name, word in words.items():
+            target = target.replace(f"{{{name}}}", quote(word, "", errors="replace"))
+        return target
+
+    def fill_body(self, words: Mapping[str, str]) -> str:
+        body = self.body
+        for name, word in words.items():
+            body = body.replace(f"{{{name}}}", json.dumps(word)[1:-1])
+        return body
 
 
 LIST = Probe(
     *("list", READ, "GET", "/v1/projects", PROJECTS, 200, f"{PROJECTS}/get/responses/200"),
     rules=(f"{PROJECTS}/get", PROJECTS),
 )
+LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
+LIST_AGAIN = LIST._replace(name="list, again", level=WRITE, needs="followed")
+"""Asked with each status of the created deployment."""
+
 CREATE = Probe(
-    *(
-        "create",
-        WRITE,
-        "POST",
-        "/v1/projects",
-        PROJECTS,
-        CREATED,
-        f"{PROJECTS}/post/responses/{CREATED}",
-    ),
+    *("create", WRITE, "POST", "/v1/projects", PROJECTS, CREATED),
+    expects=f"{PROJECTS}/post/responses/{CREATED}",
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
-    body='{{"name": "{name}", "stubverify": "{word}"}}',
     content_type="application/json",
 )
-CREATE_BY_NAME = CREATE._replace(body='{{"name": "{name}"}}')  # where others are rejected
 GET_DEPLOYMENT = Probe(
     *("deployment", READ, "GET", "/v1/deployments/{listed}", DEPLOYMENT),
     *(200, f"{DEPLOYMENT}/get/responses/200"),
     rules=(f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
     needs="listed",
 )
-LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
 FOLLOWED = GET_DEPLOYMENT._replace(
     name="created deployment", level=WRITE, target="/v1/deployments/{followed}", needs="followed"
 )
+CANDIDATE = Probe("deployment, sought", READ, "GET", "/v1/deployments/{candidate}", DEPLOYMENT)
+"""A value that may be the id of a deployment, whose rejection says nothing."""
+
 UNKNOWN_DEPLOYMENT = Probe(
-    *("unknown deployment", READ, "GET", "/v1/deployments/stub-verify-{word}"),
-    *("", 404, f"{RESPONSES}DeploymentNotFound"),
+    *("unknown deployment", READ, "GET", f"/v1/deployments/{NAME_PREFIX}{{word}}", "", 404),
+    expects=f"{RESPONSES}DeploymentNotFound",
+    code="deployment_not_found",
 )
 UNKNOWN_PATH = Probe(
-    *("unknown path", READ, "GET", "/v1/stub-verify-{word}", "", 404, f"{RESPONSES}NotFound"),
+    *("unknown path", READ, "GET", f"/v1/{NAME_PREFIX}{{word}}", "", 404),
+    expects=f"{RESPONSES}NotFound",
+    code="not_found",
 )
 
 
@@ -94,45 +121,87 @@ def without(probe: Probe, authorization: str) -> Probe:
 
     The contract rejects the body: a service that looks at it first creates nothing.
     """
-    name, body = f"{probe.name}, {authorization}", "{{}}" if probe.body else ""
-    changed = probe._replace(name=name, body=body, authorization=authorization)
-    return changed._replace(status=401, expects=f"{RESPONSES}Unauthorized", rules=(BEARER,))
+    return probe._replace(
+        name=f"{probe.name}, {authorization}",
+        body="{}" if probe.method == "POST" else "",
+        authorization=authorization,
+        status=401,
+        expects=f"{RESPONSES}Unauthorized",
+        rules=(BEARER,),
+        code="token_missing" if authorization == NONE else "token_invalid",
+    )
 
 
-def others(probe: Probe) -> tuple[Probe, ...]:
-    """What else is asked at the path of a GET."""
-    options = probe._replace(name=f"{probe.name}, OPTIONS", method="OPTIONS", rules=())
-    not_allowed = options._replace(status=405, expects=f"{RESPONSES}MethodNotAllowed")
-    return without(probe, NONE), without(probe, WRONG), not_allowed
+def not_allowed(probe: Probe) -> Probe:
+    """Another method at the path of a GET."""
+    return probe._replace(
+        name=f"{probe.name}, OPTIONS",
+        method="OPTIONS",
+        rules=(),
+        status=405,
+        expects=f"{RESPONSES}MethodNotAllowed",
+        code="method_not_allowed",
+    )
 
 
-def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:
-    """A body that the contract rejects with this response."""
-    probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
-    return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
+def all_probes(request: dict[str, Any], path_of_name: tuple[str, ...]) -> tuple[Probe, ...]:
+    """The probes in the order in which they are asked.
+
+    `request` is the body of the creation, in which the marker of the name stands at the path.
+    """
+
+    def edited(**members: Any) -> str:
+        """The body of the creation with these members beside the name."""
+        body = copy.deepcopy(request)
+        holder_of_name(body, path_of_name).update(members)
+        return json.dumps(body, ensure_ascii=False)
+
+    def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:
+        """A body that the contract rejects with this response."""
+        probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
+        return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
+
+    own = {OWN_MEMBER: "{word}"} if request == DEFAULT_REQUEST else {}
+    unnamed = copy.deepcopy(request)
+    del holder_of_name(unnamed, path_of_name)[path_of_name[-1]]
+    taken = edited().replace(NAME_MARKER, "{created}")
+    of_text = rejected("another content type", 415, "UnsupportedMediaType", edited())
+    of_text = of_text._replace(content_type="text/plain", code="unsupported_media_type")
+    invalid = [
+        rejected("no name", 422, "InvalidBody", json.dumps(unnamed), NAME),
+        rejected("an array", 422, "InvalidBody", "[]", INPUT),
+        rejected("an id", 422, "InvalidBody", edited(id=f"{NAME_PREFIX}{{word}}"), *ID_RULES),
+    ]
+    broken = rejected("no JSON", 400, "MalformedBody", '{"name": ')
+    large = rejected("70 KiB", 413, "BodyTooLarge", edited(filler="x" * 70 * 1024))
+    again = rejected("the created name again", 409, "NameTaken", taken)
+    return (
+        LIST,
+        UNKNOWN_DEPLOYMENT,
+        UNKNOWN_PATH,
+        CREATE._replace(body=edited(**own)),
+        FOLLOWED,  # at once, as a list may not have the project, or not yet
+        LISTED,
+        GET_DEPLOYMENT,
+        without(LIST, NONE),
+        without(LIST, WRONG),
+        not_allowed(LIST),
+        without(CREATE, NONE),
+        without(CREATE, WRONG),
+        without(GET_DEPLOYMENT, NONE),
+        without(GET_DEPLOYMENT, WRONG),
+        not_allowed(GET_DEPLOYMENT),
+        broken._replace(code="malformed_json"),
+        *(each._replace(code="invalid_body") for each in invalid),
+        again._replace(code="name_taken"),
+        of_text,
+        of_text._replace(name="no content type", content_type=""),
+        large._replace(code="body_too_large"),
+    )
 
 
-AN_ID = '{{"name": "{name}", "id": "stub-verify-{word}"}}'
-LARGE = '{{"name": "{name}", "filler": "' + "x" * 70 * 1024 + '"}}'
-OF_TEXT = rejected("another content type", 415, "UnsupportedMediaType", CREATE_BY_NAME.body)
-# In the order in which they are asked.
-ALL = (
-    LIST,
-    UNKNOWN_DEPLOYMENT,
-    UNKNOWN_PATH,
-    *others(LIST),
-    CREATE,
-    FOLLOWED,  # at once, as a list may not have the project, or not yet
-    LISTED,
-    without(CREATE, NONE),
-    without(CREATE, WRONG),
-    GET_DEPLOYMENT,
-    *others(GET_DEPLOYMENT),
-    rejected("no JSON", 400, "MalformedBody", '{{"name": '),
-    rejected("an array", 422, "InvalidBody", "[]", INPUT),
-    rejected("no name", 422, "InvalidBody", "{{}}", NAME),
-    rejected("an id", 422, "InvalidBody", AN_ID, NAMES, f"{NAMES}/not"),
-    rejected("the created name again", 409, "NameTaken", '{{"name": "{created}"}}'),
-    OF_TEXT._replace(content_type="text/plain"),
-    rejected("70 KiB", 413, "BodyTooLarge", LARGE),
-)
+def holder_of_name(body: dict[str, Any], path_of_name: tuple[str, ...]) -> dict[str, Any]:
+    """The object in the body of a creation in which the name stands."""
+    for name in path_of_name[:-1]:
+        body = body[name]
+    return body

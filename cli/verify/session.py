@@ -1,111 +1,270 @@
 """A session with a service: asks the probes in their order, and records what responses say."""
 
+import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 
-from stub.contract import object_in
 from web.redaction import printable
 
-from . import judge, probes
-from .client import NO_JSON, Client, Exchange
-from .judge import NOT_SEEN, PROJECT, Record, claims_of
-from .probes import LEVELS, NEEDS, Probe
+from .client import Client
+from .exchange import NO_JSON, Exchange
+from .judge import LATEST, NOT_SEEN, claims_of
+from .places import Candidate, find_candidates, has_status_name, texts_of_status
+from .probes import (
+    CANDIDATE,
+    CREATE,
+    FOLLOWED,
+    GET_DEPLOYMENT,
+    LEVELS,
+    LIST_AGAIN,
+    LISTED,
+    NEEDS,
+    READ,
+    UNKNOWN_PATH,
+    Probe,
+)
+from .run import Run
+from .values import Path, at
+from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
-LEAK = "the response contains the token"
+MAX_CANDIDATES = 10  # GETs that look for a deployment
+VOLATILE = 5  # changes, read after read, of a text that is no status
+NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
 
 
 @dataclass
 class Session:
-    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe."""
+    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe.
 
-    record: Record
+    `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
+    sent twice, and the list is read with each status: a profile will be made of the responses.
+    """
+
+    run: Run
     client: Client
     wait: float
     pause: float
+    deployment: str
+    reads_twice: bool
     tell: Callable[[str], None]
     # What the probes need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
+    candidates_left: int = MAX_CANDIDATES
 
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
-        special = {
-            probes.CREATE: self._create,
-            probes.LISTED: self._find_created,
-            probes.FOLLOWED: self._follow,
+        special: dict[str, Callable[[Probe], list[Exchange]]] = {
+            CREATE.name: self._create,
+            FOLLOWED.name: self._follow,
+            LISTED.name: self._find_listed,
+            GET_DEPLOYMENT.name: self._read_deployment,
         }
-        levels = LEVELS[: LEVELS.index(self.record.level) + 1]
-        for probe in probes.ALL:
+        levels = LEVELS[: LEVELS.index(self.run.level) + 1]
+        if self.run.level == READ:
+            self.tell("without --write, no creation and no run of a deployment is seen")
+        for probe in self.run.probes:
             if probe.level not in levels:
-                self.record.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
+                self.run.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
                 continue
-            ask = special.get(probe, lambda each: [self._send(each)])
-            self._conclude(probe, ask(probe) if not probe.needs or self.words[probe.needs] else [])
-            if probe == probes.UNKNOWN_PATH:
-                self._read_first()
+            ask = special.get(probe.name, self._ask)
+            conclude(self.run, probe, ask(probe), self.tell)
+            if probe.name == UNKNOWN_PATH.name:
+                self._check_first()
+            if probe.name == GET_DEPLOYMENT.name:
+                self._tell_what_is_unseen()
+        for probe in (CANDIDATE, LIST_AGAIN):
+            asked = self.run.of(probe.name)
+            if asked:
+                conclude(self.run, probe, asked, self.tell)
 
-    def _read_first(self) -> None:
-        """Take from the list what later probes need.
+    def _ask(self, probe: Probe) -> list[Exchange]:
+        if probe.needs and not self.words[probe.needs]:
+            return []
+        found = [self._send(probe)]
+        if self.reads_twice and probe.level == READ and probe.method == "GET":
+            found.append(self._send(probe))
+        return found
 
-        Raises `click.UsageError` if the first responses are not those of such a service.
-        """
-        responses = [self.record.of(each)[-1] for each in probes.ALL[:3]]
-        first = responses[0]
-        if all(each.status in (401, 403) for each in responses[:2]):
+    def _check_first(self) -> None:
+        """Raises `click.UsageError` if the first responses are not those of such a service."""
+        run = self.run
+        responses = [run.of(each.name)[-1] for each in run.probes[:3]]
+        first, second, _ = responses
+        if {first.status, second.status} <= {401, 403}:
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({first.status}).")
-        if not self.record.claims:
+        if not any(list(claims_of(run, each)) for each in responses):
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
         if all(each.json is NO_JSON for each in responses):
-            place = printable(self.record.redactor.text(f" to {first.header('Location')}"))
+            place = ""
+            if first.is_redirect:
+                place = printable(run.redactor.text(f" to {first.header('Location')}"))
             raise click.UsageError(
-                f"no response is JSON ({first.status}{place * first.is_redirect}): give the URL of "
-                "the service itself, with its scheme, without a redirect or a login page before it."
+                f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
+                "with its scheme, without a redirect or a login page before it."
             )
-        self.record.projects += self.record.listed(first)
-        self.words["listed"] = next(filter(None, map(judge.latest_of, self.record.projects)), "")
+
+    # The created project
 
     def _create(self, probe: Probe) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
+        run = self.run
         exchanges = [self._send(probe)]
-        if exchanges[0].status in (400, 422):
-            exchanges.append(self._send(probes.CREATE_BY_NAME))
+        request = json.dumps(run.request, ensure_ascii=False)
+        if exchanges[0].status in (400, 422) and probe.body != request:
+            exchanges.append(self._send(probe._replace(body=request)))
         last = exchanges[-1]
         if last.is_success:
-            name = object_in(last.body)["name"]
-            created = {**self.record.unwrap(PROJECT, last.json), "name": name}
-            self.record.projects.append(created)
-            self.words |= {"created": name, "followed": judge.latest_of(created)}
-            if not self.words["followed"]:
-                self._find_created(probes.LISTED)
+            self.words["created"] = run.name_in(last)
+            run.look()
         return exchanges
 
-    def _find_created(self, probe: Probe) -> list[Exchange]:
+    def _find_listed(self, probe: Probe) -> list[Exchange]:
         """Poll the list until it has the created project."""
-        find, created = self.record.find_created, self.record.projects[-1]
-        last = (self.record.of(probe) or self._poll(probe, find))[-1]
-        created |= next(iter(find(last)), {})
-        followed = judge.latest_of(created)
-        self.words |= {"followed": followed, "listed": self.words["listed"] or followed}
-        return [last]
+        if not self.words["created"]:
+            return []
+        if not self.run.of(probe.name):
+            self._poll(probe, self._is_listed)
+        return self.run.of(probe.name)[-1:]
+
+    def _is_listed(self, exchange: Exchange) -> bool:
+        self.run.look()
+        return self.run.created_item(exchange) is not None
+
+    # Deployments
 
     def _follow(self, probe: Probe) -> list[Exchange]:
+        """Find the created deployment, and read it until it has ended."""
+        if not self.words["created"]:
+            return []
+        named = [each for each in self._candidates() if each.rank == 0]
+        first = self._seek(probe, named)
+        if (first is None or first.status in NO_ID) and not self.deployment:
+            self._find_listed(LISTED)
+            first = self._seek_patiently(probe)
+        if first is None:
+            return []
+        if not first.is_success:
+            return [first]
+        self.words["followed"] = self.words["candidate"]
+        return self._read_until_end(probe, first)
+
+    def _candidates(self) -> list[Candidate]:
+        """What may be the id of the created deployment."""
+        return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
+
+    def _seek(self, probe: Probe, candidates: list[Candidate]) -> Exchange | None:
+        """The response to the first of these ids that the service accepts, None if to none."""
+        for candidate in candidates[: self.candidates_left]:
+            self.candidates_left -= 1
+            self.words["candidate"] = candidate.id
+            exchange = self._send(CANDIDATE)
+            is_named = candidate.member == LATEST.rpartition("/")[2]
+            is_deployment = exchange.is_success and exchange.json is not NO_JSON
+            if is_named or is_deployment or exchange.status not in NO_ID:
+                return self._rename_last(probe)
+        return None
+
+    def _rename_last(self, probe: Probe) -> Exchange:
+        """The last exchange, which was of another probe than was known before."""
+        self.run.exchanges[-1] = replace(self.run.exchanges[-1], probe=probe)
+        return self.run.exchanges[-1]
+
+    def _seek_patiently(self, probe: Probe) -> Exchange | None:
+        """Seek the created deployment, the likeliest id more than once: it may appear later.
+
+        One of the GETs is left for the deployment of a listed project.
+        """
+        candidates = self._candidates()
+        started, pause = time.monotonic(), 0.02
+        while True:
+            found = self._seek(probe, candidates[: self.candidates_left - 1])
+            if found is not None and found.status not in NO_ID:
+                return found
+            is_likely = bool(candidates) and candidates[0].rank == 0
+            is_over = time.monotonic() - started + pause > self.wait
+            if not is_likely or is_over or self.candidates_left <= 1:
+                return found
+            time.sleep(pause)
+            pause *= 2
+            candidates = candidates[:1]
+
+    def _read_until_end(self, probe: Probe, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
-        record, seen = self.record, dict[str, float]()  # since when, by status
-        contract = record.contract
+        run = self.run
+        watch = Watch([*run.contract.statuses], [*run.contract.running])
 
         def has_ended(exchange: Exchange) -> bool:
-            found = record.unwrap(judge.DEPLOYMENT, exchange.json) if exchange.is_success else {}
-            status, now = str(found.get("status")), time.monotonic()
-            is_still = exchange.is_success and now - seen.setdefault(status, now) >= STILL
-            return status not in contract.running and (status in contract.statuses or is_still)
+            if not exchange.is_success:
+                return False
+            has_changed = watch.look(exchange.json, time.monotonic())
+            if has_changed and self.reads_twice:
+                self._send(LIST_AGAIN)
+            return watch.has_ended(time.monotonic())
 
-        exchanges = self._poll(probe, has_ended)
-        record.has_ended = has_ended(exchanges[-1])
-        return [each for each in exchanges if each.is_success] or exchanges[-1:]
+        found = [first]
+        if not has_ended(first):
+            found += self._poll(probe, has_ended)
+        run.has_ended = watch.has_ended(time.monotonic())
+        if self.reads_twice:
+            found.append(self._send(probe))
+        run.look()
+        return [each for each in found if each.is_success]
+
+    def _read_deployment(self, probe: Probe) -> list[Exchange]:
+        """Read the deployment that was given, or one of a listed project."""
+        if self.deployment:
+            found = self._seek(probe, [Candidate(self.deployment, "", 0)])
+        else:
+            found = self._seek(probe, self._listed_candidates())
+        if found is None and not self.words["followed"]:
+            return []
+        if found is None:
+            self.words["listed"] = self.words["followed"]
+            return self._ask(probe)
+        self.words["listed"] = self.words["candidate"]
+        if self.reads_twice and found.is_success:
+            return [found, self._send(probe)]
+        return [found]
+
+    def _listed_candidates(self) -> list[Candidate]:
+        others, path = self.run.places.others, self.run.places.id
+        own_id = at(others[0], path) if others and path else None
+        return find_candidates(others, own_id)
+
+    def _tell_what_is_unseen(self) -> None:
+        """Tell, and note for the findings of a run that writes, what was not read and why."""
+        run, found = self.run, {}
+        if run.level != READ and run.creation is None:
+            last = run.of(CREATE.name)[-1]
+            why = f"{last.failure or last.status}"
+            advice = "give --body FILE with what the service asks for"
+            found["project"] = f"no project was created: {why}; {advice}"
+        if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
+            found["deployment"] = f"no deployment was read: {self._why_no_deployment()}"
+        elif run.creation is not None and not run.followed:
+            why = "no response names its deployment"
+            self.tell(f"no run of a deployment was seen: {why}")
+        for what in found.values():
+            self.tell(what)
+        if run.level != READ:
+            run.unseen = found
+
+    def _why_no_deployment(self) -> str:
+        run = self.run
+        if self.deployment:
+            last = run.of(CANDIDATE.name, GET_DEPLOYMENT.name)[-1]
+            return f"{last.failure or last.status} for {self.deployment}"
+        failed = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
+        if failed:
+            return failed[-1].failure or str(failed[-1].status)
+        return "no response names one; give --deployment ID"
+
+    # Requests
 
     def _poll(self, probe: Probe, is_over: Callable[[Exchange], object]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
@@ -122,7 +281,7 @@ class Session:
 
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
-        exchanges = self.record.exchanges
+        exchanges = self.run.exchanges
         for is_last in (False, True):
             request = self.client.request(probe, self.words)
             time.sleep(self.pause if exchanges else 0)
@@ -135,21 +294,42 @@ class Session:
                 break
         return exchanges[-1]
 
-    def _conclude(self, probe: Probe, exchanges: list[Exchange]) -> None:
-        """Record what the responses say, if the probe was asked, and tell what came of it."""
-        record, sent = self.record, self.record.of(probe)
-        found = dict.fromkeys((each, one) for one in exchanges for each in claims_of(record, one))
-        record.claims += found
-        last = exchanges[-1] if exchanges else None
-        silence = judge.silence_of(record, last) if last else (NOT_SEEN, NEEDS[probe.needs])
-        outcome = "agrees" if all(each.holds for each, _ in found) else "differs"
-        if silence:
-            record.silent[probe.name] = silence
-            outcome = ": ".join(silence)
-        outcome += "".join(f"; once {each.status}" for each in sent[:-1] if each.status >= 429)
-        record.outcomes.append({"name": probe.name, "requests": len(sent), "outcome": outcome})
-        self.tell(f"{probe.name:26} {outcome}")
-        texts = [f"{each.headers}\n{each.content.decode(errors='replace')}" for each in sent]
-        if any(record.redactor.text(each) != each for each in texts):
-            record.leaks.append(probe.name)
-            self.tell(f"{probe.name:26} {LEAK}")
+
+@dataclass
+class Watch:
+    """Sees in the texts of a deployment whether it still runs.
+
+    `statuses` are the known ones, `running` those of them that end no deployment.
+    """
+
+    statuses: list[str]
+    running: list[str]
+    texts: dict[Path, str] = field(default_factory=dict)
+    changed_at: dict[Path, float] = field(default_factory=dict)  # monotonic seconds
+    changes: dict[Path, int] = field(default_factory=dict)  # one read after the other
+
+    def look(self, body: object, now: float) -> bool:
+        """Note what was read; return whether it is another state than before."""
+        texts = texts_of_status(body)
+        changed = [path for path, text in texts.items() if self.texts.get(path) != text]
+        is_new = any(not self._is_volatile(path) for path in changed)
+        for path in texts:
+            if path in changed:
+                self.changed_at[path] = now
+                self.changes[path] = self.changes.get(path, -1) + 1
+            else:
+                self.changes[path] = 0
+        self.texts = texts
+        return is_new
+
+    def _is_volatile(self, path: Path) -> bool:
+        return self.changes.get(path, 0) >= VOLATILE
+
+    def has_ended(self, now: float) -> bool:
+        words = [text for path, text in self.texts.items() if has_status_name(path)]
+        if any(word in self.running for word in words):
+            return False
+        if any(word in self.statuses for word in words):
+            return True
+        steady = [path for path in self.texts if not self._is_volatile(path)]
+        return all(now - self.changed_at[path] >= STILL for path in steady)

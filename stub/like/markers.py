@@ -51,6 +51,11 @@ def split(text: str) -> list[str | Marker]:
     return pieces
 
 
+def escape(text: str) -> str:
+    """A text as it stands in a profile, where nothing of it is a marker."""
+    return re.sub(rf"\{{{_NAME}\}}", r"{{\1}}", text)
+
+
 def names_in(text: str) -> list[str]:
     """The names of the markers in a text."""
     return [piece.name for piece in split(text) if isinstance(piece, Marker)]

@@ -1,0 +1,255 @@
+"""What has changed in a service: its profile of before and that of now, place by place."""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from string import digits
+from typing import Any
+
+from stub.like.ids import characters
+from stub.like.markers import names_below, whole_marker
+from stub.like.profile import Profile
+from web.routing import CREATED
+from web.validation import pointer
+
+from .choices import resolve
+from .errors import CODE
+from .forms import Form, ranges_of
+from .observe import Observation
+from .values import Path, is_same, parse_seconds, type_of
+
+Part = dict[str, Any]
+
+MISSING = "missing"
+INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that are numbers
+DERIVED = ("integers", "slug", "same")
+
+
+@dataclass
+class Drift:
+    """What breaks a client, as findings, and what may vary at any time, as notes."""
+
+    findings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def find(self, place: str, before: str, now: str) -> None:
+        self._add(self.findings, f"drift: {place}: {before} in the profile, {now} there")
+
+    def note(self, place: str, before: str, now: str) -> None:
+        self._add(self.notes, f"{place}: {before} in the profile, {now} there")
+
+    def _add(self, lines: list[str], line: str) -> None:
+        if line not in lines:
+            lines.append(line)
+
+
+def find_drift(like: Profile, found: Observation, varying_fields: Collection[str]) -> Drift:
+    """What a run has found that differs from a profile; `varying_fields` are in lower case."""
+    return Comparison(like, found, varying_fields).compare()
+
+
+class Comparison:
+    """The comparison of two profiles: that of before, and that of a run."""
+
+    def __init__(self, like: Profile, found: Observation, varying_fields: Collection[str]) -> None:
+        self._like = like
+        self._before = like.document
+        self._now = found.profile
+        self._varying = {*found.varying}
+        # What varies in one error varies in all.
+        in_errors = [each for each in found.varying if each.startswith("/errors/")]
+        self._varying_in_errors = {each.split("/", 3)[3] for each in in_errors}
+        self._varying_fields = varying_fields
+        self._unreadable = found.unreadable
+        self._drift = Drift()
+
+    def compare(self) -> Drift:
+        before, now = self._before, self._now
+        self._compare_statuses()
+        for name in ("list", "create", "deployment"):
+            if name in before and name in now:
+                self._compare_responses(before[name], now[name], (name,))
+        if "create" in before and "create" in now:
+            status = before["create"].get("status", CREATED)
+            self._compare_values("/create/status", status, now["create"].get("status", "another"))
+        errors = before.get("errors", {})
+        for code, form in now.get("errors", {}).items():
+            known = errors.get(code) or errors.get("default")
+            if known is None or code == "default":
+                continue
+            self._compare_responses(known, form, ("errors", code))
+            status = known.get("status", form["status"])
+            self._compare_values(f"/errors/{code}/status", status, form["status"])
+        for place in self._unreadable:
+            part, _, code = place.partition("/")
+            if part in before and (not code or code in errors or "default" in errors):
+                self._drift.find(f"/{place}/body", "a form", "none that can be read")
+        for kind, ids in now.get("ids", {}).items():
+            form = before.get("ids", {}).get(kind)
+            if form and not is_same_ids(form, ids):
+                self._drift.find(f"/ids/{kind}", text_of(form), text_of(ids))
+        if "times" in before and "times" in now:
+            self._compare_values("/times", before["times"], now["times"])
+        return self._drift
+
+    def _compare_values(self, place: str, before: Any, now: Any) -> None:
+        if not is_same(before, now):
+            self._drift.find(place, text_of(before), text_of(now))
+
+    def _compare_statuses(self) -> None:
+        known = self._like.words
+        run = self._now.get("statuses", {}).get("run", [])
+        for word in run:
+            if known and word not in known:
+                self._drift.find("/statuses/run", f"no {text_of(word)}", "it is")
+        for word in self._like.run:
+            if run and word not in run:
+                self._drift.note("/statuses/run", text_of(word), "not seen")
+
+    def _compare_responses(self, before: Part, now: Part, path: Path) -> None:
+        """Compare two forms of a response: its content type, its header fields, and its body."""
+        is_error = path[0] == "errors"
+        own = "application/problem+json" if is_error else "application/json"
+        types = [each.get("content_type", own) for each in (before, now)]
+        if normalized(types[0]) != normalized(types[1]):
+            self._drift.find(pointer(*path, "content_type"), types[0], types[1])
+        seen = {name.lower() for name in now.get("headers", {})} | {*self._varying_fields}
+        for name in before.get("headers", {}):
+            if name.lower() not in seen:
+                self._drift.find(pointer(*path, "headers", name), "present", MISSING)
+        words = [word for word in self._now.get("statuses", {}).get("run", ()) if word]
+        for word in words or [""]:
+            self._compare(
+                resolve(before["body"], word), resolve(now["body"], word), (*path, "body")
+            )
+
+    # Bodies
+
+    def _compare(self, before: Any, now: Any, path: Path) -> None:
+        place = pointer(*path)
+        if place in self._varying:
+            return
+        types = type_in(before, self._before), type_in(now, self._now)
+        if types[0] != types[1]:
+            tell = self._drift.note if "null" in types else self._drift.find
+            tell(place, *types)
+        elif isinstance(before, dict):
+            self._compare_objects(before, now, path)
+        elif isinstance(before, list):
+            self._compare_arrays(before, now, path)
+        else:
+            self._compare_scalars(before, now, path)
+
+    def _compare_objects(self, before: Part, now: Part, path: Path) -> None:
+        for name, value in before.items():
+            place = pointer(*path, name)
+            if name in now:
+                self._compare(value, now[name], (*path, name))
+            elif place not in self._varying:
+                self._drift.find(place, type_in(value, self._before), MISSING)
+        for name, value in now.items():
+            if name not in before:
+                self._drift.note(pointer(*path, name), MISSING, type_in(value, self._now))
+
+    def _compare_arrays(self, before: list[Any], now: list[Any], path: Path) -> None:
+        """Compare each item with those of before: one that is like any of these is no drift."""
+        for index, item in enumerate(now if before else []):
+            results = [self._try(each, item, (*path, index)) for each in before]
+            best = min(results, key=lambda drift: len(drift.findings))
+            self._drift.findings += [x for x in best.findings if x not in self._drift.findings]
+            self._drift.notes += [x for x in best.notes if x not in self._drift.notes]
+
+    def _try(self, before: Any, now: Any, path: Path) -> Drift:
+        """What a comparison of two values finds."""
+        outer, self._drift = self._drift, Drift()
+        self._compare(before, now, path)
+        found, self._drift = self._drift, outer
+        return found
+
+    def _compare_scalars(self, before: Any, now: Any, path: Path) -> None:
+        place = pointer(*path)
+        if is_time(before) and not is_time(now):
+            self._drift.find(place, "a time", "another text")
+        elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
+            self._drift.find(place, str(before), str(now))
+        elif path[0] == "errors" and is_code(before) and not is_same(before, now):
+            suffix = pointer(*path[2:])[1:]
+            if suffix not in self._varying_in_errors and not any(names_below(now)):
+                self._drift.find(place, text_of(before), text_of(now))
+
+
+def type_in(value: Any, profile: Part) -> str:
+    """The type of a value in a profile, or of what a marker stands for; an integer is a number."""
+    name = whole_marker(value)
+    if name is None:
+        found = type_of(value)
+        return "number" if found == "integer" else found
+    if name.endswith(INTEGERS):
+        return "number"
+    kind = "deployments" if name.startswith("deployment.") else "projects"
+    is_number = name.endswith(".id") and Profile(profile).has_integers(kind)
+    return "number" if is_number else "string"
+
+
+def is_time(value: Any) -> bool:
+    """Whether it is an RFC 3339 time, or the marker of one."""
+    name = whole_marker(value) or ""
+    return name.endswith(".created_at") or parse_seconds(value) is not None
+
+
+def unit_of(value: Any) -> str:
+    """The unit of a time that is a number, "" for another value."""
+    name = whole_marker(value) or ""
+    return name.partition(":")[2]
+
+
+def is_code(value: Any) -> bool:
+    """Whether a constant in an error is one that programs read: not a text for people."""
+    if isinstance(value, str):
+        return bool(CODE.fullmatch(value)) and not any(names_below(value))
+    return value is not None
+
+
+def normalized(content_type: str) -> str:
+    return content_type.replace(" ", "").lower()
+
+
+def text_of(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def is_same_ids(before: Form, now: Form) -> bool:
+    """Whether the ids that were seen are of a known form: a run shows some of them."""
+    if ("integers" in before) != ("integers" in now):
+        return False
+    if any(name in form for name in DERIVED for form in (before, now)):
+        return True  # a run does not always show what ids are made from
+    before, now = with_common_prefix(before, now), with_common_prefix(now, before)
+    # Whole ranges, as a profile may name the characters more exactly than a run shows them.
+    known = {*characters(*ranges_of(characters(*before["alphabet"])))}
+    if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
+        known |= {*digits, *"-_"}
+    return (
+        now["prefix"] == before["prefix"]
+        and {*characters(*now["alphabet"])} <= known
+        # Of ids whose length varies, a run shows some lengths.
+        and before["shortest"] <= now["longest"]
+        and now["shortest"] <= before["longest"]
+    )
+
+
+def with_common_prefix(form: Form, other: Form) -> Form:
+    """A form of ids with the shorter prefix of another form.
+
+    A few ids may all begin with the same letters, and the word before a separator is sure.
+    """
+    prefix: str = form["prefix"]
+    more = prefix.removeprefix(other["prefix"])
+    if not prefix.startswith(other["prefix"]) or not more.isalnum():
+        return form
+    return {
+        "prefix": other["prefix"],
+        "alphabet": [*form["alphabet"], *more],
+        "shortest": form["shortest"] + len(more),
+        "longest": form["longest"] + len(more),
+    }

@@ -1,0 +1,73 @@
+"""The errors of a service, as a profile has them."""
+
+import re
+from typing import Any
+
+from .exchange import Exchange
+from .probes import NAME_PREFIX
+from .run import Run
+from .values import Path, at, is_same, replaced, scalars
+
+CODE = re.compile("[a-z0-9_.:-]+|[A-Z0-9_.:-]+")
+"""A text that says a reason to programs, not to people."""
+
+
+def rejections(run: Run) -> dict[str, list[Exchange]]:
+    """The responses to what a service should reject and did, by the code of the error.
+
+    Of several probes of one code, those of the first one that was rejected.
+    """
+    found: dict[str, list[Exchange]] = {}
+    for exchange in run.exchanges:
+        probe = exchange.probe
+        if not probe.code or exchange.failure or not 400 <= exchange.status < 500:
+            continue
+        others = found.setdefault(probe.code, [])
+        if not others or others[0].probe.name == probe.name:
+            others.append(exchange)
+    return found
+
+
+def without_echo(value: Any) -> Any:
+    """The body of an error, in which no text repeats what verify has sent."""
+    if isinstance(value, dict):
+        return {name: without_echo(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [without_echo(each) for each in value]
+    is_echo = isinstance(value, str) and NAME_PREFIX in value
+    return "{error.detail}" if is_echo else value
+
+
+def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, Any] | None:
+    """The form of an error that was not seen: the one that all errors have, None if they differ.
+
+    Markers stand for what is another one in each of them, but for what is `volatile` in one alone.
+    """
+    if len(forms) < 2:
+        return None
+    bodies = [each["body"] for each in forms]
+    shapes = [[(path, type(value)) for path, value in scalars(body)] for body in bodies]
+    if any(shape != shapes[0] for shape in shapes):
+        return None
+    body = bodies[0]
+    for path, _ in shapes[0]:
+        if path in volatile:
+            continue
+        values = [at(each, path) for each in bodies]
+        body = replaced(body, path, common_value(values, [each["status"] for each in forms]))
+    form = {"body": body}
+    if all(each.get("content_type") == forms[0].get("content_type") for each in forms):
+        form |= {name: forms[0][name] for name in ("content_type",) if name in forms[0]}
+    return form
+
+
+def common_value(values: list[Any], statuses: list[int]) -> Any:
+    """What stands for the values that errors have in one place."""
+    first = values[0]
+    if all(is_same(value, status) for value, status in zip(values, statuses, strict=True)):
+        return "{error.status}"
+    if all(is_same(value, first) for value in values) or not isinstance(first, str):
+        return first
+    if first.isdigit():
+        return first  # a status as a text, say, for which there is no marker
+    return "{error.code}" if all(CODE.fullmatch(each) for each in values) else "{error.detail}"

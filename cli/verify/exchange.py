@@ -1,0 +1,72 @@
+"""A request and its response, as they were sent or recorded."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from email.message import Message
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from .probes import Probe
+
+NO_JSON = object()
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """A probe as it was sent, and its response. `failure` says why there is nothing to judge."""
+
+    probe: Probe
+    target: str
+    sent: tuple[tuple[str, str], ...]  # headers
+    body: bytes
+    sent_at: float = 0.0  # seconds since 1970
+    status: int = 0
+    headers: Message = field(default_factory=Message)
+    content: bytes = b""
+    failure: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        return not self.failure and 200 <= self.status < 300
+
+    @property
+    def is_redirect(self) -> bool:
+        return not self.failure and 300 <= self.status < 400
+
+    @property
+    def deployment_id(self) -> str:
+        """The id in the path of a request for a deployment."""
+        return unquote(self.target.rpartition("/")[2])
+
+    def header(self, name: str) -> str | None:
+        """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""
+        values: list[str] | None = self.headers.get_all(name)
+        return None if values is None else ", ".join(map(str, values))
+
+    @property
+    def media_type(self) -> str:
+        """The media type in lower case, without its parameters."""
+        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
+
+    @cached_property
+    def json(self) -> Any:
+        """The body of the response, `NO_JSON` if it is none."""
+        try:
+            return json.loads(self.content.decode(), parse_constant=reject, parse_float=finite)
+        except (ValueError, RecursionError):
+            return NO_JSON
+
+
+def reject(name: str) -> None:
+    """Raises `ValueError` for NaN and Infinity, which Python's reader accepts."""
+    raise ValueError(name)
+
+
+def finite(text: str) -> float:
+    """The number. Raises `ValueError` for one that is beyond an IEEE double."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number

@@ -1,0 +1,132 @@
+"""Puts markers in place of the values of a record."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from stub.like.markers import escape
+from stub.rules import TYPES
+
+from .forms import Form, time_form
+from .places import says_deployment
+from .probes import OWN_MEMBER
+from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
+
+MINUTE = 60.0
+MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
+SHORTEST_PART = 3  # characters of an id that is found inside of a text; of digits alone, 5
+TIME_WORDS = {"at", "on", "time", "date", "created", "updated", "timestamp"}
+
+
+@dataclass
+class Marks:
+    """What stands for the values of a project and its deployment, in the bodies of one kind.
+
+    `window` is the time, in seconds since 1970, in which what a body has for a time is that of the
+    creation; with `has_any_time` only a number whose name says so is one. Without `is_shown` each
+    constant becomes a plain value of its type.
+    """
+
+    kind: str  # whose bodies: project or deployment
+    project_id: Any = None
+    project_name: Any = None
+    deployment_id: Any = None
+    status_paths: set[Path] = field(default_factory=set)
+    times: Form | None = None  # the form of the service's times
+    window: tuple[float, float] = (0.0, 0.0)
+    is_shown: bool = True
+    has_any_time: bool = False
+
+    def mark(self, value: Any, path: Path = ()) -> Any:
+        """The value with markers; it stands at the path."""
+        if isinstance(value, dict):
+            return {
+                escape(name): self.mark(each, (*path, name))
+                for name, each in value.items()
+                if name != OWN_MEMBER
+            }
+        if isinstance(value, list):
+            return self._mark_array(value, path)
+        marker = self._marker(value, path)
+        if marker is not None:
+            return marker
+        if not self.is_shown:
+            return "" if value == "" else TYPES[type_of(value)][0]
+        return self.mark_inside(value) if isinstance(value, str) else value
+
+    def _mark_array(self, value: list[Any], path: Path) -> list[Any]:
+        marked: list[Any] = []
+        for index, each in enumerate(value):
+            found = self.mark(each, (*path, index))
+            if self.is_shown or not any(is_same(found, other) for other in marked):
+                marked.append(found)
+        return marked
+
+    def mark_inside(self, text: str) -> str:
+        """A text in which markers stand for the ids and the name."""
+        text = escape(text)
+        for name, value in self._named_values():
+            text = replace_part(text, str(value), f"{{{name}}}")
+        return text
+
+    def _named_values(self) -> list[tuple[str, Any]]:
+        """The values that a marker stands for, the likeliest one of equal ones first."""
+        ids = [("project.id", self.project_id), ("deployment.id", self.deployment_id)]
+        if self.kind == "deployment":
+            ids.reverse()
+        found = [*ids, ("project.name", self.project_name)]
+        return [(name, value) for name, value in found if value not in (None, "")]
+
+    def _marker(self, value: Any, path: Path) -> str | None:
+        if path in self.status_paths:
+            return "{deployment.status}"
+        if isinstance(value, bool) or value in (None, ""):
+            return None
+        last = last_name(path)
+        if value == self.project_name and "name" in words_of(last):
+            return "{project.name}"
+        for name, known in self._named_values():
+            if is_same(value, known) and (isinstance(value, str) or is_id_name(last)):
+                return f"{{{name}}}"
+        return self._time_marker(value, path)
+
+    def _time_marker(self, value: Any, path: Path) -> str | None:
+        """The marker of a time of the creation, None for another value."""
+        is_of_deployment = self.kind == "deployment" or any(says_deployment(name) for name in path)
+        name = f"{'deployment' if is_of_deployment else 'project'}.created_at"
+        seconds = parse_seconds(value)
+        if seconds is not None:
+            has_form = self.has_any_time or has_time_form(self.times, value)
+            return f"{{{name}}}" if has_form and self._is_in_window(seconds) else None
+        if not is_number(value) or value < MIN_SECONDS:
+            return None
+        if self.has_any_time and not TIME_WORDS & {*words_of(last_name(path))}:
+            return None
+        if value > MIN_SECONDS * 1000 and self._is_in_window(value / 1000):
+            return f"{{{name}:ms}}"
+        return f"{{{name}:s}}" if self._is_in_window(value) else None
+
+    def _is_in_window(self, seconds: float) -> bool:
+        since, until = self.window
+        return since <= seconds <= until
+
+
+def replace_part(text: str, part: str, marker: str) -> str:
+    """A text with a marker for a value that stands in it as a word."""
+    least = 5 if part.isdigit() else SHORTEST_PART
+    if len(part) < least:
+        return text
+    return re.sub(rf"(?<![A-Za-z0-9{{]){re.escape(part)}(?![A-Za-z0-9}}])", marker, text)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a number of this name may be an id."""
+    return "id" in words_of(name)
+
+
+def has_time_form(form: Form | None, text: str) -> bool:
+    """Whether a time has a form, but for zeros at the end of its fraction."""
+    found = time_form(text)
+    if form is None or found is None:
+        return False
+    return {**found, "digits": 0} == {**form, "digits": 0} and found["digits"] <= form["digits"]

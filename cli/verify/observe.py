@@ -1,0 +1,329 @@
+"""Makes the profile of a service from what a run has exchanged: its bodies with markers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stub.like.check import errors_in
+from stub.like.profile import DEPTH, OWN_WORDS
+from web.strict_json import MalformedJSON, parse_json
+from web.validation import pointer
+
+from .choices import merge, volatile_paths
+from .constants import Constants
+from .envelope import Listing, mark_envelope
+from .errors import common_form, rejections, without_echo
+from .exchange import NO_JSON, Exchange
+from .fields import Fields
+from .forms import ids_form
+from .marks import Marks
+from .places import has_status_name
+from .probes import FOLLOWED, GET_DEPLOYMENT
+from .readings import Reading, Readings, id_of, name_in
+from .run import LISTS, Run
+from .values import Path, at, is_id, parse_seconds, scalars
+
+Part = dict[str, Any]
+
+STATUSES_OF_CREATION = (200, 201, 202)
+
+
+@dataclass
+class Observation:
+    """A profile, and what a person has to know of it.
+
+    `kept` are the JSON pointers of its constants, `varying` what was another one in each reading,
+    `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
+    body that no profile can have.
+    """
+
+    profile: Part
+    kept: list[str] = field(default_factory=list)
+    varying: list[str] = field(default_factory=list)
+    unsaid: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+
+class Observer:
+    """Observes a service in what a run has exchanged; `date` is the day.
+
+    `given` is the id of a deployment that a person has named, "" if none: its values may be shown.
+    """
+
+    def __init__(self, run: Run, date: str, *, given: str) -> None:
+        self._run = run
+        self._found = Observation({"observed_at": date})
+        self._readings = Readings(run, given)
+        own, others = self._readings.own(), self._readings.others()
+        self._constants = Constants(run.redactor, others, own)
+        self._fields = Fields(run, self._constants)
+
+    def observe(self) -> Observation:
+        found = self._found
+        parts: dict[str, Callable[[], Part | None]] = {
+            "statuses": self._statuses,
+            "list": self._list,
+            "create": self._create,
+            "deployment": self._deployment,
+            "errors": self._errors,
+            "ids": self._ids,
+            "times": lambda: self._readings.times,
+        }
+        for name, make in parts.items():
+            part = make()
+            if part:
+                found.profile[name] = part
+        self._remove_invalid()
+        found.kept = [*dict.fromkeys(self._constants.kept)]
+        if self._fields.left_out:
+            names = ", ".join(sorted(self._fields.left_out))
+            found.unsaid.append(f"header fields that vary: {names}")
+        return found
+
+    @property
+    def varying_fields(self) -> set[str]:
+        """The names, in lower case, of the header fields that vary."""
+        return self._fields.varying
+
+    def _statuses(self) -> Part | None:
+        run = [*dict.fromkeys(word for word in self._readings.words if word)]
+        if not run:
+            return None
+        has_ended = self._run.has_ended and self._readings.words[-1] == run[-1]
+        return {"run": run, "ended": run[-1] if has_ended else None}
+
+    # The list
+
+    def _list(self) -> Part | None:
+        run = self._run
+        lists = run.succeeded(*LISTS)
+        self._check_strict("list", *LISTS)
+        with_items = [each for each in lists if run.items_of(each)]
+        own = [each for each in lists if self._readings.item_in(each) is not None]
+        if lists and run.places.items is None:
+            self._found.unreadable.append("list")
+        if run.places.items is None or not with_items:
+            return None
+        last = (own or with_items)[-1]
+        if not self._is_strict(last, "list"):
+            return None
+        listings = [self._listing(each) for each in lists if each is not last]
+        listings.append(self._listing(last))
+        body = mark_envelope(listings, run.places.items, self._item(last))
+        by_body = {id(each.body): each for each in listings}
+        part = {
+            "body": self._constants.clean(body, ("list", "body")),
+            **self._fields.of(
+                lists, ("list",), lambda value, each: by_body[id(each.json)].mark_field(value)
+            ),
+        }
+        if self._is_newest_first(last):
+            part["order"] = "newest first"
+        if last.status != 200:
+            self._found.unsaid.append(f"the status of the list: {last.status}, not 200")
+        return part
+
+    def _listing(self, exchange: Exchange) -> Listing:
+        items, path = self._run.items_of(exchange), self._run.places.id
+        if not items or path is None:
+            return Listing(exchange.json, len(items))
+        return Listing(exchange.json, len(items), at(items[0], path), at(items[-1], path))
+
+    def _item(self, exchange: Exchange) -> Any:
+        """The form of each project: of the created one, or of another one without its values."""
+        readings = self._readings
+        if not readings.items:
+            project = self._run.items_of(exchange)[0]
+            return readings.marks_of_other("project", project, is_shown=False).mark(project)
+        paths = readings.status_paths(readings.items) if readings.words else set()
+        marks = replace(readings.marks_of_created("project"), status_paths=paths)
+        bodies = []
+        for each in readings.items:
+            words = [at(each.body, path) for path in paths]
+            bodies.append((words[0] if words else each.before, marks.mark(each.body)))
+        items_path = self._run.places.items or ()
+        return self._merge(bodies, ("list", "body", *items_path, 0))
+
+    def _is_newest_first(self, exchange: Exchange) -> bool:
+        items = self._run.items_of(exchange)
+        if len(items) < 2:
+            return False
+        mine = self._readings.item_in(exchange)
+        if mine is not None:
+            return items[0] is mine
+        for path, value in scalars(items[0]):
+            times = [parse_seconds(at(item, path)) for item in items]
+            known = [each for each in times if each is not None]
+            if parse_seconds(value) is not None and len({*known}) > 1:
+                return known == sorted(known, reverse=True)
+        return False
+
+    # The creation and the deployment
+
+    def _create(self) -> Part | None:
+        run = self._run
+        creation = run.creation
+        if creation is None or not self._is_strict(creation, "create"):
+            return None
+        marks = self._readings.marks_of_created("project")
+        marks.status_paths = self._readings.status_paths_of_creation(creation.json)
+        part = {"request": self._constants.clean(run.request, ("create", "request"))}
+        part |= self._tolerance()
+        if creation.status in STATUSES_OF_CREATION:
+            part["status"] = creation.status
+        else:
+            self._found.unsaid.append(f"the status of a creation: {creation.status}")
+        part["body"] = self._constants.clean(marks.mark(creation.json), ("create", "body"))
+        return part | self._fields.of(
+            [creation], ("create",), lambda value, _: marks.mark_inside(value)
+        )
+
+    def _tolerance(self) -> Part:
+        """What invalid bodies have shown of a creation."""
+        accepted = {each.probe.name for each in self._run.exchanges if each.is_success}
+        found: Part = {}
+        if "no name" in accepted:
+            found["optional"] = True
+        if "the created name again" in accepted:
+            found["unique"] = False
+        if accepted & {"another content type", "no content type"}:
+            found["any_type"] = True
+        return found
+
+    def _deployment(self) -> Part | None:
+        readings = self._readings
+        followed = self._run.followed
+        self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
+        other = readings.others_deployment
+        place = ("deployment", "body")
+        if followed and self._is_strict(followed[-1], "deployment"):
+            words = readings.words
+            known = [
+                Reading(each.json, word, word) for each, word in zip(followed, words, strict=True)
+            ]
+            paths = readings.status_paths(known) if any(words) else set()
+            marks = replace(readings.marks_of_created("deployment"), status_paths=paths)
+            bodies = [(each.before, marks.mark(each.body)) for each in known]
+            exchanges, body = followed, self._merge(bodies, place)
+        elif other is not None and self._is_strict(other, "deployment"):
+            project = readings.project_of(other)
+            is_shown = readings.is_given(other)
+            marks = readings.marks_of_other("deployment", project, is_shown=is_shown)
+            marks.status_paths = named_status(other.json)
+            exchanges, body = [other], marks.mark(other.json)
+            if is_shown:
+                self._found.unsaid.append("the run of a deployment: the one that was named is over")
+        else:
+            return None
+        fields = self._fields.of(
+            exchanges, ("deployment",), lambda value, _: marks.mark_inside(value)
+        )
+        return {"body": self._constants.clean(body, place), **fields}
+
+    def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
+        """One body of several readings, each with its status; what varies is noted."""
+        volatile = volatile_paths(bodies)
+        self._found.varying += sorted(pointer(*place, *path) for path in volatile)
+        first = dict(reversed(bodies))
+        words = [word for word in dict.fromkeys(self._readings.words) if word in first]
+        return merge({word: first[word] for word in words or first}, volatile)
+
+    # The rest
+
+    def _errors(self) -> Part:
+        found: Part = {}
+        volatile: set[Path] = set()
+        for code, exchanges in rejections(self._run).items():
+            first = exchanges[0]
+            if not self._is_strict(first, f"errors/{code}"):
+                continue
+            bodies = [("", without_echo(Marks("error").mark(each.json))) for each in exchanges]
+            place = ("errors", code, "body")
+            varying = volatile_paths(bodies)
+            volatile |= varying
+            self._found.varying += sorted(pointer(*place, *path) for path in varying)
+            found[code] = {
+                "status": first.status,
+                "body": self._constants.clean(bodies[0][1], place),
+                **self._fields.of(exchanges, ("errors", code), lambda value, _: value),
+            }
+        default = common_form([*found.values()], volatile)
+        if default:
+            found["default"] = default
+        return found
+
+    def _ids(self) -> Part:
+        """The forms of the ids that were seen."""
+        run, path = self._run, self._run.places.id
+        items = [*run.places.others]
+        if run.places.mine is not None:
+            items.append(run.places.mine)
+        ids = [] if path is None else [at(item, path) for item in items]
+        projects = [(each, name_in(item)) for each, item in zip(ids, items, strict=False)]
+        if run.creation is not None and run.places.mine is None:
+            projects.append((run.places.created_id, run.created_name))
+        projects = [each for each in projects if is_id(each[0])]
+        deployments, owner = self._ids_of_deployments(items)
+        found = {
+            "projects": ids_form([each for each, _ in projects], [name for _, name in projects]),
+            "deployments": ids_form(deployments, [], owner),
+        }
+        return {kind: form for kind, form in found.items() if form}
+
+    def _ids_of_deployments(self, items: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The ids of deployments, and those of their projects, if there is but one.
+
+        The other projects have theirs where the created one has its own.
+        """
+        readings, run = self._readings, self._run
+        if run.followed:
+            read, owner_id = readings.deployment_id, run.places.created_id
+        elif readings.others_deployment is not None:
+            project = readings.project_of(readings.others_deployment)
+            read, path = id_of(readings.others_deployment), run.places.id
+            owner_id = None if project is None or path is None else at(project, path)
+        else:
+            return [], []
+        if read == owner_id:
+            return [read], [read]
+        found = [read]
+        for item in items:
+            paths = [path for path, value in scalars(item) if value == read]
+            found += [at(other, path) for path in paths[:1] for other in items]
+        return [*dict.fromkeys(each for each in found if type(each) is type(read))], []
+
+    def _check_strict(self, place: str, *probes: str) -> None:
+        """Note that the successful responses to these probes are no JSON, if none of them is."""
+        found = [each for each in self._run.of(*probes) if each.is_success]
+        if found and not self._run.succeeded(*probes):
+            self._is_strict(found[-1], place)
+
+    def _is_strict(self, exchange: Exchange, place: str) -> bool:
+        """Whether the body of a response is JSON that a profile can have."""
+        try:
+            parse_json(exchange.content, DEPTH)
+        except MalformedJSON as error:
+            reason = "is no JSON" if exchange.json is NO_JSON else f"is no strict JSON: {error}"
+            self._found.unsaid.append(f"/{place}/body: the body of the service {reason}")
+            self._found.unreadable.append(place)
+            return False
+        return True
+
+    def _remove_invalid(self) -> None:
+        """Leave out the parts that a profile cannot have."""
+        profile = self._found.profile
+        for error in errors_in(profile, OWN_WORDS):
+            _, name, *rest = error.pointer.split("/")
+            holder, last = (
+                (profile[name], rest[0]) if name in ("errors", "ids") else (profile, name)
+            )
+            if last in holder:
+                self._found.unsaid.append(f"/{name}: {error.pointer} {error.detail}")
+                del holder[last]
+
+
+def named_status(body: Any) -> set[Path]:
+    """Where a deployment that has ended has its status: the outermost text that is called so."""
+    found = [path for path, value in scalars(body) if value and has_status_name(path)]
+    texts = [path for path in found if isinstance(at(body, path), str)]
+    return {min(texts, key=len)} if texts else set()

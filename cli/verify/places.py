@@ -1,0 +1,204 @@
+"""Finds its way in the bodies of a service, by what their values do and not by their names."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from .probes import OWN_MEMBER
+from .values import (
+    NOTHING,
+    Path,
+    arrays_in,
+    at,
+    is_id,
+    is_through_objects,
+    last_name,
+    last_word,
+    outermost,
+    parse_seconds,
+    scalars,
+    words_of,
+)
+
+STATUS_NAMES = ("status", "state", "phase", "readystate")  # in lower case
+DEPLOYMENT_WORDS = ("deployment", "deploy", "build", "release", "operation", "job", "run")
+ID_WORDS = ("id", "uid", "uuid", "guid", "key", "ref", "slug")
+IN_A_URL = re.compile(r"/deployments/([^/?#]+)$")
+MAX_ID = 200  # characters
+MAX_STATUS = 64  # characters
+
+
+# The list
+
+
+def find_items(body: Any, earlier: Any = None, name: str = "") -> Path | None:
+    """The path of the array of the projects in the body of a list, None if there is no array.
+
+    It is the one with an item that has the new name, else the one that has grown since an earlier
+    list, else the outermost array of objects.
+    """
+    # Of several in one depth, the one that has the contract's name.
+    arrays = sorted(arrays_in(body), key=rank_of_array)
+    of_objects = [path for path, items in arrays if any(isinstance(each, dict) for each in items)]
+    named = [path for path in of_objects if name and find_named(at(body, path), name) is not None]
+    grown = [path for path in of_objects if has_grown(at(body, path), at(earlier, path))]
+    empty_ones = [path for path, _ in arrays]
+    found = [*named, *grown, *of_objects, *empty_ones]
+    return found[0] if found else None
+
+
+def find_named(items: Iterable[Any], text: Any) -> Any:
+    """The first item with this text or number, at any depth; None if there is none."""
+    for item in items:
+        if any(type(value) is type(text) and value == text for _, value in scalars(item)):
+            return item
+    return None
+
+
+def has_grown(items: list[Any], earlier: Any) -> bool:
+    return isinstance(earlier, list) and len(items) > len(earlier)
+
+
+def rank_of_array(found: tuple[Path, list[Any]]) -> tuple[int, bool]:
+    path, _ = found
+    return len(path), last_name(path) != "projects"
+
+
+# The ids
+
+
+def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str = "") -> Path | None:
+    """The path of a record's id: of a text or an integer that no other record has there.
+
+    With `shared`, which is another form of the record, the id stands there, too. `name` is the name
+    of the record, "" if it is not known.
+    """
+    values = None if shared is NOTHING else [value for _, value in scalars(shared)]
+    found = []
+    for path, value in outermost(item):
+        is_other = any(at(other, path) == value for other in others)
+        is_shared = values is None or value in values
+        if may_be_own_id(path, value, name) and is_shared and not is_other:
+            found.append(path)
+    return min(found, key=lambda path: rank_of_id(path, at(item, path) == name), default=None)
+
+
+def may_be_own_id(path: Path, value: Any, name: str) -> bool:
+    """Whether it may be the id of a record: no time, no name, and no id of its deployment."""
+    last = last_name(path)
+    is_name = last_word(last) == "name" and (not name or value == name)
+    is_own = not is_name and not says_deployment(last) and last != OWN_MEMBER
+    return is_own and is_id(value) and parse_seconds(value) is None
+
+
+def rank_of_id(path: Path, is_name: bool) -> tuple[bool, bool, int, bool]:
+    """The order in which paths are taken for that of an id, the best one first."""
+    last = last_name(path)
+    return (last != "id", is_name, len(path), last_word(last) not in ID_WORDS)
+
+
+def find_name(item: Any, name: str) -> Path | None:
+    """The path of a record's name: where it stands, first under `name`."""
+    found = [path for path, value in outermost(item) if value == name]
+    return min(found, key=lambda path: last_name(path) != "name", default=None)
+
+
+# Deployments
+
+
+class Candidate(NamedTuple):
+    """A value that may be the id of a deployment, and the member that has it."""
+
+    id: str
+    member: str
+    rank: int
+
+
+def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
+    """What may be the id of a deployment in these bodies, the likeliest first, each once.
+
+    `own_id` is the id of the project, which some services have for its deployment.
+    """
+    found = [each for body in bodies for each in candidates_in(body)]
+    found = [each for each in found if each.id != str(own_id)]
+    found.sort(key=lambda each: each.rank)
+    if is_id(own_id):
+        found.append(Candidate(str(own_id), "id", 4))
+    return [*{each.id: each for each in reversed(found)}.values()][::-1]
+
+
+def candidates_in(body: Any) -> Iterator[Candidate]:
+    for path, value in outermost(body):
+        if not is_id(value) or len(str(value)) > MAX_ID or parse_seconds(value) is not None:
+            continue
+        in_url = id_in_url(str(value))
+        rank = 0 if in_url else rank_of_candidate(path, str(value))
+        if rank is not None:
+            yield Candidate(in_url or str(value), last_name(path), rank)
+
+
+def id_in_url(text: str) -> str:
+    """The id at the end of the URL of a deployment, "" in another text."""
+    match = IN_A_URL.search(text)
+    return unquote(match[1]) if match else ""
+
+
+def rank_of_candidate(path: Path, text: str) -> int | None:
+    """How likely a value is the id of a deployment, 0 at best; None if it is none."""
+    last = last_word(last_name(path))
+    is_word = re.fullmatch(r"[^\s/:]+", text) is not None
+    if any(says_deployment(name) for name in path):
+        if last in ID_WORDS:
+            return 0
+        if not is_word:
+            return None
+        return 1 if says_deployment(last) else 2
+    return 3 if last == "id" and len(path) > 1 and is_word else None
+
+
+def says_deployment(name: str | int) -> bool:
+    """Whether the name of a member has a word for a deployment."""
+    words = words_of(name) if isinstance(name, str) else []
+    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words)
+
+
+# Its status
+
+
+def texts_of_status(body: Any) -> dict[Path, str]:
+    """The texts of a deployment that may be its status, the outer ones first."""
+    return {
+        path: value
+        for path, value in outermost(body)
+        if isinstance(value, str)
+        and 0 < len(value) <= MAX_STATUS
+        and value.isprintable()
+        and is_through_objects(path)
+        and parse_seconds(value) is None
+    }
+
+
+def has_status_name(path: Path) -> bool:
+    return last_name(path).lower() in STATUS_NAMES
+
+
+def find_status(bodies: Sequence[Any]) -> Path | None:
+    """The path of the status in the bodies of a deployment, which were read in this order.
+
+    It is a text that changes, but not between the last two reads; or else one whose name says it.
+    """
+    if not bodies:
+        return None
+    reads = [texts_of_status(body) for body in bodies]
+    last = reads[-1]
+    changing = [
+        path
+        for path, text in last.items()
+        if all(path in texts for texts in reads)
+        and any(texts[path] != text for texts in reads)
+        and (len(reads) < 3 or reads[-2][path] == text)
+    ]
+    named = [path for path in last if has_status_name(path)]
+    found = [*filter(has_status_name, changing), *changing, *named]
+    return found[0] if found else None

@@ -1,0 +1,236 @@
+"""What a run has read: whose it is, and with which status."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any
+
+from stub.contract import object_in
+
+from .exchange import Exchange
+from .forms import Form, times_form
+from .marks import MINUTE, Marks
+from .places import has_status_name
+from .probes import GET_DEPLOYMENT
+from .run import LISTS, Run, names_deployment
+from .values import Path, at, is_id, last_name, parse_seconds, scalars, words_of
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A body, and the statuses of the created deployment that were read before and after it."""
+
+    body: Any
+    before: str
+    after: str
+
+
+class Readings:
+    """The bodies of a run. `given` is the id of a deployment that a person has named, or ""."""
+
+    def __init__(self, run: Run, given: str) -> None:
+        self.run = run
+        self.given = given
+        self.status_path = run.status_path
+        self.words = [self._word_of(each.json) for each in run.followed]
+
+    def _word_of(self, body: Any) -> str:
+        word = None if self.status_path is None else at(body, self.status_path)
+        return word if isinstance(word, str) else ""
+
+    @cached_property
+    def items(self) -> list[Reading]:
+        """The created project, as the lists had it."""
+        found = []
+        count = 0  # of the readings of the deployment so far
+        followed = self.run.followed
+        for exchange in self.run.exchanges:
+            if exchange in followed:
+                count += 1
+            item = self.item_in(exchange)
+            if item is not None and self.words:
+                before = self.words[max(count - 1, 0)]
+                found.append(Reading(item, before, self.words[min(count, len(self.words) - 1)]))
+            elif item is not None:
+                found.append(Reading(item, "", ""))
+        return found
+
+    def item_in(self, exchange: Exchange) -> Any:
+        """The created project in a list, None if it is not there."""
+        is_list = exchange.probe.name in LISTS and exchange.is_success
+        return self.run.created_item(exchange) if is_list and self.run.creation else None
+
+    @cached_property
+    def others_deployment(self) -> Exchange | None:
+        """The response with a deployment that is not the created one, None if there is none."""
+        found = sorted(self._read_ones(), key=self.is_given, reverse=True)
+        return found[0] if found else None
+
+    def is_given(self, exchange: Exchange) -> bool:
+        """Whether a person has named this deployment."""
+        return exchange.deployment_id == self.given
+
+    # Whose values
+
+    def own(self) -> list[Any]:
+        """The bodies whose values may be shown: those of the record that the run has made."""
+        run = self.run
+        found = [*run.bodies_of_creation()]
+        found += [each.json for each in run.followed]
+        found += [each.body for each in self.items]
+        if run.creation is not None:
+            found.append(object_in(run.creation.body))
+        found += [each.json for each in self._read_ones() if self.is_given(each)]
+        return found
+
+    def others(self) -> list[Any]:
+        """The records of others."""
+        found = []
+        for exchange in self.run.succeeded(*LISTS):
+            mine = self.item_in(exchange)
+            found += [each for each in self.run.items_of(exchange) if each is not mine]
+        found += [each.json for each in self._read_ones() if not self.is_given(each)]
+        return found
+
+    def _read_ones(self) -> list[Exchange]:
+        """The responses with deployments that are not the created one."""
+        own = [each.target for each in self.run.followed]
+        read = self.run.succeeded(GET_DEPLOYMENT.name)
+        return [each for each in read if each.target not in own]
+
+    # Markers
+
+    @cached_property
+    def times(self) -> Form | None:
+        """The form of the service's times, None if there are none."""
+        since, until = self._window
+        texts = [*time_texts(self.own())] or [*time_texts(self.others())]
+        near = [text for text in texts if since <= (parse_seconds(text) or 0) <= until]
+        return times_form(near or texts)
+
+    @cached_property
+    def _window(self) -> tuple[float, float]:
+        """Between which times, by the service's clock, the created project has changed."""
+        until = max(each.sent_at for each in self.run.exchanges)
+        if self.run.creation is None:
+            return 0.0, until + MINUTE
+        skew = clock_skew(self.run.creation)
+        return self.run.creation.sent_at + skew - MINUTE, until + skew + MINUTE
+
+    @cached_property
+    def deployment_id(self) -> Any:
+        """The id of the created deployment, None if it was not read."""
+        return id_of(self.run.followed[-1]) if self.run.followed else None
+
+    def marks_of_created(self, kind: str) -> Marks:
+        places = self.run.places
+        return Marks(
+            kind,
+            places.created_id,
+            self.run.created_name,
+            self.deployment_id,
+            times=self.times,
+            window=self._window,
+        )
+
+    def marks_of_other(self, kind: str, project: Any, *, is_shown: bool) -> Marks:
+        """What stands for the values of a project that is listed, and of its deployment."""
+        path = self.run.places.id
+        own_id = None if path is None or project is None else at(project, path)
+        exchange = self.others_deployment
+        return Marks(
+            kind,
+            own_id if is_id(own_id) else None,
+            name_in(project),
+            None if exchange is None else id_of(exchange),
+            times=self.times,
+            window=(0.0, self._window[1]),
+            is_shown=is_shown,
+            has_any_time=True,
+        )
+
+    def project_of(self, deployment: Exchange) -> Any:
+        """The listed project that a deployment belongs to, None if none says so."""
+        asked = deployment.deployment_id
+        path = self.run.places.id
+        values = [value for _, value in scalars(deployment.json) if is_id(value)]
+        projects = [*self.run.places.others]
+        if self.run.places.mine is not None:
+            projects.append(self.run.places.mine)
+        for project in projects:
+            own_id = None if path is None else at(project, path)
+            if names_deployment(project, asked) or own_id in values:
+                return project
+        return None
+
+    # Where the status stands
+
+    def status_paths(self, readings: list[Reading]) -> set[Path]:
+        """Where these bodies have the status: a text that changes with it, or whose name says it.
+
+        A text that changes comes before all that do not.
+        """
+        found = set()
+        for path, value in scalars(readings[-1].body):
+            texts = [at(each.body, path) for each in readings]
+            pairs = zip(texts, readings, strict=True)
+            is_word = all(text in (each.before, each.after) for text, each in pairs)
+            has_changed = any(text != value for text in texts)
+            if value and is_word and (has_changed or has_status_name(path)):
+                found.add(path)
+        return found
+
+    def status_paths_of_creation(self, body: Any) -> set[Path]:
+        """Where the response to the creation has the status: as the list has it, if that does."""
+        if not self.words:
+            return set()
+        in_list = self.status_paths(self.items) if self.items else set()
+        names = {last_name(path) for path in in_list}
+        return {
+            path
+            for path, value in scalars(body)
+            if value
+            and value == self.words[0]
+            and (last_name(path) in names if self.items else has_status_name(path))
+        }
+
+
+def time_texts(bodies: Iterable[Any]) -> Iterator[str]:
+    """The RFC 3339 times in bodies."""
+    for body in bodies:
+        for _, value in scalars(body):
+            if parse_seconds(value) is not None:
+                yield value
+
+
+def clock_skew(exchange: Exchange) -> float:
+    """By how many seconds the clock of the service is ahead; 0 where it is within a minute."""
+    try:
+        moment = parsedate_to_datetime(exchange.headers.get_all("Date", [""])[-1]).timestamp()
+    except ValueError:
+        return 0.0
+    skew = moment - exchange.sent_at
+    return skew if abs(skew) > MINUTE else 0.0
+
+
+def id_of(exchange: Exchange) -> Any:
+    """The id of a deployment that was read, of the type that it has in the body."""
+    asked = exchange.deployment_id
+    values = [value for _, value in scalars(exchange.json)]
+    return next((value for value in values if is_id(value) and str(value) == asked), asked)
+
+
+def name_in(project: Any) -> str | None:
+    """The name of a project that verify did not create: the outermost text under such a name."""
+    texts = [(path, value) for path, value in scalars(project) if isinstance(value, str) and value]
+    named = [pair for pair in texts if words_of(last_name(pair[0]))[-1:] == ["name"]]
+    if not named:
+        return None
+    _, name = min(named, key=rank_of_name)
+    return str(name)
+
+
+def rank_of_name(found: tuple[Path, str]) -> tuple[bool, int]:
+    path, _ = found
+    return last_name(path) != "name", len(path)

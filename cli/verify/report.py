@@ -1,0 +1,127 @@
+"""What a person reads of a run, and what is a finding."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from web.redaction import Redactor, cut
+
+from .drift import Drift
+from .exchange import Exchange
+from .judge import COULD_NOT_CHECK, NOT_SEEN
+from .observe import Observation
+from .run import Run
+from .verdicts import LEAK, VERDICTS, Part
+
+ADVICE = {  # of each kind of difference, what to do about it
+    "broken": "the interface promises this: correct the service, or the interface",
+    "differs": "only this project chose it: if the service is right, change the contract",
+}
+MAX_SHOWN = 500  # bytes of a body
+
+
+def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
+    """All that a team may want to fail on; each begins with its kind.
+
+    Where a profile has the choices of the service, what drifts from it stands for the differences.
+    """
+    kinds = ("broken", "differs") if drift is None else ("broken",)
+    found = [] if drift is None else [*drift.findings]
+    found += [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
+    found += [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
+    for each in parts:
+        if each.verdict in kinds:
+            seen = f"{each.expected} here, {each.observed} there"
+            found.append(f"{each.verdict}: {each.part}: {seen}")
+    return found
+
+
+def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
+    """The counts; the differences, or what drifted instead; what is unchecked."""
+    counts = Counter(each.verdict for each in parts)
+    yield ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    for kind, advice in ADVICE.items():
+        found = [each for each in parts if each.verdict == kind]
+        if found and (drift is None or kind == "broken"):
+            yield from ("", f"{kind} ({advice}):")
+            yield from text_of_differences(run, found)
+    for kind in (COULD_NOT_CHECK, NOT_SEEN):
+        found = [each for each in parts if each.verdict == kind]
+        for reason in dict.fromkeys(each.reason for each in found):
+            yield from ("", f"{kind}: {reason}")
+            for part in found:
+                if part.reason == reason:
+                    yield f"  {part.part}"
+    if drift is not None and drift.notes:
+        yield from ("", "varies (no finding):")
+        for note in drift.notes:
+            yield f"  {note}"
+
+
+def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
+    """The differences with both sides, and each exchange that showed some of them."""
+    for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
+        for part in found:
+            if part.exchange is not exchange:
+                continue
+            origin = run.contract.find(part.part)[1]["x-origin"][part.origin]
+            yield f"  {part.part}"
+            yield f"    {part.origin}:    {origin}"
+            yield f"    contract:  {part.expected}"
+            yield f"    service:   {part.observed}"
+            yield f"    probe:     {part.probe}"
+            if part.value:
+                yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
+        for line in text_of_exchange(exchange, run.redactor):
+            yield f"    {line}"
+
+
+def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
+    """A request and its response, masked."""
+    request = f"{exchange.probe.method} {exchange.target}"
+    yield from text_of_message(">", request, exchange.sent, exchange.body, redactor)
+    headers = [(name, str(value)) for name, value in exchange.headers.items()]
+    status = str(exchange.status)
+    yield from text_of_message("<", status, headers, exchange.content, redactor)
+
+
+def text_of_message(
+    mark: str, first: str, headers: Any, body: bytes, redactor: Redactor
+) -> Iterator[str]:
+    yield f"{mark} {first}"
+    for name, value in headers:
+        yield f"{mark} {name}: {Redactor.secret(name, value)}"
+    # Masked before it is cut: half a token would not be found.
+    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN)
+    for line in text.splitlines():
+        yield f"{mark} {line}"
+    if len(body) > MAX_SHOWN:
+        yield f"{mark} … ({len(body):,} bytes)"
+
+
+def text_of_profile(found: Observation, lacks: list[str], path: object) -> Iterator[str]:
+    """What a person has to know of a profile that was saved."""
+    yield ""
+    yield f"saved {path}"
+    if lacks:
+        yield f"it lacks {', '.join(lacks)}: these are as the contract says"
+    if found.unsaid or found.varying:
+        yield "what a profile cannot say:"
+    for sentence in found.unsaid:
+        yield f"  {sentence}"
+    for place in found.varying:
+        yield f"  {place}: another value in each reading; the profile has the first one"
+    if found.kept:
+        yield "values of the service that are in it; look through them before you publish it:"
+    for place in found.kept:
+        yield f"  {place}"
+
+
+def left_behind(run: Run) -> Iterator[str]:
+    """What the run has left in the service."""
+    if run.left_behind:
+        yield from ("", "left behind in the service:")
+    for each in run.left_behind:
+        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
+        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"

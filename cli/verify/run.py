@@ -1,0 +1,206 @@
+"""All that a run has exchanged, and what it has found in that."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import stub
+from stub.contract import object_in
+from web.redaction import Redactor
+
+from .exchange import NO_JSON, Exchange
+from .places import find_id, find_items, find_named, find_status, id_in_url
+from .probes import CREATE, FOLLOWED, LIST, LIST_AGAIN, LISTED, RECORDED, Probe, all_probes
+from .values import NOTHING, Path, at, is_id, scalars
+
+LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
+
+
+@dataclass
+class Places:
+    """Where the service has what, and the project that was created; None is not found."""
+
+    items: Path | None = None  # the array of the projects, in a list
+    id: Path | None = None  # in an item
+    mine: Any = None  # the created project as it was listed last
+    others: list[Any] = field(default_factory=list)  # that were listed with it
+    created_id: Any = None
+
+
+@dataclass
+class Run:
+    """What was exchanged, in its order.
+
+    `request` is the body of the creation, with the marker of the name at its path. `tokens` finds
+    the token in a response, `redactor` masks all that is secret in what is printed.
+    """
+
+    contract: stub.Contract
+    level: str
+    redactor: Redactor
+    tokens: Redactor
+    request: dict[str, Any]
+    path_of_name: tuple[str, ...]
+    exchanges: list[Exchange] = field(default_factory=list)
+    judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
+    concluded: list[str] = field(default_factory=list)  # probes
+    # Why a probe showed nothing, by its name: a verdict and the reason.
+    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    leaks: list[str] = field(default_factory=list)  # probes
+    unseen: dict[str, str] = field(default_factory=dict)  # why, by what was not seen
+    has_ended: bool = False  # whether the created deployment has come to its end
+    places: Places = field(default_factory=Places)
+
+    @cached_property
+    def probes(self) -> tuple[Probe, ...]:
+        return all_probes(self.request, self.path_of_name)
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.level == RECORDED
+
+    def of(self, *names: str) -> list[Exchange]:
+        return [each for each in self.exchanges if each.probe.name in names]
+
+    def succeeded(self, *names: str) -> list[Exchange]:
+        """The successful responses to these probes that are JSON."""
+        found = [each for each in self.of(*names) if each.is_success]
+        return [each for each in found if each.json is not NO_JSON]
+
+    def look(self) -> None:
+        """Find the places anew, with what was exchanged since."""
+        self.places = Places()
+        lists = self.succeeded(*LISTS)
+        if not lists:
+            self.places.created_id = self.id_in(self.creation) if self.creation else None
+            return
+        first, last = lists[0].json, lists[-1].json
+        self.places.items = find_items(last, first, self.created_name)
+        self.places.others = self.items_of(lists[-1])
+        for exchange in lists if self.creation else []:
+            mine = self.created_item(exchange)
+            if mine is not None:
+                items = self.items_of(exchange)
+                self.places.mine = mine
+                self.places.others = [each for each in items if each is not mine]
+        self.places.id = self._find_id()
+        self.places.created_id = self._find_created_id()
+
+    def items_of(self, exchange: Exchange) -> list[Any]:
+        """The projects in a list, none if it has no array of them."""
+        path = self.places.items
+        found = NOTHING if path is None else at(exchange.json, path)
+        return found if exchange.is_success and isinstance(found, list) else []
+
+    # The created project
+
+    @property
+    def creation(self) -> Exchange | None:
+        """The creation that was accepted."""
+        accepted = [each for each in self.of(CREATE.name) if each.is_success]
+        return accepted[-1] if accepted else None
+
+    @property
+    def created_name(self) -> str:
+        """The name that was sent, "" if nothing was created."""
+        return self.name_in(self.creation) if self.creation else ""
+
+    def name_in(self, exchange: Exchange) -> str:
+        """The name in the body of a request, "" if it has none."""
+        found = at(object_in(exchange.body), self.path_of_name)
+        return found if isinstance(found, str) else ""
+
+    def created_item(self, exchange: Exchange) -> Any:
+        """The created project in a list, by its name or its id; None if it is not there."""
+        items = self.items_of(exchange)
+        found = find_named(items, self.created_name)
+        if found is None and self.creation:
+            own_id = self.id_in(self.creation)
+            found = find_named(items, own_id) if own_id is not None else None
+        return found
+
+    def _find_id(self) -> Path | None:
+        mine, others = self.places.mine, self.places.others
+        if mine is not None and self.creation:
+            shared = self.creation.json if self.creation.json is not NO_JSON else NOTHING
+            found = find_id(mine, others, shared, self.created_name)
+            return found or find_id(mine, others, name=self.created_name)
+        return find_id(others[0], others[1:]) if others else None
+
+    def _find_created_id(self) -> Any:
+        mine, path = self.places.mine, self.places.id
+        if mine is not None and path is not None:
+            return at(mine, path)
+        return self.id_in(self.creation) if self.creation else None
+
+    def id_in(self, exchange: Exchange) -> Any:
+        """The id in the response to a creation, None if there is none."""
+        if not exchange.is_success or exchange.json is NO_JSON:
+            return None
+        path = find_id(exchange.json, [], name=self.name_in(exchange))
+        return None if path is None else at(exchange.json, path)
+
+    @property
+    def left_behind(self) -> list[dict[str, Any]]:
+        """The id and the name of what the POSTs may have created; an id of None is not known."""
+        if self.is_recorded:
+            return []
+        return [
+            {"id": self._id_of_post(each), "name": self.name_in(each) or None}
+            for each in self.exchanges
+            if each.probe.method == "POST" and not 400 <= each.status < 500
+        ]
+
+    def _id_of_post(self, post: Exchange) -> Any:
+        if post is self.creation:
+            return self.places.created_id
+        found = self.id_in(post)
+        name, path = self.name_in(post), self.places.id
+        for exchange in self.succeeded(*LISTS) if name and path and found is None else []:
+            item = find_named(self.items_of(exchange), name)
+            listed = NOTHING if item is None else at(item, path or ())
+            found = listed if is_id(listed) else found
+        return found
+
+    # Deployments
+
+    @property
+    def followed(self) -> list[Exchange]:
+        """The responses with the created deployment, in the order in which it was read."""
+        return self.succeeded(FOLLOWED.name)
+
+    @property
+    def status_path(self) -> Path | None:
+        """Where the created deployment has its status, None if it was not read."""
+        return find_status([each.json for each in self.followed])
+
+    def status_in(self, deployment: Any) -> Any:
+        """The status of a deployment, `NOTHING` if it has none."""
+        path = self.status_path
+        found = NOTHING if path is None else at(deployment, path)
+        other = find_status([deployment])
+        return at(deployment, other) if found is NOTHING and other is not None else found
+
+    def bodies_of_creation(self) -> list[Any]:
+        """The bodies that tell of the created project: the response, and the item of the list."""
+        found = []
+        if self.creation and self.creation.json is not NO_JSON:
+            found.append(self.creation.json)
+        if self.places.mine is not None:
+            found.append(self.places.mine)
+        return found
+
+    def owners_of(self, deployment_id: str) -> list[str]:
+        """The ids of the projects that name a deployment."""
+        path = self.places.id
+        named = [each for each in self.places.others if names_deployment(each, deployment_id)]
+        found = [] if path is None else [at(each, path) for each in named]
+        if any(names_deployment(each, deployment_id) for each in self.bodies_of_creation()):
+            found.append(self.places.created_id)
+        return [str(each) for each in found if is_id(each)]
+
+
+def names_deployment(project: Any, deployment_id: str) -> bool:
+    """Whether a body has the id of a deployment, by itself or at the end of its URL."""
+    values = [str(value) for _, value in scalars(project) if is_id(value)]
+    return any(deployment_id in (value, id_in_url(value)) for value in values)
