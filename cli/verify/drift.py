@@ -77,9 +77,9 @@ class Comparison:
             known = errors.get(code) or errors.get("default")
             if known is None or code == "default":
                 continue
-            self._compare_responses(known, form, ("errors", code))
             status = known.get("status", form["status"])
             self._compare_values(f"/errors/{code}/status", status, form["status"])
+            self._compare_responses(known, form, ("errors", code))
         for place in self._unreadable:
             part, _, code = place.partition("/")
             if part in before and (not code or code in errors or "default" in errors):
@@ -172,10 +172,10 @@ class Comparison:
             self._drift.find(place, "a time", "another text")
         elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
             self._drift.find(place, str(before), str(now))
-        elif path[0] == "errors" and is_code(before) and not is_same(before, now):
+        elif path[0] == "errors" and is_code(before) and is_code(now):
             suffix = pointer(*path[2:])[1:]
-            if suffix not in self._varying_in_errors and not any(names_below(now)):
-                self._drift.find(place, text_of(before), text_of(now))
+            if suffix not in self._varying_in_errors:
+                self._compare_values(place, before, now)
 
 
 def type_in(value: Any, profile: Part) -> str:

@@ -146,7 +146,8 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
     """The body of a response, and why it cannot be read, if so."""
     text = content.get("text")
     if text is None:
-        return b"", NO_BODY if content.get("size", 0) > 0 else ""
+        # Playwright writes -1 for a body that the page has not read.
+        return b"", "" if content.get("size") == 0 else NO_BODY
     if content.get("encoding") != "base64":
         return text.encode(errors="surrogatepass"), ""
     try:
@@ -297,7 +298,8 @@ def secrets_in(entries: list[Any]) -> Iterator[tuple[str, str]]:
             name, value = pair_of(each)
             if SECRET_NAME.search(name) and value:
                 yield name.lower(), value
-        for name, value in parse_qsl(urlsplit(str(request.get("url", ""))).query):
+        _, _, query = str(request.get("url", "")).partition("?")
+        for name, value in parse_qsl(query):
             if SECRET_NAME.search(name):
                 yield "query", value
         for each in [*list_of(request, "cookies"), *list_of(response, "cookies")]:

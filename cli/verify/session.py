@@ -246,6 +246,8 @@ class Session:
             found["project"] = f"no project was created: {why}; {advice}"
         if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
             found["deployment"] = f"no deployment was read: {self._why_no_deployment()}"
+        elif self.deployment and self.words["listed"] != self.deployment:
+            found["deployment"] = f"{self.deployment} was not read: {self._why_no_deployment()}"
         elif run.creation is not None and not run.followed:
             why = "no response names its deployment"
             self.tell(f"no run of a deployment was seen: {why}")
@@ -257,8 +259,8 @@ class Session:
     def _why_no_deployment(self) -> str:
         run = self.run
         if self.deployment:
-            last = run.of(CANDIDATE.name, GET_DEPLOYMENT.name)[-1]
-            return f"{last.failure or last.status} for {self.deployment}"
+            asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
+            return asked[-1].failure or str(asked[-1].status)
         failed = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
         if failed:
             return failed[-1].failure or str(failed[-1].status)

@@ -1,0 +1,204 @@
+"""verify --like finds what has changed since a profile was saved, and nothing else."""
+
+import json
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from cli.verify.drift import is_same_ids
+from cli.verify.forms import opaque_form
+from tests.verify.conftest import Change, Service, verify
+from tests.verify.differences import (
+    Edit,
+    on,
+    on_deployment,
+    on_errors,
+    on_projects,
+    put,
+    without,
+)  # fmt: skip
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.verify.session.STILL", 0.3)
+
+
+def drift(before: tuple[Change, ...], now: tuple[Change, ...], file: Path) -> list[str]:
+    """The findings of a run with the profile of a service, which has changed since."""
+    verify(Service(*before), "--save", str(file), level="write")
+    done = verify(Service(*now), "--like", str(file), level="write")
+    found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
+    assert done.status == bool(found)
+    return [line.removeprefix("finding: drift: ") for line in found]
+
+
+def inside(name: str, *cases: str) -> Change:
+    return on(*cases, body=lambda body: {name: body})
+
+
+OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
+NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
+BARE = on("list", body=lambda body: body["projects"])
+ERROR = on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}})
+
+
+def in_error(edit: Edit) -> Change:
+    return on("unknown", body=lambda body: {"error": edit(body["error"])})
+
+
+def renamed(old: str, new: str) -> Edit:
+    return lambda body: {new if name == old else name: each for name, each in body.items()}
+
+
+# What changes, where it is found, the service of before, and what is added to it.
+CHANGES: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
+    "a bare array in an envelope": ("/list/body", (BARE,), (inside("data", "list"),)),
+    "a creation out of its envelope": ("/create/body/data", (inside("data", "created"),), (
+        on("created", body=lambda body: body["data"]),)),
+    "a deployment in another envelope": ("/deployment/body/data", (inside("data", "deployment"),), (
+        on_deployment(renamed("data", "result")),)),
+    "the list under another name": ("/list/body/projects", (), (
+        on("list", body=renamed("projects", "items")),)),
+    "a member of the envelope gone": ("/list/body/page", (on("list", body=put(page=1)),), (
+        on("list", body=without("page")),)),
+    "a nested member renamed": ("/list/body/projects/0/owner/plan", (OWNER,), (
+        on_projects(put(owner=renamed("plan", "tier"))),)),
+    "a time that is none": ("/create/body/created_at", (NEAR,), (
+        on("created", body=put(created_at="today")),)),
+    "a number that is a text": ("/deployment/body/size", (on_deployment(put(size=1)),), (
+        on_deployment(put(size="1")),)),
+    "a header field gone": ("/list/headers/X-Limit", (on("list", headers={"X-Limit": "9"}),), (
+        on("list", headers={"X-Limit": None}),)),
+    "an error wrapped": ("/errors/not_found/body/error", (ERROR,), (inside("fault", "unknown"),)),
+    "a member of an error renamed": ("/errors/not_found/body/error/message", (ERROR,), (
+        in_error(renamed("message", "msg")),)),
+    "a member of an error of another type": ("/errors/not_found/body/error/at", (ERROR,), (
+        in_error(put(at="1")),)),
+    "the code of an error": ("/errors/not_found/body/error/code", (ERROR,), (
+        in_error(put(code="no_route")),)),
+    "the status of an error": ("/errors/not_found/status", (), (on("unknown", status=410),)),
+    "the status of a creation": ("/create/status", (), (on("created", status=200),)),
+    "the content type": ("/list/content_type", (), (
+        on("list", headers={"Content-Type": "application/json; charset=latin1"}),)),
+    "no JSON any more": ("/list/body", (), (on("list", raw=b"<p>"),)),
+    "a new status": ("/statuses/run", (), (
+        on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),)),
+    "times of another form": ("/times", (), (
+        on_projects(put(created_at=lambda at: f"{at[:-1]}+01:00")),
+        on_deployment(put(created_at=lambda at: f"{at[:-1]}+01:00")))),
+    "ids of another form": ("/ids/projects", (), (on_projects(put(id=lambda each: f"X_{each}")),)),
+    "ids that are numbers": ("/list/body/projects/0/id", (), (
+        on_projects(put(id=lambda each: int(each[2:]))),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_found_at_its_place(name: str, tmp_path: Path) -> None:
+    place, before, change = CHANGES[name]
+    found = drift(before, (*before, *change), tmp_path / "p")
+    assert [line.partition(": ")[0] for line in found][:1] == [place], found
+    assert drift(before, before, tmp_path / "p") == []
+
+
+# What a service may do at any time: what is added to it.
+VARIATIONS: dict[str, tuple[Change, ...]] = {
+    "values": (on_projects(put(owner={"id": "u-2", "plan": "free"})),
+               on_errors(put(detail="Another text.", title="no"))),
+    "null": (on_projects(put(owner=None)),),
+    "new members": (on_projects(put(more={"id": 1})), on_deployment(put(more=[1])),
+                    on_errors(put(more=1)), on("list", body=put(more=1))),
+    "an order of members": (on_projects(lambda body: dict(reversed(body.items()))),),
+    "new header fields": (on(headers={"X-New": "1"}),),
+    "another number of items": (on_projects(put(tags=["a", "b", "c"])),),
+    "a run that misses a status": (
+        on_deployment(put(status=lambda word: "queued" if word == "building" else word)),),
+    "a run that does not end": (on_deployment(put(status="queued")),),
+    "an empty array": (on_projects(put(tags=[])),),
+}  # fmt: skip
+TAGS = on_projects(put(tags=["a"]))
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
+    before = (OWNER, TAGS)
+    assert drift(before, (*before, *VARIATIONS[name]), tmp_path / "p") == []
+
+
+def test_what_varies_is_told(tmp_path: Path) -> None:
+    verify(Service(OWNER), "--save", str(tmp_path / "p"), level="write")
+    change = on_projects(put(owner=None, more=1))
+    done = verify(Service(change), "--like", str(tmp_path / "p"), level="write")
+    assert "\nvaries (no finding):\n" in done.stdout
+    assert "  /create/body/owner: object in the profile, null there\n" in done.stdout
+    assert "  /create/body/more: missing in the profile, number there\n" in done.stdout
+    assert "\ndiffers (" not in done.stdout
+
+
+def test_a_run_that_sees_less_finds_no_drift(tmp_path: Path) -> None:
+    file = tmp_path / "p"
+    verify(Service(OWNER), "--save", str(file), level="abuse")
+    for level in ("read", "write"):
+        done = verify(Service(OWNER), "--like", str(file), level=level)
+        assert "finding: drift" not in done.stdout
+
+
+def test_a_profile_of_a_person_is_compared_where_it_says_something(tmp_path: Path) -> None:
+    file = tmp_path / "p"
+    body = {"error": "{error.code}", "text": "{error.detail}"}
+    file.write_text(
+        json.dumps({"observed_at": "2026-11-26", "errors": {"default": {"body": body}}})
+    )
+    done = verify(Service(), "--like", str(file))
+    assert (
+        "finding: drift: /errors/not_found/body/error: string in the profile, missing"
+        in done.stdout
+    )
+    assert "/list" not in "".join(x for x in done.stdout.splitlines() if x.startswith("finding"))
+
+
+IDS = {"prefix": "", "alphabet": ["a-z"], "shortest": 1, "longest": 9}
+
+
+def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
+    ids = [
+        opaque_form([each]) for each in ("dQwGzWgXcQ", "Wg3czQ9-w_", "Wg3czQ9.w~", "Wg3czQ9wWg3")
+    ]
+    letter = {"prefix": "cs_c", "alphabet": ["0-9", "a-z"], "shortest": 4, "longest": 4}
+    for before, now, is_known in (
+        (ids[0], ids[1], True),
+        (ids[0], ids[2], False),
+        (ids[0], ids[3], False),
+        (ids[0], {**ids[0], "prefix": "prj_"}, False),
+        ({**ids[0], "prefix": "prj_"}, ids[0], False),
+        (letter, {**letter, "prefix": "cs_", "shortest": 5, "longest": 5}, True),
+        (letter, {**letter, "prefix": "cs_", "shortest": 4, "longest": 4}, False),
+        (IDS, {**IDS, "alphabet": ["A-Z"]}, False),
+        (IDS, {**IDS, "shortest": 9, "longest": 10}, True),
+        ({**IDS, "shortest": 9}, {**IDS, "longest": 8}, False),
+        ({**IDS, "alphabet": ["J-N"]}, {**IDS, "alphabet": ["A-Z"]}, True),
+        ({"slug": True}, IDS, True),
+        ({"integers": True}, IDS, False),
+        ({"integers": True}, {"integers": True}, True),
+    ):
+        assert is_same_ids(before, now) == is_known, (before, now)
+
+
+def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
+    for ids, prefix in (
+        (["prj_12345", "prj_2345"], "prj_"),
+        (["a_b_c_1234567", "a_b_d_1234567"], "a_b_"),
+        (["pv1_1234567"], "pv1_"),
+        (["project_a"], ""),  # over half of the id
+        ([str(UUID(int=5 << 99))], ""),
+        (["dep:abcdefab-1234-4abc-8abc-abcdefabcdef"], "dep:"),
+        (["ab_123", "cd_123"], ""),
+        (["nYQLFh0-x7Kd2mVtq_9Bc"], ""),  # of one id, any letters may be random
+        (["aB-12345", "aB-23456"], "aB-"),
+        (["Prj_12345"], "Prj_"),
+        (["PRJ_12345"], "PRJ_"),
+    ):
+        assert opaque_form(ids)["prefix"] == prefix, ids

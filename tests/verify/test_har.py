@@ -1,0 +1,237 @@
+"""verify --har judges recorded exchanges as those of a session."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.console.conftest import browser  # noqa: F401  # a fixture
+from tests.program import run
+from tests.verify import differences as parts
+from tests.verify.conftest import TOKEN, Service, Verified, listening, verify
+from tests.verify.differences import on, on_projects, put, without
+
+pytestmark = pytest.mark.process
+
+COOKIE = "session=cookie-7f3a9; theme=dark"
+
+
+class Recorder:
+    """Sends requests and records them, as a HAR file has them."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.entries: list[Any] = []
+
+    def send(self, target: str, token: str = TOKEN, body: str | None = None) -> None:
+        headers = {"Authorization": f"Bearer {token}", "Cookie": COOKIE}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = Request(self.url + target, body.encode() if body else None, headers)
+        try:
+            response = urlopen(request)
+        except HTTPError as error:
+            response = error
+        with response:
+            text = response.read().decode()
+        number = len(self.entries)
+        sent = {"method": request.get_method(), "url": self.url + target, "cookies": []}
+        self.entries.append({
+            "startedDateTime": f"2026-01-04T09:00:{number:02}.5Z",
+            "request": {**sent, "headers": named(headers), "postData": body and {"text": body}},
+            "response": {
+                "status": response.status, "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
+                "headers": named({**response.headers, ":status": "200", "set-cookie": COOKIE}),
+                "content": {"size": len(text), "text": text},
+            },
+        })  # fmt: skip
+
+
+def named(pairs: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in pairs.items()]
+
+
+def record(service: Service) -> list[Any]:
+    """A recorded session: the list, a creation, its deployment until it has ended, errors."""
+    with listening(service) as url:
+        recorder = Recorder(url)
+        recorder.send("/v1/projects")
+        recorder.send("/v1/projects", body='{"name": "my shop", "plan": "pro"}')
+        for _ in range(3):
+            recorder.send("/v1/deployments/d-4")
+            recorder.send("/v1/projects")
+        recorder.send("/v1/projects?page=2")
+        recorder.send("/v1/deployments/none")
+        recorder.send("/v1/projects", token="wrong-token-5")
+        recorder.send("/v1/projects", body="{}")
+        recorder.send("/elsewhere/v1/other")
+    return recorder.entries
+
+
+def judge(entries: Any, folder: Path, *options: str) -> Verified:
+    """A run with a HAR file of these entries, or of this text."""
+    file, report = folder / "recorded.har", folder / "report.json"
+    text = entries if isinstance(entries, str) else json.dumps({"log": {"entries": entries}})
+    file.write_text(text, "utf-8")
+    words = ("verify", "--har", str(file), "--report", str(report), *options)
+    done = run(*words, env={})
+    found = json.loads(report.read_text("utf-8")) if report.exists() else None
+    assert "Traceback" not in done.stdout + done.stderr, done
+    return Verified(done.status, done.stdout, done.stderr, found)
+
+
+def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> None:
+    changes = (on("created", status=200), on("list", headers={"X-Total": "4"}))
+    file = tmp_path / "p"
+    done = judge(record(Service(*changes)), tmp_path, "--save", str(file))
+    found, profile = done.found, json.loads(file.read_text("utf-8"))
+    assert done.status == 0
+    assert (parts.POST_201, "differs") in found
+    assert found <= {(parts.POST_201, "differs")}
+    assert done.parts[parts.METHOD]["reason"] == "it was not recorded"
+    assert (done.report["level"], done.report["created"]) == ("recorded", [])
+    live = tmp_path / "live"
+    verify(Service(*changes), "--save", str(live), level="write")
+    known = json.loads(live.read_text("utf-8"))
+    item = profile["list"]["body"]["projects"][0]
+    assert item.pop("plan") == "pro"
+    assert profile["list"]["body"] == known["list"]["body"]
+    assert profile["deployment"] == known["deployment"]
+    assert profile["statuses"] == known["statuses"]
+    assert profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
+    assert {"deployment_not_found", "token_invalid", "invalid_body"} <= profile["errors"].keys()
+    again = judge(record(Service(*changes)), tmp_path, "--like", str(file))
+    assert again.status == 0, again.stdout
+    changed = record(Service(on("created", body=without("name"))))
+    other = judge(changed, tmp_path, "--like", str(file))
+    assert "finding: drift: /create/body/name: string in the profile, missing there" in other.stdout
+
+
+def test_tokens_and_cookies_are_in_no_output(tmp_path: Path) -> None:
+    sent = f"{TOKEN} and cookie-7f3a9"
+    leaks = on_projects(put(sent=sent, note="cookie-8b1c2", api_key="s3cr3t"))
+    done = judge(record(Service(leaks)), tmp_path, "--save", str(tmp_path / "p"))
+    texts = done.stdout + json.dumps(done.report) + (tmp_path / "p").read_text("utf-8")
+    for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2"):
+        assert secret not in texts
+    assert "s3cr3t" not in (tmp_path / "p").read_text("utf-8")
+    assert "finding: leaks: list: " in done.stdout
+    assert "leaks" not in judge(record(Service()), tmp_path).stdout.partition("no finding")[0]
+
+
+def test_without_a_creation_all_values_are_those_of_others(tmp_path: Path) -> None:
+    entries = [each for each in record(Service()) if each["request"]["method"] == "GET"][:1]
+    done = judge(entries, tmp_path, "--save", str(tmp_path / "p"))
+    assert "no deployment was recorded\nno creation was recorded\n" in done.stdout
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["list"]["body"]["projects"][0]["name"] == "{project.name}"
+    assert "sample-" not in json.dumps(profile)
+
+
+def test_a_deployment_that_no_response_names_may_be_given(tmp_path: Path) -> None:
+    entries = record(Service(on_projects(without("latest_deployment_id"))))
+    plain = judge(entries, tmp_path)
+    assert (plain.requests["deployment"], "created deployment" in plain.requests) == (3, False)
+    given = judge(entries, tmp_path, "--save", str(tmp_path / "p"), "--deployment", "d-4")
+    assert given.requests["created deployment"] == 3
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
+
+
+def in_base64(entry: Any) -> None:
+    content = entry["response"]["content"]
+    content["text"] = base64.b64encode(content["text"].encode()).decode()
+    content["encoding"] = "base64"
+
+
+@pytest.mark.parametrize(
+    ("edit", "verdict"),
+    [
+        (lambda entry: entry.pop("request"), "not seen"),
+        (in_base64, "confirmed"),
+        (lambda entry: entry["response"]["content"].update(text="%", encoding="base64"),
+         "could not check"),
+        (lambda entry: entry["response"]["content"].pop("text"), "could not check"),
+        (lambda entry: entry["response"].update(status=0), "could not check"),
+        (lambda entry: entry["response"].update(status=304), "not seen"),
+        (lambda entry: entry["response"].update(status=503), "could not check"),
+        (lambda entry: entry["request"].update(headers=[]), "confirmed"),
+        (lambda entry: entry["request"].update(url="http://[::1"), "not seen"),
+        (lambda entry: entry["response"].update(headers=None), "not seen"),
+    ],
+)  # fmt: skip
+def test_an_entry_that_says_nothing_is_not_judged(
+    edit: Callable[[Any], object], verdict: str, tmp_path: Path
+) -> None:
+    entries = record(Service())
+    for entry in entries:
+        if "/deployments/d-" in entry["request"]["url"]:
+            edit(entry)
+    assert judge(entries, tmp_path).parts[parts.DID]["verdict"] == verdict
+
+
+def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+    entries = record(Service())
+    other = json.loads(json.dumps(entries).replace("http://127", "https://a.example/api/v7/127"))
+    text = json.dumps({"log": {"entries": entries}})
+    for given, options, reason in (
+        ("", (), "no JSON"),
+        (text[: len(text) // 2], (), "perhaps cut off"),
+        ("[]", (), "there is no log with entries"),
+        ('{"log": {"entries": {}}}', (), "there is no log with entries"),
+        ([], (), "no request to a path that ends in /v1/projects or /v1/deployments/{id}"),
+        ([None, 7, {}, {"request": {"url": 5}}], (), "no request to a path that ends in"),
+        (entries + other, (), "several services; give --base with one of "),
+        (entries, ("--base", "https://b.example"), "https://b.example is none of http://127."),
+        (entries, ("--write",), "--write: with --har nothing is asked"),
+        (entries, ("http://127.0.0.1:1",), "give the URL of a service, or --har FILE"),
+    ):
+        done = judge(given, tmp_path, *options)
+        assert (done.status, done.stdout) == (2, "")
+        assert reason in done.stderr
+    (base,) = {each["request"]["url"].partition("/v1/")[0] for each in other[:1]}
+    assert judge(entries + other, tmp_path, "--base", f"{base}/").status == 0
+    assert judge("\ufeff" + text, tmp_path).status == 0
+
+
+def test_a_browser_records_what_is_needed(
+    tmp_path: Path,
+    browser: Browser,  # noqa: F811
+) -> None:
+    file = tmp_path / "browser.har"
+    with listening(Service()) as url:
+        context = browser.new_context(record_har_path=str(file))
+        page = context.new_page()
+        page.goto(f"{url}/v1/start")  # any page of this origin
+        page.evaluate(
+            """async (token) => {
+                const headers = {Authorization: `Bearer ${token}`}
+                const send = async (path, more) =>
+                    (await fetch(path, {headers, ...more})).json()
+                headers["Content-Type"] = "application/json"
+                await send("/v1/projects")
+                const sent = {method: "POST", body: JSON.stringify({name: "shop"})}
+                const created = await send("/v1/projects", sent)
+                for (let turn = 0; turn < 3; turn++) {
+                    await send(`/v1/deployments/${created.latest_deployment_id}`)
+                }
+                await send("/v1/projects")
+                await fetch("/v1/deployments/d-1", {headers})  // whose body is not read
+            }""",
+            TOKEN,
+        )
+        context.close()
+    done = judge(file.read_text("utf-8"), tmp_path, "--save", str(tmp_path / "p"))
+    assert done.status == 0, done.stdout
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
+    assert profile["create"]["body"]["name"] == "{project.name}"
+    unread = "deployment                 could not check: it was recorded without its body\n"
+    assert f"\n{unread}" in done.stdout
+    assert TOKEN not in done.stdout
