@@ -249,14 +249,14 @@ def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None
     if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
         tell("warning: http sends the token without encryption")
     assert inputs.client
-    reads_twice = options.save is not None or inputs.like is not None
     session = Session(
         run,
         inputs.client,
         wait=options.wait,
         pause=options.pause,
         deployment=options.deployment,
-        reads_twice=reads_twice,
+        reads_twice=bool(options.save or inputs.like),
+        saves=options.save is not None,
         tell=tell,
     )
     session.ask_all()

@@ -32,6 +32,7 @@ class Readings:
     def __init__(self, run: Run, given: str) -> None:
         self.run = run
         self.given = given
+        self._items: dict[Exchange, Any] = {}  # cache: a list may be long
         self.status_path = run.status_path
         self.words = [self._word_of(each.json) for each in run.followed]
 
@@ -58,8 +59,11 @@ class Readings:
 
     def item_in(self, exchange: Exchange) -> Any:
         """The created project in a list, None if it is not there."""
-        is_list = exchange.probe.name in LISTS and exchange.is_success
-        return self.run.created_item(exchange) if is_list and self.run.creation else None
+        if exchange.probe.name not in LISTS or not self.run.creation:
+            return None
+        if exchange not in self._items:
+            self._items[exchange] = self.run.created_item(exchange)
+        return self._items[exchange]
 
     @cached_property
     def others_deployment(self) -> Exchange | None:

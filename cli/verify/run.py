@@ -69,22 +69,19 @@ class Run:
 
     def look(self) -> None:
         """Find the places anew, with what was exchanged since."""
-        self.places = Places()
+        self.places = places = Places()
         lists = self.succeeded(*LISTS)
-        if not lists:
-            self.places.created_id = self.id_in(self.creation) if self.creation else None
-            return
-        first, last = lists[0].json, lists[-1].json
-        self.places.items = find_items(last, first, self.created_name)
-        self.places.others = self.items_of(lists[-1])
-        for exchange in lists if self.creation else []:
+        if lists:
+            places.items = find_items(lists[-1].json, lists[0].json, self.created_name)
+            places.others = self.items_of(lists[-1])
+        for exchange in reversed(lists if self.creation else []):
             mine = self.created_item(exchange)
             if mine is not None:
-                items = self.items_of(exchange)
-                self.places.mine = mine
-                self.places.others = [each for each in items if each is not mine]
-        self.places.id = self._find_id()
-        self.places.created_id = self._find_created_id()
+                places.mine = mine
+                places.others = [each for each in self.items_of(exchange) if each is not mine]
+                break
+        places.id = self._find_id()
+        places.created_id = self._find_created_id()
 
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""

@@ -42,7 +42,8 @@ class Session:
     """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe.
 
     `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
-    sent twice, and the list is read with each status: a profile will be made of the responses.
+    sent twice, and the list is read with each status: a profile will be made of the responses,
+    which `saves` says is kept.
     """
 
     run: Run
@@ -51,6 +52,7 @@ class Session:
     pause: float
     deployment: str
     reads_twice: bool
+    saves: bool
     tell: Callable[[str], None]
     # What the probes need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
@@ -249,10 +251,10 @@ class Session:
         elif self.deployment and self.words["listed"] != self.deployment:
             found["deployment"] = f"{self.deployment} was not read: {self._why_no_deployment()}"
         elif run.creation is not None and not run.followed:
-            why = "no response names its deployment"
-            self.tell(f"no run of a deployment was seen: {why}")
-        for what in found.values():
-            self.tell(what)
+            self.tell("no run of a deployment was seen: no response names the created one")
+        for what, why in found.items():
+            lacks = "create" if what == "project" else "deployment, statuses"
+            self.tell(f"{why}; the profile lacks {lacks}" if self.saves else why)
         if run.level != READ:
             run.unseen = found
 
