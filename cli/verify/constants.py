@@ -50,7 +50,7 @@ class Constants:
         if isinstance(value, str):
             return self._clean_text(value, place, path)
         if is_number(value):
-            if value in self._numbers:
+            if value in self._numbers or self._has_secret(str(value)):
                 return 0
             self.kept.append(pointer(*place))
         return value

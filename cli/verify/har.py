@@ -30,7 +30,9 @@ from .values import (
 )
 
 PATH = re.compile(r"(.*)(/v1/(?:projects|deployments/([^/]+)))")
-LEAST_COOKIE = 6  # characters of one that is masked wherever it stands: shorter ones are words
+# Characters of what is masked wherever it stands: a shorter one may be a word of the service.
+LEAST_COOKIE = 6
+LEAST_TOKEN = 8  # of another header field than Authorization
 # Of each status of a rejected creation: the contract's status, the code, and the response.
 REJECTIONS = {
     400: (422, "invalid_body", "InvalidBody"),
@@ -75,6 +77,7 @@ def read_har(file: File, base: str) -> Recording:
     bases = Counter(each_base for each_base, _ in found)
     chosen = choose_base(file, bases, base)
     exchanges = [exchange for each_base, exchange in found if each_base == chosen]
+    exchanges.sort(key=lambda exchange: exchange.sent_at)  # some proxies write the end first
     request, path_of_name = request_of(exchanges)
     return Recording(
         chosen,
@@ -277,7 +280,7 @@ def tokens_in(entries: list[Any]) -> Iterator[str]:
     for name, value in secrets_in(entries):
         if name == "authorization":
             yield value.rpartition(" ")[2]
-        elif name != "cookie":
+        elif name != "cookie" and len(value) >= LEAST_TOKEN:
             yield value
 
 

@@ -9,9 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser
 
-from tests.console.conftest import browser  # noqa: F401  # a fixture
 from tests.program import run
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Service, Verified, listening, verify
@@ -198,40 +196,3 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     (base,) = {each["request"]["url"].partition("/v1/")[0] for each in other[:1]}
     assert judge(entries + other, tmp_path, "--base", f"{base}/").status == 0
     assert judge("\ufeff" + text, tmp_path).status == 0
-
-
-def test_a_browser_records_what_is_needed(
-    tmp_path: Path,
-    browser: Browser,  # noqa: F811
-) -> None:
-    file = tmp_path / "browser.har"
-    with listening(Service()) as url:
-        context = browser.new_context(record_har_path=str(file))
-        page = context.new_page()
-        page.goto(f"{url}/v1/start")  # any page of this origin
-        page.evaluate(
-            """async (token) => {
-                const headers = {Authorization: `Bearer ${token}`}
-                const send = async (path, more) =>
-                    (await fetch(path, {headers, ...more})).json()
-                headers["Content-Type"] = "application/json"
-                await send("/v1/projects")
-                const sent = {method: "POST", body: JSON.stringify({name: "shop"})}
-                const created = await send("/v1/projects", sent)
-                for (let turn = 0; turn < 3; turn++) {
-                    await send(`/v1/deployments/${created.latest_deployment_id}`)
-                }
-                await send("/v1/projects")
-                await fetch("/v1/deployments/d-1", {headers})  // whose body is not read
-            }""",
-            TOKEN,
-        )
-        context.close()
-    done = judge(file.read_text("utf-8"), tmp_path, "--save", str(tmp_path / "p"))
-    assert done.status == 0, done.stdout
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
-    assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
-    assert profile["create"]["body"]["name"] == "{project.name}"
-    unread = "deployment                 could not check: it was recorded without its body\n"
-    assert f"\n{unread}" in done.stdout
-    assert TOKEN not in done.stdout

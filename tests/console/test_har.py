@@ -1,0 +1,49 @@
+"""What a browser records is enough for verify --har."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.verify.conftest import TOKEN, Service, listening
+from tests.verify.test_har import judge
+
+pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
+
+
+def test_a_browser_records_what_is_needed(
+    tmp_path: Path,
+    browser: Browser,
+) -> None:
+    file = tmp_path / "browser.har"
+    with listening(Service()) as url:
+        context = browser.new_context(record_har_path=str(file))
+        page = context.new_page()
+        page.goto(f"{url}/v1/start")  # any page of this origin
+        page.evaluate(
+            """async (token) => {
+                const headers = {Authorization: `Bearer ${token}`}
+                const send = async (path, more) =>
+                    (await fetch(path, {headers, ...more})).json()
+                headers["Content-Type"] = "application/json"
+                await send("/v1/projects")
+                const sent = {method: "POST", body: JSON.stringify({name: "shop"})}
+                const created = await send("/v1/projects", sent)
+                for (let turn = 0; turn < 3; turn++) {
+                    await send(`/v1/deployments/${created.latest_deployment_id}`)
+                }
+                await send("/v1/projects")
+                await fetch("/v1/deployments/d-1", {headers})  // whose body is not read
+            }""",
+            TOKEN,
+        )
+        context.close()
+    done = judge(file.read_text("utf-8"), tmp_path, "--save", str(tmp_path / "p"))
+    assert done.status == 0, done.stdout
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
+    assert profile["create"]["body"]["name"] == "{project.name}"
+    unread = "deployment                 could not check: it was recorded without its body\n"
+    assert f"\n{unread}" in done.stdout
+    assert TOKEN not in done.stdout
