@@ -1,7 +1,6 @@
 """What has changed in a service: its profile of before and that of now, place by place."""
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from string import digits
 from typing import Any
@@ -33,17 +32,18 @@ class Drift:
     notes: list[str] = field(default_factory=list)
 
     def find(self, place: str, before: str, now: str) -> None:
-        self._add(self.findings, f"drift: {place}: {before} in the profile, {now} there")
+        self.add(Drift([f"drift: {place}: {before} in the profile, {now} there"]))
 
     def note(self, place: str, before: str, now: str) -> None:
-        self._add(self.notes, f"{place}: {before} in the profile, {now} there")
+        self.add(Drift([], [f"{place}: {before} in the profile, {now} there"]))
 
-    def _add(self, lines: list[str], line: str) -> None:
-        if line not in lines:
-            lines.append(line)
+    def add(self, other: "Drift") -> None:
+        """Add what another comparison has found, each once."""
+        self.findings += [line for line in other.findings if line not in self.findings]
+        self.notes += [line for line in other.notes if line not in self.notes]
 
 
-def find_drift(like: Profile, found: Observation, varying_fields: Collection[str]) -> Drift:
+def find_drift(like: Profile, found: Observation, varying_fields: set[str]) -> Drift:
     """What a run has found that differs from a profile; `varying_fields` are in lower case."""
     return Comparison(like, found, varying_fields).compare()
 
@@ -51,7 +51,7 @@ def find_drift(like: Profile, found: Observation, varying_fields: Collection[str
 class Comparison:
     """The comparison of two profiles: that of before, and that of a run."""
 
-    def __init__(self, like: Profile, found: Observation, varying_fields: Collection[str]) -> None:
+    def __init__(self, like: Profile, found: Observation, varying_fields: set[str]) -> None:
         self._like = like
         self._before = like.document
         self._now = found.profile
@@ -72,25 +72,39 @@ class Comparison:
         if "create" in before and "create" in now:
             status = before["create"].get("status", CREATED)
             self._compare_values("/create/status", status, now["create"].get("status", "another"))
-        errors = before.get("errors", {})
-        for code, form in now.get("errors", {}).items():
-            known = errors.get(code) or errors.get("default")
-            if known is None or code == "default":
-                continue
-            status = known.get("status", form["status"])
-            self._compare_values(f"/errors/{code}/status", status, form["status"])
-            self._compare_responses(known, form, ("errors", code))
-        for place in self._unreadable:
-            part, _, code = place.partition("/")
-            if part in before and (not code or code in errors or "default" in errors):
-                self._drift.find(f"/{place}/body", "a form", "none that can be read")
-        for kind, ids in now.get("ids", {}).items():
-            form = before.get("ids", {}).get(kind)
-            if form and not is_same_ids(form, ids):
-                self._drift.find(f"/ids/{kind}", text_of(form), text_of(ids))
+        self._compare_errors()
+        self._compare_unreadable()
+        self._compare_ids()
         if "times" in before and "times" in now:
             self._compare_values("/times", before["times"], now["times"])
         return self._drift
+
+    def _compare_errors(self) -> None:
+        known = self._before.get("errors", {})
+        for code, form in self._now.get("errors", {}).items():
+            before = known.get(code) or known.get("default")
+            if before is None or code == "default":
+                continue
+            status = before.get("status", form["status"])
+            self._compare_values(f"/errors/{code}/status", status, form["status"])
+            self._compare_responses(before, form, ("errors", code))
+
+    def _compare_unreadable(self) -> None:
+        """Find the parts of the profile whose responses cannot be read now."""
+        known = self._before.get("errors", {})
+        for place in self._unreadable:
+            part, _, code = place.partition("/")
+            is_known = part in self._before
+            if code:
+                is_known = code in known or "default" in known
+            if is_known:
+                self._drift.find(f"/{place}/body", "a form", "none that can be read")
+
+    def _compare_ids(self) -> None:
+        known = self._before.get("ids", {})
+        for kind, form in self._now.get("ids", {}).items():
+            if kind in known and not is_same_ids(known[kind], form):
+                self._drift.find(f"/ids/{kind}", text_of(known[kind]), text_of(form))
 
     def _compare_values(self, place: str, before: Any, now: Any) -> None:
         if not is_same(before, now):
@@ -108,20 +122,19 @@ class Comparison:
 
     def _compare_responses(self, before: Part, now: Part, path: Path) -> None:
         """Compare two forms of a response: its content type, its header fields, and its body."""
-        is_error = path[0] == "errors"
-        own = "application/problem+json" if is_error else "application/json"
-        types = [each.get("content_type", own) for each in (before, now)]
-        if normalized(types[0]) != normalized(types[1]):
-            self._drift.find(pointer(*path, "content_type"), types[0], types[1])
-        seen = {name.lower() for name in now.get("headers", {})} | {*self._varying_fields}
+        own = "application/problem+json" if path[0] == "errors" else "application/json"
+        old_type = before.get("content_type", own)
+        new_type = now.get("content_type", own)
+        if normalized(old_type) != normalized(new_type):
+            self._drift.find(pointer(*path, "content_type"), old_type, new_type)
+        seen = {name.lower() for name in now.get("headers", {})}
         for name in before.get("headers", {}):
-            if name.lower() not in seen:
+            if name.lower() not in seen | self._varying_fields:
                 self._drift.find(pointer(*path, "headers", name), "present", MISSING)
-        words = [word for word in self._now.get("statuses", {}).get("run", ()) if word]
-        for word in words or [""]:
-            self._compare(
-                resolve(before["body"], word), resolve(now["body"], word), (*path, "body")
-            )
+        for word in self._now.get("statuses", {}).get("run", [""]):
+            old_body = resolve(before["body"], word)
+            new_body = resolve(now["body"], word)
+            self._compare(old_body, new_body, (*path, "body"))
 
     # Bodies
 
@@ -129,10 +142,12 @@ class Comparison:
         place = pointer(*path)
         if place in self._varying:
             return
-        types = type_in(before, self._before), type_in(now, self._now)
-        if types[0] != types[1]:
-            tell = self._drift.note if "null" in types else self._drift.find
-            tell(place, *types)
+        old_type = type_in(before, self._before)
+        new_type = type_in(now, self._now)
+        if old_type != new_type and "null" in (old_type, new_type):
+            self._drift.note(place, old_type, new_type)
+        elif old_type != new_type:
+            self._drift.find(place, old_type, new_type)
         elif isinstance(before, dict):
             self._compare_objects(before, now, path)
         elif isinstance(before, list):
@@ -153,18 +168,17 @@ class Comparison:
 
     def _compare_arrays(self, before: list[Any], now: list[Any], path: Path) -> None:
         """Compare each item with those of before: one that is like any of these is no drift."""
-        for index, item in enumerate(now if before else []):
-            results = [self._try(each, item, (*path, index)) for each in before]
-            best = min(results, key=lambda drift: len(drift.findings))
-            self._drift.findings += [x for x in best.findings if x not in self._drift.findings]
-            self._drift.notes += [x for x in best.notes if x not in self._drift.notes]
-
-    def _try(self, before: Any, now: Any, path: Path) -> Drift:
-        """What a comparison of two values finds."""
-        outer, self._drift = self._drift, Drift()
-        self._compare(before, now, path)
-        found, self._drift = self._drift, outer
-        return found
+        if not before:
+            return
+        outer = self._drift
+        for index, item in enumerate(now):
+            results = []
+            for known in before:
+                self._drift = Drift()
+                self._compare(known, item, (*path, index))
+                results.append(self._drift)
+            outer.add(min(results, key=lambda drift: len(drift.findings)))
+        self._drift = outer
 
     def _compare_scalars(self, before: Any, now: Any, path: Path) -> None:
         place = pointer(*path)
