@@ -19,7 +19,7 @@ SIGNATURE = re.compile("sig(nature)?$|credential", re.IGNORECASE)
 class Constants:
     """Removes secrets, and the values that only the records of others have.
 
-    `kept` are the JSON pointers of the texts and numbers that stayed.
+    `kept` are the texts and numbers that stayed, by their JSON pointers.
     """
 
     def __init__(self, redactor: Redactor, others: Iterable[Any], own: Iterable[Any]) -> None:
@@ -32,7 +32,7 @@ class Constants:
         self._long = [text for text in self._texts if len(text) >= LONG]
         # Those that may be names of members, as in a map by ids.
         self._names = {text for text in self._long if not text.isalpha()}
-        self.kept: list[str] = []
+        self.kept: dict[str, Any] = {}
 
     def clean(self, value: Any, place: Path, path: Path = ()) -> Any:
         """A part of a body, without what may not stay; it stands at `place` in the profile."""
@@ -52,7 +52,7 @@ class Constants:
         if is_number(value):
             if value in self._numbers or self._has_secret(str(value)):
                 return 0
-            self.kept.append(pointer(*place))
+            self.kept[pointer(*place)] = value
         return value
 
     def _clean_text(self, text: str, place: Path, path: Path) -> str:
@@ -60,7 +60,7 @@ class Constants:
         if has_secret_name(path) or self.may_not_stay(text):
             return ""
         if literal:
-            self.kept.append(pointer(*place))
+            self.kept[pointer(*place)] = text
         return text
 
     def may_not_stay(self, text: str) -> bool:

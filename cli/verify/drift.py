@@ -15,12 +15,13 @@ from .choices import resolve
 from .errors import CODE
 from .forms import Form, ranges_of
 from .observe import Observation
-from .values import Path, is_same, parse_seconds, type_of
+from .values import Path, is_number, is_same, parse_seconds, type_of
 
 Part = dict[str, Any]
 
 MISSING = "missing"
 INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that are numbers
+MAX_CODE = 10_000  # a number that is larger may be that of one request
 DERIVED = ("integers", "slug", "same")
 
 
@@ -61,6 +62,7 @@ class Comparison:
         self._varying_in_errors = {each.split("/", 3)[3] for each in in_errors}
         self._varying_fields = varying_fields
         self._unreadable = found.unreadable
+        self._word = found.word
         self._drift = Drift()
 
     def compare(self) -> Drift:
@@ -96,7 +98,7 @@ class Comparison:
             part, _, code = place.partition("/")
             is_known = part in self._before
             if code:
-                is_known = code in known or "default" in known
+                is_known = code in known
             if is_known:
                 self._drift.find(f"/{place}/body", "a form", "none that can be read")
 
@@ -115,7 +117,7 @@ class Comparison:
         run = self._now.get("statuses", {}).get("run", [])
         for word in run:
             if known and word not in known:
-                self._drift.find("/statuses/run", f"no {text_of(word)}", "it is")
+                self._drift.add(Drift([f"drift: /statuses/run: {text_of(word)} is new"]))
         for word in self._like.run:
             if run and word not in run:
                 self._drift.note("/statuses/run", text_of(word), "not seen")
@@ -131,7 +133,7 @@ class Comparison:
         for name in before.get("headers", {}):
             if name.lower() not in seen | self._varying_fields:
                 self._drift.find(pointer(*path, "headers", name), "present", MISSING)
-        for word in self._now.get("statuses", {}).get("run", [""]):
+        for word in self._now.get("statuses", {}).get("run", [self._word]):
             old_body = resolve(before["body"], word)
             new_body = resolve(now["body"], word)
             self._compare(old_body, new_body, (*path, "body"))
@@ -221,7 +223,7 @@ def is_code(value: Any) -> bool:
     """Whether a constant in an error is one that programs read: not a text for people."""
     if isinstance(value, str):
         return bool(CODE.fullmatch(value)) and not any(names_below(value))
-    return value is not None
+    return isinstance(value, bool) or (is_number(value) and abs(value) < MAX_CODE)
 
 
 def normalized(content_type: str) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 
 from stub.like.markers import escape
 
-from .marks import replace_part
+from .marks import Marks, replace_part
 from .values import NOTHING, Path, at, is_id, is_same, last_name, words_of
 
+HIDDEN = Marks("project", is_shown=False)
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
 
 
@@ -49,17 +50,20 @@ class Listing:
         return "{count}" if self.size and value == str(self.size) else self.mark_inside(value)
 
 
-def mark_envelope(listings: list[Listing], items_path: Path, item: Any) -> Any:
-    """The body of the last of these lists, with `item` as the one item of its array.
+def mark_envelope(listings: list[Listing], items_path: Path, *, is_sure: bool) -> Any:
+    """The body of the last of these lists, without its projects, which stand at a path.
 
-    A marker stands where all of them have one.
+    A marker stands where all of them have one. If it is not sure which array has the projects, the
+    records in others may be those of other people: each value there is a plain one.
     """
     *_, last = listings
     others = [each for each in listings if each.size] or listings
 
     def mark(value: Any, path: Path) -> Any:
         if path == items_path:
-            return [item]
+            return []
+        if isinstance(value, list) and not is_sure:
+            return HIDDEN.mark(value)
         if isinstance(value, dict):
             return {escape(name): mark(each, (*path, name)) for name, each in value.items()}
         if isinstance(value, list):

@@ -8,8 +8,8 @@ from .probes import NAME_PREFIX
 from .run import Run
 from .values import Path, at, is_same, replaced, scalars
 
-CODE = re.compile("[a-z0-9_.:-]+|[A-Z0-9_.:-]+")
-"""A text that says a reason to programs, not to people."""
+CODE = re.compile("[a-z_.:-]+|[A-Z_.:-]+")
+"""A text that says a reason to programs, not to people; one with digits may be an id."""
 
 
 def rejections(run: Run) -> dict[str, list[Exchange]]:
@@ -28,13 +28,13 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
     return found
 
 
-def without_echo(value: Any) -> Any:
-    """The body of an error, in which no text repeats what verify has sent."""
+def without_echo(value: Any, sent: str) -> Any:
+    """The body of an error, in which no text repeats what was sent, or a name of verify's own."""
     if isinstance(value, dict):
-        return {name: without_echo(each) for name, each in value.items()}
+        return {name: without_echo(each, sent) for name, each in value.items()}
     if isinstance(value, list):
-        return [without_echo(each) for each in value]
-    is_echo = isinstance(value, str) and NAME_PREFIX in value
+        return [without_echo(each, sent) for each in value]
+    is_echo = isinstance(value, str) and (NAME_PREFIX in value or sent in value.split())
     return "{error.detail}" if is_echo else value
 
 
@@ -43,7 +43,7 @@ def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, A
 
     Markers stand for what is another one in each of them, but for what is `volatile` in one alone.
     """
-    if len(forms) < 2:
+    if len({form["status"] for form in forms}) < 2:
         return None
     bodies = [each["body"] for each in forms]
     shapes = [[(path, type(value)) for path, value in scalars(body)] for body in bodies]
@@ -68,6 +68,6 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
         return "{error.status}"
     if all(is_same(value, first) for value in values) or not isinstance(first, str):
         return first
-    if first.isdigit():
-        return first  # a status as a text, say, for which there is no marker
-    return "{error.code}" if all(CODE.fullmatch(each) for each in values) else "{error.detail}"
+    if all(CODE.fullmatch(each) for each in values):
+        return "{error.code}"
+    return "{error.detail}" if any(" " in each for each in values) else first

@@ -11,9 +11,7 @@ from stub.rules import TIME
 Form = dict[str, Any]
 
 
-def ids_form(
-    ids: list[Any], names: list[str | None], project_ids: list[Any] | None = None
-) -> Form | None:
+def ids_form(ids: list[Any], names: list[str], project_ids: list[Any] | None = None) -> Form | None:
     """The form of the ids of a kind of record, None if they have none.
 
     `names` are those of the projects with these ids. Deployments may have the ids of theirs.

@@ -26,9 +26,9 @@ from . import Options
 from .client import Client
 from .drift import Drift, find_drift
 from .har import Recording, read_har
-from .judge import NOT_SEEN
+from .judge import NOT_SEEN, claims_of
 from .observe import Observation, Observer
-from .probes import ABUSE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
+from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .report import findings_of, left_behind, text_of_parts, text_of_profile
 from .run import Run, names_deployment
 from .session import Session
@@ -278,10 +278,14 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
     for probe in run.probes:
         if not run.of(probe.name):
             run.silent[probe.name] = NOT_SEEN, "it was not recorded"
-    if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
+    if given and given not in [each.deployment_id for each in run.exchanges]:
+        tell(f"{given} was not recorded")
+    if not run.of(FOLLOWED.name, GET_DEPLOYMENT.name):
         tell("no deployment was recorded")
-    if run.creation is None:
+    if not run.of(CREATE.name):
         tell("no creation was recorded")
+    if not any(list(claims_of(run, each)) for each in run.judged):
+        raise click.UsageError(f"nothing could be checked: {run.exchanges[-1].failure}.")
 
 
 def has_ended(run: Run) -> bool:

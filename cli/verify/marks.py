@@ -114,9 +114,10 @@ class Marks:
 def replace_part(text: str, part: str, marker: str) -> str:
     """A text with a marker for a value that stands in it as a word."""
     least = 5 if part.isdigit() else SHORTEST_PART
-    if len(part) < least:
-        return text
-    return re.sub(rf"(?<![A-Za-z0-9{{]){re.escape(part)}(?![A-Za-z0-9}}])", marker, text)
+    before, after = "(?<![A-Za-z0-9{])", "(?![A-Za-z0-9}])"
+    if len(part) < least:  # then in a URL alone
+        before, after = "(?<=[/=])", "(?=[/?&#]|$)"
+    return re.sub(f"{before}{re.escape(part)}{after}", marker, text)
 
 
 def is_id_name(name: str) -> bool:

@@ -17,11 +17,11 @@ from .exchange import NO_JSON, Exchange
 from .fields import Fields
 from .forms import ids_form
 from .marks import Marks
-from .places import has_status_name
+from .places import has_status_name, name_in
 from .probes import FOLLOWED, GET_DEPLOYMENT
-from .readings import Reading, Readings, id_of, name_in
+from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
-from .values import Path, at, is_id, parse_seconds, scalars
+from .values import Path, at, is_id, parse_seconds, replaced, scalars
 
 Part = dict[str, Any]
 
@@ -32,16 +32,17 @@ STATUSES_OF_CREATION = (200, 201, 202)
 class Observation:
     """A profile, and what a person has to know of it.
 
-    `kept` are the JSON pointers of its constants, `varying` what was another one in each reading,
+    `kept` are its constants by their JSON pointers, `varying` what was another one in each reading,
     `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
-    body that no profile can have.
+    body that no profile can have, `word` the status of a deployment whose run was not seen.
     """
 
     profile: Part
-    kept: list[str] = field(default_factory=list)
+    kept: dict[str, Any] = field(default_factory=dict)
     varying: list[str] = field(default_factory=list)
     unsaid: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    word: str = ""
 
 
 class Observer:
@@ -74,7 +75,7 @@ class Observer:
             if part:
                 found.profile[name] = part
         self._remove_invalid()
-        found.kept = [*dict.fromkeys(self._constants.kept)]
+        found.kept = self._constants.kept
         if self._fields.left_out:
             names = ", ".join(sorted(self._fields.left_out))
             found.unsaid.append(f"header fields that vary: {names}")
@@ -109,10 +110,15 @@ class Observer:
             return None
         listings = [self._listing(each) for each in lists if each is not last]
         listings.append(self._listing(last))
-        body = mark_envelope(listings, run.places.items, self._item(last))
+        place = ("list", "body", *run.places.items, 0)
+        item = self._item(last)
+        if own:
+            item = self._constants.clean(item, place)
+        body = mark_envelope(listings, run.places.items, is_sure=bool(own))
+        body = self._constants.clean(body, ("list", "body"))
         by_body = {id(each.body): each for each in listings}
         part = {
-            "body": self._constants.clean(body, ("list", "body")),
+            "body": replaced(body, run.places.items, [item]),
             **self._fields.of(
                 lists, ("list",), lambda value, each: by_body[id(each.json)].mark_field(value)
             ),
@@ -210,6 +216,7 @@ class Observer:
             is_shown = readings.is_given(other)
             marks = readings.marks_of_other("deployment", project, is_shown=is_shown)
             marks.status_paths = named_status(other.json)
+            self._found.word = next((at(other.json, path) for path in marks.status_paths), "")
             exchanges, body = [other], marks.mark(other.json)
             if is_shown:
                 self._found.unsaid.append("the run of a deployment: the one that was named is over")
@@ -218,7 +225,9 @@ class Observer:
         fields = self._fields.of(
             exchanges, ("deployment",), lambda value, _: marks.mark_inside(value)
         )
-        return {"body": self._constants.clean(body, place), **fields}
+        if marks.is_shown:
+            body = self._constants.clean(body, place)
+        return {"body": body, **fields}
 
     def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
@@ -237,7 +246,10 @@ class Observer:
             first = exchanges[0]
             if not self._is_strict(first, f"errors/{code}"):
                 continue
-            bodies = [("", without_echo(Marks("error").mark(each.json))) for each in exchanges]
+            bodies = []
+            for each in exchanges:
+                body = Marks("error").mark(each.json)
+                bodies.append(("", without_echo(body, each.deployment_id)))
             place = ("errors", code, "body")
             varying = volatile_paths(bodies)
             volatile |= varying
@@ -259,11 +271,16 @@ class Observer:
         if run.places.mine is not None:
             items.append(run.places.mine)
         ids = [] if path is None else [at(item, path) for item in items]
-        projects = [(each, name_in(item)) for each, item in zip(ids, items, strict=False)]
+        names = [name_in(item, run.name_members) for item in items]
+        projects = [*zip(ids, names, strict=False)]
         if run.creation is not None and run.places.mine is None:
             projects.append((run.places.created_id, run.created_name))
         projects = [each for each in projects if is_id(each[0])]
         deployments, owner = self._ids_of_deployments(items)
+        name = run.created_name
+        if name and any(name in str(each) for each in deployments) and not owner:
+            self._found.unsaid.append("ids of deployments that are made from the name")
+            deployments = []
         found = {
             "projects": ids_form([each for each, _ in projects], [name for _, name in projects]),
             "deployments": ids_form(deployments, [], owner),

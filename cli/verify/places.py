@@ -1,7 +1,7 @@
 """Finds its way in the bodies of a service, by what their values do and not by their names."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -36,9 +36,8 @@ def find_items(body: Any, earlier: Any = None, name: str = "") -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
     It is the one with an item that has the new name, else the one that has grown since an earlier
-    list, else the outermost array of objects.
+    list, else the outermost array of objects: first of those that have ids.
     """
-    # Of several in one depth, the one that has the contract's name.
     arrays = sorted(arrays_in(body), key=rank_of_array)
     of_objects = [path for path, items in arrays if any(isinstance(each, dict) for each in items)]
     named = [path for path in of_objects if name and find_named(at(body, path), name) is not None]
@@ -60,9 +59,13 @@ def has_grown(items: list[Any], earlier: Any) -> bool:
     return isinstance(earlier, list) and len(items) > len(earlier)
 
 
-def rank_of_array(found: tuple[Path, list[Any]]) -> tuple[int, bool]:
-    path, _ = found
-    return len(path), last_name(path) != "projects"
+def rank_of_array(found: tuple[Path, list[Any]]) -> tuple[bool, int, bool]:
+    """The order in which arrays are taken; of several in one depth, the contract's name first."""
+    path, items = found
+    has_ids = any(
+        last_word(last_name(place)) in ID_WORDS for item in items[:1] for place, _ in scalars(item)
+    )
+    return not has_ids, len(path), last_name(path) != "projects"
 
 
 # The ids
@@ -98,10 +101,17 @@ def rank_of_id(path: Path, is_name: bool) -> tuple[bool, bool, int, bool]:
     return (last != "id", is_name, len(path), last_word(last) not in ID_WORDS)
 
 
-def find_name(item: Any, name: str) -> Path | None:
-    """The path of a record's name: where it stands, first under `name`."""
-    found = [path for path, value in outermost(item) if value == name]
-    return min(found, key=lambda path: last_name(path) != "name", default=None)
+def name_in(project: Any, members: Container[str] = ()) -> str:
+    """The name of a project that verify did not create, "" if it has none.
+
+    It is a text in one of these members, else the outermost one whose member is called so.
+    """
+    texts = [(path, value) for path, value in outermost(project) if isinstance(value, str)]
+    known = [text for path, text in texts if last_name(path) in members]
+    exact = [text for path, text in texts if last_name(path) == "name"]
+    alike = [text for path, text in texts if last_word(last_name(path)) == "name"]
+    found = [*known, *exact, *alike]
+    return found[0] if found else ""
 
 
 # Deployments

@@ -11,10 +11,10 @@ from stub.contract import object_in
 from .exchange import Exchange
 from .forms import Form, times_form
 from .marks import MINUTE, Marks
-from .places import has_status_name
+from .places import has_status_name, name_in
 from .probes import GET_DEPLOYMENT
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, last_name, parse_seconds, scalars, words_of
+from .values import Path, at, is_id, last_name, parse_seconds, scalars
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Readings:
         return Marks(
             kind,
             own_id if is_id(own_id) else None,
-            name_in(project),
+            name_in(project, self.run.name_members),
             None if exchange is None else id_of(exchange),
             times=self.times,
             window=(0.0, self._window[1]),
@@ -164,7 +164,8 @@ class Readings:
             projects.append(self.run.places.mine)
         for project in projects:
             own_id = None if path is None else at(project, path)
-            if names_deployment(project, asked) or own_id in values:
+            name = name_in(project, self.run.name_members)
+            if names_deployment(project, asked) or own_id in values or name in values:
                 return project
         return None
 
@@ -223,18 +224,3 @@ def id_of(exchange: Exchange) -> Any:
     asked = exchange.deployment_id
     values = [value for _, value in scalars(exchange.json)]
     return next((value for value in values if is_id(value) and str(value) == asked), asked)
-
-
-def name_in(project: Any) -> str | None:
-    """The name of a project that verify did not create: the outermost text under such a name."""
-    texts = [(path, value) for path, value in scalars(project) if isinstance(value, str) and value]
-    named = [pair for pair in texts if words_of(last_name(pair[0]))[-1:] == ["name"]]
-    if not named:
-        return None
-    _, name = min(named, key=rank_of_name)
-    return str(name)
-
-
-def rank_of_name(found: tuple[Path, str]) -> tuple[bool, int]:
-    path, _ = found
-    return last_name(path) != "name", len(path)

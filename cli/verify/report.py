@@ -19,6 +19,7 @@ ADVICE = {  # of each kind of difference, what to do about it
     "differs": "only this project chose it: if the service is right, change the contract",
 }
 MAX_SHOWN = 500  # bytes of a body
+MAX_VALUE = 60  # bytes of a value in a profile
 
 
 def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
@@ -114,8 +115,8 @@ def text_of_profile(found: Observation, lacks: list[str], path: object) -> Itera
         yield f"  {place}: another value in each reading; the profile has the first one"
     if found.kept:
         yield "values of the service that are in it; look through them before you publish it:"
-    for place in found.kept:
-        yield f"  {place}"
+    for place, value in found.kept.items():
+        yield f"  {place}: {cut(json.dumps(value, ensure_ascii=False), MAX_VALUE)}"
 
 
 def left_behind(run: Run) -> Iterator[str]:

@@ -9,9 +9,9 @@ from stub.contract import object_in
 from web.redaction import Redactor
 
 from .exchange import NO_JSON, Exchange
-from .places import find_id, find_items, find_named, find_status, id_in_url
+from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
 from .probes import CREATE, FOLLOWED, LIST, LIST_AGAIN, LISTED, RECORDED, Probe, all_probes
-from .values import NOTHING, Path, at, is_id, scalars
+from .values import NOTHING, Path, at, is_id, last_name, scalars
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
 
@@ -99,8 +99,20 @@ class Run:
 
     @property
     def created_name(self) -> str:
-        """The name that was sent, "" if nothing was created."""
-        return self.name_in(self.creation) if self.creation else ""
+        """The name that was sent, "" if nothing was created.
+
+        In a recording without the body of the request it is the name in the response.
+        """
+        if self.creation is None:
+            return ""
+        return self.name_in(self.creation) or name_in(self.creation.json)
+
+    @property
+    def name_members(self) -> set[str]:
+        """The names of the members in which the creation had the name."""
+        body = self.creation.json if self.creation else NO_JSON
+        found = [path for path, value in scalars(body) if value == self.created_name]
+        return {last_name(path) for path in found}
 
     def name_in(self, exchange: Exchange) -> str:
         """The name in the body of a request, "" if it has none."""

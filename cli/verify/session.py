@@ -243,9 +243,10 @@ class Session:
         run, found = self.run, {}
         if run.level != READ and run.creation is None:
             last = run.of(CREATE.name)[-1]
-            why = f"{last.failure or last.status}"
-            advice = "give --body FILE with what the service asks for"
-            found["project"] = f"no project was created: {why}; {advice}"
+            why = last.failure or str(last.status)
+            if last.status in (400, 422):
+                why += "; give --body FILE with what the service asks for"
+            found["project"] = f"no project was created: {why}"
         if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
             found["deployment"] = f"no deployment was read: {self._why_no_deployment()}"
         elif self.deployment and self.words["listed"] != self.deployment:

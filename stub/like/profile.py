@@ -17,7 +17,7 @@ from ..documents import explained
 from ..rules import spell_time
 from .check import errors_in, words_of
 from .ids import DERIVED
-from .markers import NAME, place_of_name
+from .markers import NAME, names_below, place_of_name
 
 MAX_BYTES = 1024 * 1024  # of the document
 DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
@@ -133,7 +133,10 @@ class Profile:
 
 def lacking(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
-    parts = ("statuses", "list", "create", "deployment", "errors", "ids", "times")
+    parts = ["statuses", "list", "create", "deployment", "errors", "ids", "times"]
+    bodies = [like.document.get(name) for name in parts[1:4]]
+    if all(bodies) and not any(name.endswith(".created_at") for name in names_below(bodies)):
+        parts.remove("times")  # it has none that are texts
     return [name for name in parts if name not in like.document]
 
 
