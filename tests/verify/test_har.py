@@ -142,6 +142,31 @@ def test_a_deployment_that_no_response_names_may_be_given(tmp_path: Path) -> Non
     assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
 
 
+def test_a_recording_without_what_was_sent_has_a_name(tmp_path: Path) -> None:
+    entries = record(Service())
+    for entry in entries:
+        entry["request"].pop("postData")
+        entry["request"]["headers"] = []
+    entries.reverse()  # some proxies write the end first
+    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["create"]["body"]["name"] == "{project.name}"
+    assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
+    assert profile["create"]["request"] == {"name": "{project.name}"}
+
+
+def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
+    entries = record(Service())
+    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
+    saved = (tmp_path / "p").read_text("utf-8")
+    for entry in entries:
+        del entry["response"]["content"]["text"]
+    done = judge(entries, tmp_path, "--save", str(tmp_path / "p"), "--deployment", "none")
+    assert (done.status, done.report) == (2, None)
+    assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
+    assert (tmp_path / "p").read_text("utf-8") == saved
+
+
 def in_base64(entry: Any) -> None:
     content = entry["response"]["content"]
     content["text"] = base64.b64encode(content["text"].encode()).decode()

@@ -108,6 +108,17 @@ def without_failures(body: Any) -> Any:
     return json.loads(text)
 
 
+def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure(tmp_path: Path) -> None:
+    def paged(body: Any) -> Any:
+        users = [{"id": "u-1", "email": "alice@private.example"}]
+        return {"links": [{"rel": "self"}], "users": users, "page": {"items": body["projects"][:3]}}
+
+    for level in ("read", "write"):
+        text = json.dumps(saved(Service(on("list", body=paged)), tmp_path / "p", level=level))
+        assert "private" not in text
+        assert "sample-" not in text
+
+
 # What the records of others have, and the created one has not.
 PRIVATE = {
     "owner": "private-owner", "notes": ["private-note"], "size": 918273645,
@@ -265,6 +276,43 @@ def test_errors_that_were_not_seen_have_the_form_of_those_that_were(tmp_path: Pa
     errors = saved(Service(echo), tmp_path / "p")["errors"]
     assert errors["deployment_not_found"]["body"] == {"no": "{error.detail}"}
     assert "default" not in errors
+
+
+def test_errors_of_one_status_say_nothing_of_others(tmp_path: Path) -> None:
+    html = on("anonymous", "unauthorized", raw=b"<p>")
+    file = tmp_path / "p"
+    errors = saved(Service(html), file, level="read")["errors"]
+    assert errors["default"]["body"]["code"] == "{error.code}"  # of 404 and 405
+    same = Service(html, on("method", status=204, raw=b""))
+    assert "default" not in saved(same, file, level="read")["errors"]
+    assert verify(Service(html), "--like", str(file)).status == 0  # it was no JSON before
+
+
+def test_small_numbers_are_ids_in_urls_alone(tmp_path: Path) -> None:
+    headers: dict[str, str | None] = {"Location": "/v1/deployments/94?p=93"}
+    change = on("created", headers=headers, body=put(version="1.94"))
+    service = Service(change, new_id=lambda kind, number: 89 + number + (kind == "d"))
+    create = saved(service, tmp_path / "p")["create"]
+    location = "/v1/deployments/{deployment.id}?p={project.id}"
+    assert create["headers"]["Location"] == location
+    assert create["body"]["version"] == "1.94"
+
+
+class Named(Service):
+    """A service whose ids of deployments have the name of the project."""
+
+    def _add(self, sent: Any, status: str) -> dict[str, Any]:
+        project = super()._add(sent, status)
+        old_id, new_id = project["latest_deployment_id"], f"op-{project['name']}-1"
+        self.deployments[new_id] = {**self.deployments.pop(old_id), "id": new_id}
+        project["latest_deployment_id"] = new_id
+        return project
+
+
+def test_ids_that_are_made_from_a_name_have_no_form(tmp_path: Path) -> None:
+    done = save(Named(), tmp_path / "p")
+    assert "  ids of deployments that are made from the name\n" in done.stdout
+    assert "stub-verify" not in (tmp_path / "p").read_text("utf-8")
 
 
 def test_a_named_deployment_is_shown_and_has_no_run(tmp_path: Path) -> None:
