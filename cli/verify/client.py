@@ -14,8 +14,6 @@ from string import ascii_lowercase, digits
 from urllib.error import URLError
 from urllib.parse import urlsplit
 
-from stub.like.markers import NAME
-
 from .exchange import Exchange
 from .probes import NAME_PREFIX, NONE, TOKEN, WRONG, Probe
 
@@ -55,15 +53,16 @@ class Client:
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
         word = secrets.token_hex(4)
+        words = {**words, "word": word}
         # Small letters, digits and `-`: some services make the name of a host of it.
-        words = {"word": word, NAME[1:-1]: f"{NAME_PREFIX}{word}", **words}
+        name = f"{NAME_PREFIX}{word}"
         credential = self._authorization[probe.authorization]
         headers = (("Authorization", credential), ("Content-Type", probe.content_type))
         return Exchange(
             probe,
             self._base.path.rstrip("/") + probe.fill_target(words),
             tuple(each for each in headers if each[1]),
-            probe.fill_body(words).encode(),
+            probe.fill_body(name, words).encode(),
         )
 
     def send(self, request: Exchange) -> Exchange:

@@ -11,28 +11,28 @@ from web.validation import pointer
 
 from .values import Path, is_number, scalars
 
-LONG = 5  # characters of a text that is found inside of another one
-LARGE = 10_000  # a number that may say whose it is
+LEAST_TEXT = 3  # characters of a text that is found inside of another one
+LEAST_NUMBER = 1000  # of one that may say whose it is
 SIGNATURE = re.compile("sig(nature)?$|credential", re.IGNORECASE)
+NAME = re.compile("[A-Za-z_$-]+")
+"""A name that a program gives to a member; others may be data, such as an e-mail address."""
 
 
 class Constants:
     """Removes secrets, and the values that only the records of others have.
 
-    `kept` are the texts and numbers that stayed, by their JSON pointers.
+    `kept` are the texts and numbers that stayed, by their JSON pointers; `signed` are the pointers
+    of URLs that had a signature or a password.
     """
 
     def __init__(self, redactor: Redactor, others: Iterable[Any], own: Iterable[Any]) -> None:
         self._redactor = redactor
-        own_values = {value for each in own for _, value in scalars(each)}
-        values = {value for each in others for _, value in scalars(each)}
-        foreign = {value for value in values if says_whose(value)} - own_values
-        self._texts = {value for value in foreign if isinstance(value, str)}
-        self._numbers = foreign - self._texts
-        self._long = [text for text in self._texts if len(text) >= LONG]
-        # Those that may be names of members, as in a map by ids.
-        self._names = {text for text in self._long if not text.isalpha()}
+        own_values = {str(value) for each in own for _, value in scalars(each)}
+        values = [value for each in others for _, value in scalars(each)]
+        self._foreign = {str(value) for value in values if says_whose(value)} - own_values
+        self._parts = [text for text in self._foreign if len(text) >= LEAST_TEXT]
         self.kept: dict[str, Any] = {}
+        self.signed: list[str] = []
 
     def clean(self, value: Any, place: Path, path: Path = ()) -> Any:
         """A part of a body, without what may not stay; it stands at `place` in the profile."""
@@ -40,7 +40,7 @@ class Constants:
             return {
                 name: self.clean(each, (*place, name), (*path, name))
                 for name, each in value.items()
-                if not self._has_secret(name) and name not in self._names
+                if not self._is_data(name)
             }
         if isinstance(value, list):
             return [
@@ -50,32 +50,59 @@ class Constants:
         if isinstance(value, str):
             return self._clean_text(value, place, path)
         if is_number(value):
-            if value in self._numbers or self._has_secret(str(value)):
+            if self.may_not_stay(str(value)):
                 return 0
             self.kept[pointer(*place)] = value
         return value
 
     def _clean_text(self, text: str, place: Path, path: Path) -> str:
-        literal = "".join(piece for piece in split(text) if not isinstance(piece, Marker))
+        if has_credentials(text):
+            self.signed.append(pointer(*place))
+            return ""
         if has_secret_name(path) or self.may_not_stay(text):
             return ""
-        if literal:
+        if literals(text):
             self.kept[pointer(*place)] = text
         return text
 
+    def _is_data(self, name: str) -> bool:
+        """Whether the name of a member is a value of somebody."""
+        is_name = NAME.fullmatch(name) is not None
+        return self.has_token(name) or (not is_name and self._is_foreign(name))
+
     def may_not_stay(self, text: str) -> bool:
         """Whether a text has a secret, or a value that only another record has."""
-        is_foreign = text in self._texts or any(each in text for each in self._long)
-        return is_foreign or self._has_secret(text) or has_credentials(text)
+        if self.has_token(text) or has_credentials(text):
+            return True
+        return any(self._is_foreign(literal) for literal in literals(text))
 
-    def _has_secret(self, text: str) -> bool:
+    def has_token(self, text: str) -> bool:
         return self._redactor.text(text) != text
+
+    def _is_foreign(self, text: str) -> bool:
+        """Whether it is a value of another record, or has one as a word or in a URL."""
+        if text in self._foreign:
+            return True
+        return any(part in text and has_part(text, part) for part in self._parts)
+
+
+def has_part(text: str, part: str) -> bool:
+    """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
+    before, after = "(?<![A-Za-z0-9])", "(?![A-Za-z0-9])"
+    if part.isalpha():
+        before, after = "(?<=[/=@])", "(?=[/?&#]|$)"
+    return re.search(f"{before}{re.escape(part)}{after}", text) is not None
+
+
+def literals(text: str) -> list[str]:
+    """The pieces of a text between its markers."""
+    return [piece for piece in split(text) if not isinstance(piece, Marker)]
 
 
 def says_whose(value: Any) -> bool:
     """Whether a value may say whose it is: true, null and 7 do not."""
     if is_number(value):
-        return bool(abs(value) >= LARGE)
+        return bool(abs(value) >= LEAST_NUMBER)
     return isinstance(value, str) and len(value) > 1
 
 
@@ -87,12 +114,18 @@ def has_secret_name(path: Path) -> bool:
 
 def has_credentials(text: str) -> bool:
     """Whether a text is a URL with a password, a token or a signature."""
-    if "://" not in text:
+    if "://" not in text and "?" not in text:
         return False
     try:
         url = urlsplit(text)
     except ValueError:
         return True
     names = [name for name, _ in parse_qsl(url.query)]
-    is_signed = any(SECRET_NAME.search(name) or SIGNATURE.search(name) for name in names)
-    return "@" in url.netloc or is_signed
+    return "@" in url.netloc or any(is_secret_query(name) for name in names)
+
+
+def is_secret_query(name: str) -> bool:
+    """Whether a query parameter of this name holds a secret; a page token is none."""
+    if re.search("page|next|cursor|continuation", name, re.IGNORECASE):
+        return False
+    return bool(SECRET_NAME.search(name) or SIGNATURE.search(name))

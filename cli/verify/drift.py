@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from string import digits
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from stub.like.ids import characters
@@ -13,7 +13,7 @@ from web.validation import pointer
 
 from .choices import resolve
 from .errors import CODE
-from .forms import Form, ranges_of
+from .forms import Form
 from .observe import Observation
 from .values import Path, is_number, is_same, parse_seconds, type_of
 
@@ -22,6 +22,9 @@ Part = dict[str, Any]
 MISSING = "missing"
 INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that are numbers
 MAX_CODE = 10_000  # a number that is larger may be that of one request
+USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction
+MAX_ITEMS = 20  # of an array that are compared
+LONG = 16  # characters of an id in which each kind of its characters is likely
 DERIVED = ("integers", "slug", "same")
 
 
@@ -44,25 +47,18 @@ class Drift:
         self.notes += [line for line in other.notes if line not in self.notes]
 
 
-def find_drift(like: Profile, found: Observation, varying_fields: set[str]) -> Drift:
-    """What a run has found that differs from a profile; `varying_fields` are in lower case."""
-    return Comparison(like, found, varying_fields).compare()
-
-
 class Comparison:
     """The comparison of two profiles: that of before, and that of a run."""
 
-    def __init__(self, like: Profile, found: Observation, varying_fields: set[str]) -> None:
+    def __init__(self, like: Profile, found: Observation) -> None:
         self._like = like
+        self._found = found
         self._before = like.document
         self._now = found.profile
         self._varying = {*found.varying}
         # What varies in one error varies in all.
         in_errors = [each for each in found.varying if each.startswith("/errors/")]
         self._varying_in_errors = {each.split("/", 3)[3] for each in in_errors}
-        self._varying_fields = varying_fields
-        self._unreadable = found.unreadable
-        self._word = found.word
         self._drift = Drift()
 
     def compare(self) -> Drift:
@@ -74,11 +70,16 @@ class Comparison:
         if "create" in before and "create" in now:
             status = before["create"].get("status", CREATED)
             self._compare_values("/create/status", status, now["create"].get("status", "another"))
+        for name, status in self._found.statuses.items():
+            if name in before:
+                self._compare_values(f"/{name}/status", 200, status)
         self._compare_errors()
         self._compare_unreadable()
         self._compare_ids()
         if "times" in before and "times" in now:
-            self._compare_values("/times", before["times"], now["times"])
+            old, new = before["times"], now["times"]
+            if not is_same_times(old, new):
+                self._drift.find("/times", text_of(old), text_of(new))
         return self._drift
 
     def _compare_errors(self) -> None:
@@ -94,7 +95,7 @@ class Comparison:
     def _compare_unreadable(self) -> None:
         """Find the parts of the profile whose responses cannot be read now."""
         known = self._before.get("errors", {})
-        for place in self._unreadable:
+        for place in self._found.unreadable:
             part, _, code = place.partition("/")
             is_known = part in self._before
             if code:
@@ -129,11 +130,11 @@ class Comparison:
         new_type = now.get("content_type", own)
         if normalized(old_type) != normalized(new_type):
             self._drift.find(pointer(*path, "content_type"), old_type, new_type)
-        seen = {name.lower() for name in now.get("headers", {})}
+        seen = self._found.fields_seen[path]
         for name in before.get("headers", {}):
-            if name.lower() not in seen | self._varying_fields:
+            if name.lower() not in seen:
                 self._drift.find(pointer(*path, "headers", name), "present", MISSING)
-        for word in self._now.get("statuses", {}).get("run", [self._word]):
+        for word in self._now.get("statuses", {}).get("run", [self._found.word]):
             old_body = resolve(before["body"], word)
             new_body = resolve(now["body"], word)
             self._compare(old_body, new_body, (*path, "body"))
@@ -170,12 +171,10 @@ class Comparison:
 
     def _compare_arrays(self, before: list[Any], now: list[Any], path: Path) -> None:
         """Compare each item with those of before: one that is like any of these is no drift."""
-        if not before:
-            return
         outer = self._drift
-        for index, item in enumerate(now):
+        for index, item in enumerate(now[:MAX_ITEMS] if before else []):
             results = []
-            for known in before:
+            for known in before[:MAX_ITEMS]:
                 self._drift = Drift()
                 self._compare(known, item, (*path, index))
                 results.append(self._drift)
@@ -234,6 +233,18 @@ def text_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def is_same_times(before: Form, now: Form) -> bool:
+    """Whether times that were seen are of a known form: zeros at the end may be left out.
+
+    An offset may be that of the season.
+    """
+    is_utc = before["offset"] == "Z", now["offset"] == "Z"
+    if before["case"] != now["case"] or is_utc[0] != is_utc[1]:
+        return False
+    are_usual = before["digits"] in USUAL_DIGITS and now["digits"] in USUAL_DIGITS
+    return not are_usual or before["digits"] == now["digits"]
+
+
 def is_same_ids(before: Form, now: Form) -> bool:
     """Whether the ids that were seen are of a known form: a run shows some of them."""
     if ("integers" in before) != ("integers" in now):
@@ -241,27 +252,38 @@ def is_same_ids(before: Form, now: Form) -> bool:
     if any(name in form for name in DERIVED for form in (before, now)):
         return True  # a run does not always show what ids are made from
     before, now = with_common_prefix(before, now), with_common_prefix(now, before)
-    # Whole ranges, as a profile may name the characters more exactly than a run shows them.
-    known = {*characters(*ranges_of(characters(*before["alphabet"])))}
-    if {*"Zz"} <= known:  # as of base64url: a few ids may lack digits, `-` and `_`
-        known |= {*digits, *"-_"}
-    return (
-        now["prefix"] == before["prefix"]
-        and {*characters(*now["alphabet"])} <= known
+    if before["prefix"] != now["prefix"]:
+        return False
+    old, new = {*characters(*before["alphabet"])}, {*characters(*now["alphabet"])}
+    if old <= {*digits} and new <= {*digits}:
+        return True  # numbers grow
+    is_of_known_size = (
         # Of ids whose length varies, a run shows some lengths.
-        and before["shortest"] <= now["longest"]
-        and now["shortest"] <= before["longest"]
+        before["shortest"] <= now["longest"] and now["shortest"] <= before["longest"]
     )
+    return is_of_known_size and new <= likely_characters(old, before["longest"])
+
+
+def likely_characters(seen: set[str], size: int) -> set[str]:
+    """The characters of ids of which a few were seen: of one of them not each kind is sure."""
+    lower, upper = {*ascii_lowercase}, {*ascii_uppercase}
+    found = seen
+    for kind in (lower, upper, {*digits}):
+        if kind & seen or size < LONG:
+            found = found | kind
+    if lower & seen and upper & seen:
+        found = found | {*digits, *"-_"}  # as of base64url
+    return found
 
 
 def with_common_prefix(form: Form, other: Form) -> Form:
-    """A form of ids with the shorter prefix of another form.
+    """A form of ids with the shorter prefix of another form, if its own begins with that.
 
-    A few ids may all begin with the same letters, and the word before a separator is sure.
+    A few ids may all begin with the same letters, or with what looks like a word.
     """
     prefix: str = form["prefix"]
     more = prefix.removeprefix(other["prefix"])
-    if not prefix.startswith(other["prefix"]) or not more.isalnum():
+    if not prefix.startswith(other["prefix"]) or not more:
         return form
     return {
         "prefix": other["prefix"],

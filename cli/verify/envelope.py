@@ -9,6 +9,7 @@ from .marks import Marks, replace_part
 from .values import NOTHING, Path, at, is_id, is_same, last_name, words_of
 
 HIDDEN = Marks("project", is_shown=False)
+COUNT_WORDS = {"count", "total", "size", "length"}
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
 
 
@@ -21,15 +22,15 @@ class Listing:
     first: Any = None
     last: Any = None
 
-    def mark(self, value: Any, path: Path = ()) -> Any:
-        """A text or a number with the markers of a list."""
-        if self.size == 0 or isinstance(value, bool) or value is None:
-            return escape(value) if isinstance(value, str) else value
-        if is_same(value, self.size):
+    def mark(self, value: Any, path: Path, *, has_sizes: bool) -> Any:
+        """A text or a number with the markers of a list.
+
+        `has_sizes` says that lists of several sizes are known: a number may be one by chance.
+        """
+        last = {*words_of(last_name(path))}
+        if self.size and is_same(value, self.size) and (has_sizes or last & COUNT_WORDS):
             return "{count}"
-        names = ["first", "last"]
-        if LAST_WORDS & {*words_of(last_name(path))}:
-            names.reverse()
+        names = ["last", "first"] if last & LAST_WORDS else ["first", "last"]
         for name in names:
             known = self.first if name == "first" else self.last
             if is_id(known) and is_same(value, known):
@@ -39,10 +40,9 @@ class Listing:
     def mark_inside(self, text: str) -> str:
         """A text in which markers stand for the ids of the first and the last project."""
         text = escape(text)
-        if is_id(self.first):
-            text = replace_part(text, str(self.first), "{first.id}")
-        if is_id(self.last):
-            text = replace_part(text, str(self.last), "{last.id}")
+        for name, known in (("first", self.first), ("last", self.last)):
+            if is_id(known):
+                text = replace_part(text, str(known), f"{{{name}.id}}")
         return text
 
     def mark_field(self, value: str) -> str:
@@ -50,32 +50,46 @@ class Listing:
         return "{count}" if self.size and value == str(self.size) else self.mark_inside(value)
 
 
-def mark_envelope(listings: list[Listing], items_path: Path, *, is_sure: bool) -> Any:
-    """The body of the last of these lists, without its projects, which stand at a path.
+class Envelope:
+    """What lists have around their projects, which stand at a path.
 
-    A marker stands where all of them have one. If it is not sure which array has the projects, the
-    records in others may be those of other people: each value there is a plain one.
+    `varying` are the paths at which lists of one size differ. If it is not sure which array has the
+    projects, the records in all others may be those of other people.
     """
-    *_, last = listings
-    others = [each for each in listings if each.size] or listings
 
-    def mark(value: Any, path: Path) -> Any:
-        if path == items_path:
+    def __init__(self, listings: list[Listing], items_path: Path, *, is_sure: bool) -> None:
+        self._listings = [each for each in listings if each.size] or listings
+        self._items_path = items_path
+        self._is_sure = is_sure
+        self._has_sizes = len({each.size for each in listings}) > 1
+        self.varying: list[Path] = []
+
+    def mark(self, value: Any, path: Path = ()) -> Any:
+        """The body of a list with markers, where all lists have one, and without projects."""
+        if path == self._items_path:
             return []
-        if isinstance(value, list) and not is_sure:
-            return HIDDEN.mark(value)
         if isinstance(value, dict):
-            return {escape(name): mark(each, (*path, name)) for name, each in value.items()}
+            return {escape(name): self.mark(each, (*path, name)) for name, each in value.items()}
+        if isinstance(value, list) and (not self._is_sure or has_records(value)):
+            return HIDDEN.mark(value)
         if isinstance(value, list):
-            return [mark(each, (*path, index)) for index, each in enumerate(value)]
-        marked = last.mark(value, path)
-        values = [at(each.body, path) for each in others]
-        is_in_all = all(
-            found is not NOTHING and is_same(listing.mark(found, path), marked)
-            for listing, found in zip(others, values, strict=True)
-        )
-        if is_in_all or not isinstance(value, str | int) or any(value != each for each in values):
-            return marked
+            return [self.mark(each, (*path, index)) for index, each in enumerate(value)]
+        return self._mark_scalar(path)
+
+    def _mark_scalar(self, path: Path) -> Any:
+        values = [at(each.body, path) for each in self._listings]
+        marked = [
+            each.mark(value, path, has_sizes=self._has_sizes)
+            for each, value in zip(self._listings, values, strict=True)
+        ]
+        first = marked[0]
+        if all(is_same(each, first) for each in marked if each is not NOTHING):
+            return first
+        value = next(each for each in values if each is not NOTHING)
+        if any(each != value for each in values):
+            self.varying.append(path)
         return escape(value) if isinstance(value, str) else value
 
-    return mark(last.body, ())
+
+def has_records(items: list[Any]) -> bool:
+    return any(isinstance(each, dict) for each in items)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from stub.like.markers import names_in
+from stub.like.markers import escape, names_in
 from stub.rules import is_valid, schemas
 from web.redaction import SECRET_NAME
 
@@ -16,13 +16,14 @@ Mark = Callable[[str, Exchange], str]
 
 
 class Fields:
-    """Reads header fields. `varying` are the names, in lower case, of those that vary."""
+    """Reads header fields; `left_out` are the names of those that vary."""
 
     def __init__(self, run: Run, constants: Constants) -> None:
         self._constants = constants
         self._schemas = schemas()
-        self.varying = varying_fields(run)
+        self._varying = varying_fields(run)
         self.left_out: set[str] = set()
+        self.seen: dict[Path, set[str]] = {}  # names in lower case, by the part of a profile
 
     def of(self, exchanges: list[Exchange], place: Path, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
@@ -33,14 +34,15 @@ class Fields:
         found: dict[str, Any] = {}
         content_type = exchanges[0].header("Content-Type") or ""
         is_type = is_valid(content_type, self._schemas["content_type"])
-        if is_type and not self._constants.may_not_stay(content_type):
+        if is_type and not self._constants.has_token(content_type):
             found["content_type"] = content_type
         headers = {}
-        for name in dict.fromkeys(exchanges[0].headers):
+        names = {name.lower(): name for name in exchanges[0].headers}
+        self.seen[place] = {*names}
+        for name in names.values():
             value = self._value(name, exchanges, mark)
             if value is not None:
-                self._constants.clean(value, (*place, "headers", name))
-                headers[name] = value
+                headers[name] = self._constants.clean(value, (*place, "headers", name))
         if headers:
             found["headers"] = headers
         return found
@@ -52,16 +54,14 @@ class Fields:
             return None
         marked = [mark(value, each) for value, each in zip(values, exchanges, strict=True)]
         value = marked[0]
-        if any(each != value for each in marked):
-            value = values[0]
-        is_constant = all(each == value for each in values)
-        if not (is_constant or names_in(value)) or self._is_varying(name, value):
+        if len({*marked}) > 1:
+            value = escape(values[0])
+        has_marker = bool(names_in(value))
+        is_constant = len({*values}) == 1 and name.lower() not in self._varying
+        if not has_marker and not is_constant:
             self.left_out.add(name)
             return None
         return None if self._constants.may_not_stay(value) else value
-
-    def _is_varying(self, name: str, value: str) -> bool:
-        return name.lower() in self.varying and not names_in(value)
 
 
 def varying_fields(run: Run) -> set[str]:

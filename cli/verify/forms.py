@@ -31,16 +31,23 @@ def ids_form(ids: list[Any], names: list[str], project_ids: list[Any] | None = N
 
 
 def opaque_form(ids: Collection[str]) -> Form:
-    """The form of these ids; the prefix are the words in their first half, such as `prj_`.
+    """The form of these ids; the prefix are the words in their first half, such as `prj_`, or all
+    before a number.
 
-    The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random.
+    The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random;
+    and an id without a digit has no prefix, as it may be made of words.
     """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     shortest = min(len(each) for each in ids)
     letters = "[A-Za-z]+" if len({*ids}) > 1 else "(?:[A-Z]?[a-z]+|[A-Z]+)"
     word = f"(?![0-9A-Fa-f]{{8}}-){letters}[0-9]{{0,2}}[_.:~-]"
-    prefix: str = re.findall(f"^(?:{word})*", common[: shortest // 2])[0]
+    prefix: str = re.findall(f"^(?:{word})*", common)[0]
     rests = [each[len(prefix) :] for each in ids]
+    if not all(rest.isdigit() for rest in rests):
+        prefix = re.findall(f"^(?:{word})*", common[: shortest // 2])[0]
+        rests = [each[len(prefix) :] for each in ids]
+    if len({*ids}) == 1 and not re.search("[0-9]", rests[0]):
+        prefix, rests = "", [*ids]
     return {
         "prefix": prefix,
         "alphabet": ranges_of("".join(rests)),

@@ -5,34 +5,36 @@ import binascii
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from email.message import Message
 from pathlib import Path as File
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from stub.contract import object_in
 from stub.like.markers import NAME
 from web.redaction import SECRET_NAME
 
 from . import probes
+from .constants import is_secret_query
 from .exchange import NO_JSON, Exchange
 from .probes import DEFAULT_REQUEST, NONE, WRONG, Probe, without
 from .values import (
     Path,
     is_through_objects,
     last_name,
+    last_word,
     outermost,
     parse_seconds,
     replaced,
     scalars,
-    words_of,
 )
 
 PATH = re.compile(r"(.*)(/v1/(?:projects|deployments/([^/]+)))")
 # Characters of what is masked wherever it stands: a shorter one may be a word of the service.
+LEAST_TOKEN = 4
 LEAST_COOKIE = 6
-LEAST_TOKEN = 8  # of another header field than Authorization
+LONG = 12  # of one that has letters alone
 # Of each status of a rejected creation: the contract's status, the code, and the response.
 REJECTIONS = {
     400: (422, "invalid_body", "InvalidBody"),
@@ -48,8 +50,8 @@ NO_BODY = "it was recorded without its body"
 class Recording:
     """The exchanges of a file with one service, whose URL is `base`.
 
-    `request` is the body of the creation, with the marker of the name at its path. `tokens` and
-    `cookies` are those of the whole file.
+    `request` is the body of the creation, with the marker of the name at its path. `tokens` are the
+    bearer tokens, `secrets` other texts that are masked, such as cookies.
     """
 
     base: str
@@ -57,7 +59,7 @@ class Recording:
     request: dict[str, Any]
     path_of_name: tuple[str, ...]
     tokens: list[str]
-    cookies: list[str]
+    secrets: list[str]
 
 
 def read_har(file: File, base: str) -> Recording:
@@ -79,14 +81,11 @@ def read_har(file: File, base: str) -> Recording:
     exchanges = [exchange for each_base, exchange in found if each_base == chosen]
     exchanges.sort(key=lambda exchange: exchange.sent_at)  # some proxies write the end first
     request, path_of_name = request_of(exchanges)
-    return Recording(
-        chosen,
-        as_session(exchanges),
-        request,
-        path_of_name,
-        [*tokens_in(entries)],
-        [*cookies_in(entries)],
-    )
+    session = as_session(exchanges)
+    if not session:
+        raise ValueError(f"{file}: no exchange with {chosen} says anything")
+    tokens, others = secrets_of(exchanges)
+    return Recording(chosen, session, request, path_of_name, tokens, others)
 
 
 def choose_base(file: File, bases: Counter[str], base: str) -> str:
@@ -118,11 +117,11 @@ def read_entry(entry: Any) -> tuple[str, Exchange] | None:
         exchange = Exchange(
             Probe("", "", str(request["method"]), ""),
             f"{url.path}{query}",
-            tuple((each["name"], each["value"]) for each in request["headers"]),
-            body.encode(),
+            (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
+            body.encode(errors="replace"),
             parse_seconds(entry["startedDateTime"]) or 0.0,
             response["status"],
-            message_of(response["headers"]),
+            message_of(pairs_of(response["headers"])),
         )
         content, failure = read_content(response.get("content") or {})
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -133,15 +132,29 @@ def read_entry(entry: Any) -> tuple[str, Exchange] | None:
     elif status == 0:
         failure = "it was not answered"
     exchange = replace(exchange, content=content, failure=failure)
-    return f"{url.scheme}://{url.netloc}{match[1]}", exchange
+    host = url.netloc.rpartition("@")[2]
+    return f"{url.scheme}://{host}{match[1]}", exchange
 
 
-def message_of(headers: list[dict[str, str]]) -> Message:
-    """The header fields of a response; HTTP/2 has some whose names begin with a colon."""
+def pairs_of(headers: Any) -> list[tuple[str, str]]:
+    """Header fields; HTTP/2 has some whose names begin with a colon."""
+    return [
+        (str(each["name"]), str(each["value"]).replace("\n", ", "))
+        for each in headers
+        if each["name"] and not str(each["name"]).startswith(":")
+    ]
+
+
+def cookie_fields(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """The cookies that a message has beside its header fields, as such fields: to be masked."""
+    cookies = pairs_of(message.get("cookies") or [])
+    return [("Cookie", f"{name}={value}") for name, value in cookies]
+
+
+def message_of(headers: list[tuple[str, str]]) -> Message:
     message = Message()
-    for each in headers:
-        if not each["name"].startswith(":"):
-            message[each["name"]] = each["value"]
+    for name, value in headers:
+        message[name] = value
     return message
 
 
@@ -152,7 +165,7 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
         # Playwright writes -1 for a body that the page has not read.
         return b"", "" if content.get("size") == 0 else NO_BODY
     if content.get("encoding") != "base64":
-        return text.encode(errors="surrogatepass"), ""
+        return text.encode(errors="replace"), ""
     try:
         return base64.b64decode(text, validate=True), ""
     except binascii.Error:
@@ -164,38 +177,34 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
 
 def request_of(exchanges: list[Exchange]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The body of the creation that was recorded, with the marker of the name, and its path."""
+    listed: list[Any] = []
     for exchange in exchanges:
         if exchange.probe.method == "POST" and exchange.is_success:
-            body = json_of(exchange.body)
-            path = find_sent_name(body, exchange.json)
+            body = object_in(exchange.body)
+            path = find_sent_name(body, exchange.json, listed)
             if path:
                 return replaced(body, path, NAME), tuple(map(str, path))
+        elif exchange.json is not NO_JSON:
+            listed += [value for _, value in scalars(exchange.json)]
     return DEFAULT_REQUEST, ("name",)
 
 
-def json_of(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError:
-        return NO_JSON
+def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
+    """The path of the name in a request: of a text whose member is called so.
 
-
-def find_sent_name(body: Any, response: Any) -> Path | None:
-    """The path of the name in a request: of a text that the response has, first one called so."""
-    if not isinstance(body, dict):
-        return None
-    returned = [] if response is NO_JSON else [value for _, value in scalars(response)]
-    found = [
-        path
+    Without one it is a text that the response has, and no response before.
+    """
+    texts = [
+        (path, value)
         for path, value in outermost(body)
-        if isinstance(value, str) and value and is_through_objects(path) and value in returned
+        if isinstance(value, str) and value and is_through_objects(path)
     ]
-    return min(found, key=rank_of_name, default=None)
-
-
-def rank_of_name(path: Path) -> tuple[bool, bool]:
-    last = last_name(path)
-    return last != "name", "name" not in words_of(last)
+    exact = [path for path, _ in texts if last_name(path) == "name"]
+    alike = [path for path, _ in texts if last_word(last_name(path)) == "name"]
+    returned = [] if response is NO_JSON else [value for _, value in scalars(response)]
+    others = [path for path, value in texts if value in returned and value not in listed]
+    found = [*exact, *alike, *others]
+    return found[0] if found else None
 
 
 def as_session(exchanges: list[Exchange]) -> list[Exchange]:
@@ -208,7 +217,7 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
     query = "" if "" in queries else queries[0] if queries else ""
     found = []
     for exchange in exchanges:
-        if exchange in lists and exchange.target.partition("?")[2] != query:
+        if is_list(exchange) and exchange.target.partition("?")[2] != query:
             continue
         probe = probe_of(exchange)
         if probe is not None and exchange.status != 304:
@@ -261,7 +270,7 @@ def probe_of(exchange: Exchange) -> Probe | None:
 def rejection(exchange: Exchange) -> Probe:
     """The probe of a creation that was rejected. Which rule it broke is not known."""
     status, code, response = REJECTIONS[exchange.status]
-    if exchange.status == 400 and json_of(exchange.body) is NO_JSON:
+    if exchange.status == 400 and not object_in(exchange.body) and exchange.body != b"{}":
         status, code, response = 400, "malformed_json", "MalformedBody"
     return probes.CREATE._replace(
         name=f"rejected creation, {exchange.status}",
@@ -275,57 +284,36 @@ def rejection(exchange: Exchange) -> Probe:
 # Secrets
 
 
-def tokens_in(entries: list[Any]) -> Iterator[str]:
-    """The credentials in the requests of a file, without their scheme."""
-    for name, value in secrets_in(entries):
-        if name == "authorization":
-            yield value.rpartition(" ")[2]
-        elif name != "cookie" and len(value) >= LEAST_TOKEN:
-            yield value
+def secrets_of(exchanges: list[Exchange]) -> tuple[list[str], list[str]]:
+    """The bearer tokens of exchanges, and other secrets: cookies, keys in header fields and URLs.
 
-
-def cookies_in(entries: list[Any]) -> Iterator[str]:
-    """The values of the cookies in a file that are long enough to say whose they are."""
-    for name, value in secrets_in(entries):
-        for cookie in value.split(";") if name == "cookie" else ():
-            text = cookie.partition("=")[2].strip(' "')
-            if len(text) >= LEAST_COOKIE:
-                yield text
-
-
-def secrets_in(entries: list[Any]) -> Iterator[tuple[str, str]]:
-    """The names, in lower case, and the values of what may be a secret in a file."""
-    for entry in entries:
-        request, response = part_of(entry, "request"), part_of(entry, "response")
-        for each in list_of(request, "headers"):
-            name, value = pair_of(each)
-            if SECRET_NAME.search(name) and value:
-                yield name.lower(), value
-        _, _, query = str(request.get("url", "")).partition("?")
+    A short one is no secret where it may be a word of the service.
+    """
+    tokens: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for exchange in exchanges:
+        for name, value in [*exchange.sent, *exchange.headers.items()]:
+            lower = name.lower()
+            if lower == "authorization":
+                tokens[value.rpartition(" ")[2]] = None
+            elif lower in ("cookie", "set-cookie"):
+                others.update(dict.fromkeys(cookies_in(value)))
+            elif SECRET_NAME.search(name):
+                others[value] = None
+        _, _, query = exchange.target.partition("?")
         for name, value in parse_qsl(query):
-            if SECRET_NAME.search(name):
-                yield "query", value
-        for each in [*list_of(request, "cookies"), *list_of(response, "cookies")]:
-            name, value = pair_of(each)
-            yield "cookie", f"{name}={value}"
-        for each in list_of(response, "headers"):
-            name, value = pair_of(each)
-            if name.lower() == "set-cookie":
-                yield "cookie", value.partition(";")[0]
+            if is_secret_query(name):
+                others[value] = None
+    long = [token for token in tokens if len(token) >= LEAST_TOKEN]
+    return long, [each for each in others if is_distinctive(each)]
 
 
-def part_of(entry: Any, name: str) -> dict[str, Any]:
-    found = entry.get(name) if isinstance(entry, dict) else None
-    return found if isinstance(found, dict) else {}
+def cookies_in(value: str) -> list[str]:
+    """The values in a Cookie or a Set-Cookie field, and those of its attributes."""
+    return [part.partition("=")[2].strip(' "') for part in re.split("[;,]", value)]
 
 
-def list_of(part: dict[str, Any], name: str) -> list[Any]:
-    found = part.get(name)
-    return found if isinstance(found, list) else []
-
-
-def pair_of(each: Any) -> tuple[str, str]:
-    """The name and the value of a header field or a cookie."""
-    if not isinstance(each, dict):
-        return "", ""
-    return str(each.get("name", "")), str(each.get("value", ""))
+def is_distinctive(text: str) -> bool:
+    """Whether a text is a secret, and neither a word nor a date."""
+    has_letters, has_digits = re.search("[A-Za-z]", text), re.search("[0-9]", text)
+    return len(text) >= LONG or (len(text) >= LEAST_COOKIE and bool(has_letters and has_digits))

@@ -16,7 +16,7 @@ import click
 
 import stub
 from stub.like.markers import NAME, place_of_name
-from stub.like.profile import Profile, lacking, read_profile
+from stub.like.profile import MAX_BYTES, Profile, lacking, read_profile
 from web.files import read_file
 from web.redaction import Redactor, printable
 from web.strict_json import MalformedJSON, parse_json
@@ -24,7 +24,7 @@ from web.strict_json import MalformedJSON, parse_json
 from ..serving import remove_old_report, write_whole
 from . import Options
 from .client import Client
-from .drift import Drift, find_drift
+from .drift import Comparison, Drift
 from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
 from .observe import Observation, Observer
@@ -83,6 +83,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
+    if options.save and len(json.dumps(result.observation.profile)) > MAX_BYTES:
+        raise click.UsageError(f"--save: the profile would have over {MAX_BYTES} bytes.")
     write_files(run, options, result, started)
     if options.save:
         lacks = lacking(Profile(result.observation.profile))
@@ -187,15 +189,26 @@ def write_files(run: Run, options: Options, result: Result, started: datetime) -
         "created": run.left_behind,
     }
     if options.report:
-        write_masked(options.report, json.dumps(report, indent=2), run.redactor)
+        write_file(options.report, masked(report, run.redactor))
     if options.save:
-        profile = json.dumps(result.observation.profile, indent=2, ensure_ascii=False)
-        write_masked(options.save, profile, run.redactor)
+        write_file(options.save, result.observation.profile)
 
 
-def write_masked(path: Path, text: str, redactor: Redactor) -> None:
+def masked(value: Any, redactor: Redactor) -> Any:
+    """A JSON value with the secrets in its texts masked."""
+    if isinstance(value, dict):
+        return {name: masked(each, redactor) for name, each in value.items()}
+    if isinstance(value, list):
+        return [masked(each, redactor) for each in value]
+    return redactor.text(value) if isinstance(value, str) else value
+
+
+def write_file(path: Path, document: dict[str, Any]) -> None:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
+    text = text.encode(errors="replace").decode()
     try:
-        write_whole(path, redactor.text(text) + "\n")
+        write_whole(path, f"{text}\n")
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
 
@@ -226,14 +239,14 @@ def make_run(options: Options, inputs: Inputs, token: str) -> Run:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
     if inputs.recording:
-        level, tokens, cookies = RECORDED, inputs.recording.tokens, inputs.recording.cookies
+        level, tokens, others = RECORDED, inputs.recording.tokens, inputs.recording.secrets
     else:
         level = ABUSE if options.abuse else WRITE if options.write else READ
-        tokens, cookies = [token], []
+        tokens, others = [token], []
     return Run(
         contract,
         level,
-        Redactor([*tokens, *cookies]),
+        Redactor([*tokens, *others]),
         Redactor(tokens),
         inputs.request,
         inputs.path_of_name,
@@ -293,9 +306,8 @@ def has_ended(run: Run) -> bool:
 
     Clients read it until then: the last status is the end, if it was another one before.
     """
-    words = [run.status_in(each.json) for each in run.followed]
-    texts = [word for word in words if isinstance(word, str)]
-    return len({*texts}) > 1 and texts[-1] not in run.contract.running
+    words = [run.status_of(each.json) for each in run.followed]
+    return len({*words}) > 1 and words[-1] not in run.contract.running
 
 
 def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
@@ -305,7 +317,7 @@ def judge(run: Run, options: Options, like: Profile | None, started: datetime) -
         date = time.strftime("%Y-%m-%d", time.gmtime(run.exchanges[-1].sent_at))
     observer = Observer(run, date, given=options.deployment)
     observation = observer.observe()
-    drift = find_drift(like, observation, observer.varying_fields) if like else None
+    drift = Comparison(like, observation).compare() if like else None
     return Result(judge_parts(run), observation, drift)
 
 

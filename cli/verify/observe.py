@@ -11,7 +11,7 @@ from web.validation import pointer
 
 from .choices import merge, volatile_paths
 from .constants import Constants
-from .envelope import Listing, mark_envelope
+from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
 from .exchange import NO_JSON, Exchange
 from .fields import Fields
@@ -34,7 +34,9 @@ class Observation:
 
     `kept` are its constants by their JSON pointers, `varying` what was another one in each reading,
     `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
-    body that no profile can have, `word` the status of a deployment whose run was not seen.
+    body that no profile can have, `word` the status of a deployment whose run was not seen,
+    `statuses` those of the responses to a list and a deployment, `fields_seen` the names of the
+    header fields of each part.
     """
 
     profile: Part
@@ -43,6 +45,8 @@ class Observation:
     unsaid: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     word: str = ""
+    statuses: dict[str, int] = field(default_factory=dict)
+    fields_seen: dict[Path, set[str]] = field(default_factory=dict)
 
 
 class Observer:
@@ -75,16 +79,19 @@ class Observer:
             if part:
                 found.profile[name] = part
         self._remove_invalid()
-        found.kept = self._constants.kept
+        found.kept = {
+            place: value
+            for place, value in self._constants.kept.items()
+            if place.split("/")[1] in found.profile
+        }
+        found.fields_seen = self._fields.seen
+        if self._constants.signed:
+            places = ", ".join(self._constants.signed)
+            found.unsaid.append(f"URLs with a signature or a password: {places}")
         if self._fields.left_out:
             names = ", ".join(sorted(self._fields.left_out))
             found.unsaid.append(f"header fields that vary: {names}")
         return found
-
-    @property
-    def varying_fields(self) -> set[str]:
-        """The names, in lower case, of the header fields that vary."""
-        return self._fields.varying
 
     def _statuses(self) -> Part | None:
         run = [*dict.fromkeys(word for word in self._readings.words if word)]
@@ -108,25 +115,21 @@ class Observer:
         last = (own or with_items)[-1]
         if not self._is_strict(last, "list"):
             return None
-        listings = [self._listing(each) for each in lists if each is not last]
-        listings.append(self._listing(last))
+        listings = {each: self._listing(each) for each in lists}
         place = ("list", "body", *run.places.items, 0)
         item = self._item(last)
         if own:
             item = self._constants.clean(item, place)
-        body = mark_envelope(listings, run.places.items, is_sure=bool(own))
-        body = self._constants.clean(body, ("list", "body"))
-        by_body = {id(each.body): each for each in listings}
-        part = {
-            "body": replaced(body, run.places.items, [item]),
-            **self._fields.of(
-                lists, ("list",), lambda value, each: by_body[id(each.json)].mark_field(value)
-            ),
-        }
+        envelope = Envelope([*listings.values()], run.places.items, is_sure=bool(own))
+        body = self._constants.clean(envelope.mark(last.json), ("list", "body"))
+        self._found.varying += [pointer("list", "body", *path) for path in envelope.varying]
+        fields = self._fields.of(
+            lists, ("list",), lambda value, each: listings[each].mark_field(value)
+        )
+        part = {"body": replaced(body, run.places.items, [item]), **fields}
         if self._is_newest_first(last):
             part["order"] = "newest first"
-        if last.status != 200:
-            self._found.unsaid.append(f"the status of the list: {last.status}, not 200")
+        self._note_status("list", last)
         return part
 
     def _listing(self, exchange: Exchange) -> Listing:
@@ -217,7 +220,9 @@ class Observer:
             marks = readings.marks_of_other("deployment", project, is_shown=is_shown)
             marks.status_paths = named_status(other.json)
             self._found.word = next((at(other.json, path) for path in marks.status_paths), "")
-            exchanges, body = [other], marks.mark(other.json)
+            read = self._run.succeeded(GET_DEPLOYMENT.name)
+            exchanges = [each for each in read if each.target == other.target]
+            body = self._merge([("", marks.mark(each.json)) for each in exchanges], place)
             if is_shown:
                 self._found.unsaid.append("the run of a deployment: the one that was named is over")
         else:
@@ -227,7 +232,26 @@ class Observer:
         )
         if marks.is_shown:
             body = self._constants.clean(body, place)
+        else:
+            fields = self._without_own_fields(fields)
+        self._note_status("deployment", exchanges[0])
         return {"body": body, **fields}
+
+    def _without_own_fields(self, fields: Part) -> Part:
+        """The header fields of a deployment of others that other responses have, too."""
+        others = [each for each in self._run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
+        headers = {
+            name: value
+            for name, value in fields.pop("headers", {}).items()
+            if any(each.header(name) == value for each in others)
+        }
+        return {**fields, "headers": headers} if headers else fields
+
+    def _note_status(self, part: str, exchange: Exchange) -> None:
+        """Note the status of a list or a deployment, for which a profile has 200."""
+        self._found.statuses[part] = exchange.status
+        if exchange.status != 200:
+            self._found.unsaid.append(f"the status of the {part}: {exchange.status}, not 200")
 
     def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
         """One body of several readings, each with its status; what varies is noted."""

@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from web.redaction import SECRET_NAME
+
 from .probes import OWN_MEMBER
 from .values import (
     NOTHING,
@@ -12,6 +14,7 @@ from .values import (
     arrays_in,
     at,
     is_id,
+    is_same,
     is_through_objects,
     last_name,
     last_word,
@@ -25,6 +28,7 @@ STATUS_NAMES = ("status", "state", "phase", "readystate")  # in lower case
 DEPLOYMENT_WORDS = ("deployment", "deploy", "build", "release", "operation", "job", "run")
 ID_WORDS = ("id", "uid", "uuid", "guid", "key", "ref", "slug")
 IN_A_URL = re.compile(r"/deployments/([^/?#]+)$")
+MAX_CANDIDATES = 10  # GETs that look for a deployment
 MAX_ID = 200  # characters
 MAX_STATUS = 64  # characters
 
@@ -47,10 +51,17 @@ def find_items(body: Any, earlier: Any = None, name: str = "") -> Path | None:
     return found[0] if found else None
 
 
-def find_named(items: Iterable[Any], text: Any) -> Any:
-    """The first item with this text or number, at any depth; None if there is none."""
-    for item in items:
-        if any(type(value) is type(text) and value == text for _, value in scalars(item)):
+def find_named(items: Iterable[Any], text: Any, members: Container[str] = ()) -> Any:
+    """The first item with this text or number, at any depth; None if there is none.
+
+    Where there are `members`, the outermost one of them counts alone.
+    """
+    for item in items if is_id(text) else ():
+        if members:
+            values = [value for path, value in outermost(item) if last_name(path) in members][:1]
+        else:
+            values = [value for _, value in scalars(item)]
+        if any(is_same(value, text) for value in values):
             return item
     return None
 
@@ -133,19 +144,26 @@ def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
     found = [each for body in bodies for each in candidates_in(body)]
     found = [each for each in found if each.id != str(own_id)]
     found.sort(key=lambda each: each.rank)
+    distinct: dict[str, Candidate] = {}
+    for each in found:
+        distinct.setdefault(each.id, each)
+    likeliest = [*distinct.values()][: MAX_CANDIDATES - 2]
     if is_id(own_id):
-        found.append(Candidate(str(own_id), "id", 4))
-    return [*{each.id: each for each in reversed(found)}.values()][::-1]
+        likeliest.append(Candidate(str(own_id), "id", 4))
+    return likeliest
 
 
 def candidates_in(body: Any) -> Iterator[Candidate]:
     for path, value in outermost(body):
-        if not is_id(value) or len(str(value)) > MAX_ID or parse_seconds(value) is not None:
+        last = last_name(path)
+        is_secret = SECRET_NAME.search(last) or last_word(last) == "key"
+        is_short = is_id(value) and len(str(value)) <= MAX_ID
+        if is_secret or not is_short or parse_seconds(value) is not None:
             continue
         in_url = id_in_url(str(value))
         rank = 0 if in_url else rank_of_candidate(path, str(value))
         if rank is not None:
-            yield Candidate(in_url or str(value), last_name(path), rank)
+            yield Candidate(in_url or str(value), last, rank)
 
 
 def id_in_url(text: str) -> str:
@@ -184,7 +202,6 @@ def texts_of_status(body: Any) -> dict[Path, str]:
         if isinstance(value, str)
         and 0 < len(value) <= MAX_STATUS
         and value.isprintable()
-        and is_through_objects(path)
         and parse_seconds(value) is None
     }
 
@@ -211,4 +228,5 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
     ]
     named = [path for path in last if has_status_name(path)]
     found = [*filter(has_status_name, changing), *changing, *named]
+    found.sort(key=is_through_objects, reverse=True)  # before those of the steps in an array
     return found[0] if found else None

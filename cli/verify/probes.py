@@ -31,6 +31,9 @@ DEFAULT_REQUEST = {"name": NAME_MARKER}
 OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
 
+# Stand in bodies for a random word, and for the name of the created project.
+WORD, CREATED_NAME = "{stub-verify.word}", "{stub-verify.created}"
+
 # What a probe may need, and the reason why it is not asked without.
 NEEDS = {
     WRITE: "needs --write",
@@ -46,9 +49,9 @@ class Probe(NamedTuple):
 
     `expects` names a response of the contract, which has the `status`; its errors have the `code`.
     `rules` are parts that hold if the service accepts what the contract accepts, or rejects what
-    it rejects. In target and body `{word}` stands for a random word, and `{project.name}` for a new
-    name; `{listed}`, `{followed}` and `{created}` are what an earlier response says. `needs` names
-    such a one of `NEEDS` without which the probe is not asked.
+    it rejects. In a target `{word}` stands for a random word, `{listed}`, `{followed}` and
+    `{candidate}` for what an earlier response says; in a body `{project.name}` for a new name.
+    `needs` names such a one of `NEEDS` without which the probe is not asked.
     """
 
     name: str
@@ -71,10 +74,10 @@ class Probe(NamedTuple):
             target = target.replace(f"{{{name}}}", quote(word, "", errors="replace"))
         return target
 
-    def fill_body(self, words: Mapping[str, str]) -> str:
-        body = self.body
-        for name, word in words.items():
-            body = body.replace(f"{{{name}}}", json.dumps(word)[1:-1])
+    def fill_body(self, name: str, words: Mapping[str, str]) -> str:
+        body = self.body.replace(NAME_MARKER, json.dumps(name)[1:-1])
+        for own, key in ((WORD, "word"), (CREATED_NAME, "created")):
+            body = body.replace(own, json.dumps(words[key])[1:-1])
         return body
 
 
@@ -161,16 +164,16 @@ def all_probes(request: dict[str, Any], path_of_name: tuple[str, ...]) -> tuple[
         probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
         return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
 
-    own = {OWN_MEMBER: "{word}"} if request == DEFAULT_REQUEST else {}
+    own = {OWN_MEMBER: WORD} if request == DEFAULT_REQUEST else {}
     unnamed = copy.deepcopy(request)
     del holder_of_name(unnamed, path_of_name)[path_of_name[-1]]
-    taken = edited().replace(NAME_MARKER, "{created}")
+    taken = edited().replace(NAME_MARKER, CREATED_NAME)
     of_text = rejected("another content type", 415, "UnsupportedMediaType", edited())
     of_text = of_text._replace(content_type="text/plain", code="unsupported_media_type")
     invalid = [
         rejected("no name", 422, "InvalidBody", json.dumps(unnamed), NAME),
         rejected("an array", 422, "InvalidBody", "[]", INPUT),
-        rejected("an id", 422, "InvalidBody", edited(id=f"{NAME_PREFIX}{{word}}"), *ID_RULES),
+        rejected("an id", 422, "InvalidBody", edited(id=f"{NAME_PREFIX}{WORD}"), *ID_RULES),
     ]
     broken = rejected("no JSON", 400, "MalformedBody", '{"name": ')
     large = rejected("70 KiB", 413, "BodyTooLarge", edited(filler="x" * 70 * 1024))

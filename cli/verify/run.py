@@ -10,8 +10,18 @@ from web.redaction import Redactor
 
 from .exchange import NO_JSON, Exchange
 from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
-from .probes import CREATE, FOLLOWED, LIST, LIST_AGAIN, LISTED, RECORDED, Probe, all_probes
-from .values import NOTHING, Path, at, is_id, last_name, scalars
+from .probes import (
+    CREATE,
+    FOLLOWED,
+    LIST,
+    LIST_AGAIN,
+    LISTED,
+    NAME_PREFIX,
+    RECORDED,
+    Probe,
+    all_probes,
+)
+from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
 
@@ -120,12 +130,19 @@ class Run:
         return found if isinstance(found, str) else ""
 
     def created_item(self, exchange: Exchange) -> Any:
-        """The created project in a list, by its name or its id; None if it is not there."""
-        items = self.items_of(exchange)
-        found = find_named(items, self.created_name)
-        if found is None and self.creation:
-            own_id = self.id_in(self.creation)
-            found = find_named(items, own_id) if own_id is not None else None
+        """The created project in a list, by its name or its id; None if it is not there.
+
+        They count where the creation has them: a text may stand elsewhere by chance, but for a name
+        of verify's own.
+        """
+        items, name = self.items_of(exchange), self.created_name
+        if self.creation is None or self.creation.json is NO_JSON:
+            return find_named(items, name)
+        members = () if name.startswith(NAME_PREFIX) else self.name_members
+        found = find_named(items, name, members)
+        path = find_id(self.creation.json, [], name=self.name_in(self.creation))
+        if found is None and path is not None:
+            found = find_named(items, at(self.creation.json, path), {last_name(path)})
         return found
 
     def _find_id(self) -> Path | None:
@@ -183,12 +200,13 @@ class Run:
         """Where the created deployment has its status, None if it was not read."""
         return find_status([each.json for each in self.followed])
 
-    def status_in(self, deployment: Any) -> Any:
-        """The status of a deployment, `NOTHING` if it has none."""
-        path = self.status_path
-        found = NOTHING if path is None else at(deployment, path)
-        other = find_status([deployment])
-        return at(deployment, other) if found is NOTHING and other is not None else found
+    def status_of(self, deployment: Any) -> str | None:
+        """The status of a deployment, None if it has none; of an array of several it is none."""
+        for path in (self.status_path, find_status([deployment])):
+            found = None if path is None else at(deployment, path)
+            if path is not None and isinstance(found, str) and is_through_objects(path):
+                return found
+        return None
 
     def bodies_of_creation(self) -> list[Any]:
         """The bodies that tell of the created project: the response, and the item of the list."""

@@ -13,7 +13,13 @@ from web.redaction import printable
 from .client import Client
 from .exchange import NO_JSON, Exchange
 from .judge import LATEST, NOT_SEEN, claims_of
-from .places import Candidate, find_candidates, has_status_name, texts_of_status
+from .places import (
+    MAX_CANDIDATES,
+    Candidate,
+    find_candidates,
+    has_status_name,
+    texts_of_status,
+)
 from .probes import (
     CANDIDATE,
     CREATE,
@@ -28,11 +34,10 @@ from .probes import (
     Probe,
 )
 from .run import Run
-from .values import Path, at
+from .values import Path, at, is_through_objects
 from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
-MAX_CANDIDATES = 10  # GETs that look for a deployment
 VOLATILE = 5  # changes, read after read, of a text that is no status
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
 
@@ -57,6 +62,7 @@ class Session:
     # What the probes need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
     candidates_left: int = MAX_CANDIDATES
+    named: Exchange | None = None  # the response to the id in the contract's own member
 
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
@@ -140,60 +146,66 @@ class Session:
     # Deployments
 
     def _follow(self, probe: Probe) -> list[Exchange]:
-        """Find the created deployment, and read it until it has ended."""
+        """Find the created deployment, and read it until it has ended.
+
+        One of the GETs is left for the deployment of a listed project, or the one that was given.
+        """
         if not self.words["created"]:
             return []
-        named = [each for each in self._candidates() if each.rank == 0]
-        first = self._seek(probe, named)
-        if (first is None or first.status in NO_ID) and not self.deployment:
+        likely = [each for each in self._candidates() if each.rank == 0]
+        first = self._seek(likely, least=1)
+        if first is None and not self.deployment:
             self._find_listed(LISTED)
-            first = self._seek_patiently(probe)
+            first = self._seek_patiently() or self.named
         if first is None:
             return []
+        first = self._rename(first, probe)
         if not first.is_success:
             return [first]
-        self.words["followed"] = self.words["candidate"]
+        self.words["followed"] = first.deployment_id
         return self._read_until_end(probe, first)
 
     def _candidates(self) -> list[Candidate]:
         """What may be the id of the created deployment."""
         return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
 
-    def _seek(self, probe: Probe, candidates: list[Candidate]) -> Exchange | None:
-        """The response to the first of these ids that the service accepts, None if to none."""
-        for candidate in candidates[: self.candidates_left]:
+    def _seek(self, candidates: list[Candidate], least: int = 0) -> Exchange | None:
+        """The response to the first of these ids that the service does not reject, if any.
+
+        So many GETs are left.
+        """
+        for candidate in candidates:
+            if self.candidates_left <= least:
+                break
             self.candidates_left -= 1
             self.words["candidate"] = candidate.id
             exchange = self._send(CANDIDATE)
-            is_named = candidate.member == LATEST.rpartition("/")[2]
-            is_deployment = exchange.is_success and exchange.json is not NO_JSON
-            if is_named or is_deployment or exchange.status not in NO_ID:
-                return self._rename_last(probe)
+            if candidate.member == LATEST.rpartition("/")[2]:
+                self.named = exchange
+            is_page = exchange.is_success and exchange.json is NO_JSON
+            if exchange.status not in NO_ID and not is_page:
+                return exchange
         return None
 
-    def _rename_last(self, probe: Probe) -> Exchange:
-        """The last exchange, which was of another probe than was known before."""
-        self.run.exchanges[-1] = replace(self.run.exchanges[-1], probe=probe)
-        return self.run.exchanges[-1]
-
-    def _seek_patiently(self, probe: Probe) -> Exchange | None:
-        """Seek the created deployment, the likeliest id more than once: it may appear later.
-
-        One of the GETs is left for the deployment of a listed project.
-        """
+    def _seek_patiently(self) -> Exchange | None:
+        """Seek the created deployment, the likeliest id more than once: it may appear later."""
         candidates = self._candidates()
         started, pause = time.monotonic(), 0.02
         while True:
-            found = self._seek(probe, candidates[: self.candidates_left - 1])
-            if found is not None and found.status not in NO_ID:
-                return found
+            found = self._seek(candidates, least=1)
             is_likely = bool(candidates) and candidates[0].rank == 0
             is_over = time.monotonic() - started + pause > self.wait
-            if not is_likely or is_over or self.candidates_left <= 1:
+            if found is not None or not is_likely or is_over or self.candidates_left <= 1:
                 return found
             time.sleep(pause)
             pause *= 2
             candidates = candidates[:1]
+
+    def _rename(self, exchange: Exchange, probe: Probe) -> Exchange:
+        """An exchange of another probe than was known before."""
+        index = self.run.exchanges.index(exchange)
+        self.run.exchanges[index] = replace(exchange, probe=probe)
+        return self.run.exchanges[index]
 
     def _read_until_end(self, probe: Probe, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
@@ -219,16 +231,18 @@ class Session:
 
     def _read_deployment(self, probe: Probe) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project."""
+        self.named = None
         if self.deployment:
-            found = self._seek(probe, [Candidate(self.deployment, "", 0)])
+            found = self._seek([Candidate(self.deployment, "", 0)])
         else:
-            found = self._seek(probe, self._listed_candidates())
+            found = self._seek(self._listed_candidates()) or self.named
         if found is None and not self.words["followed"]:
             return []
         if found is None:
             self.words["listed"] = self.words["followed"]
             return self._ask(probe)
-        self.words["listed"] = self.words["candidate"]
+        found = self._rename(found, probe)
+        self.words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
             return [found, self._send(probe)]
         return [found]
@@ -262,8 +276,8 @@ class Session:
     def _why_no_deployment(self) -> str:
         run = self.run
         if self.deployment:
-            asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
-            return asked[-1].failure or str(asked[-1].status)
+            asked = [each for each in run.exchanges if each.deployment_id == self.deployment][-1]
+            return asked.failure or str(asked.status)
         failed = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
         if failed:
             return failed[-1].failure or str(failed[-1].status)
@@ -331,7 +345,11 @@ class Watch:
         return self.changes.get(path, 0) >= VOLATILE
 
     def has_ended(self, now: float) -> bool:
-        words = [text for path, text in self.texts.items() if has_status_name(path)]
+        words = [
+            text
+            for path, text in self.texts.items()
+            if has_status_name(path) and is_through_objects(path)
+        ]
         if any(word in self.running for word in words):
             return False
         if any(word in self.statuses for word in words):

@@ -71,6 +71,8 @@ def is_number(value: Any) -> bool:
 
 def is_same(one: Any, other: Any) -> bool:
     """Whether two values are equal, and of one type: 1 is not true."""
+    if type(one) is not type(other) or one != other:
+        return False
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

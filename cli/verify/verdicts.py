@@ -138,10 +138,16 @@ def conclude(
         run.silent[probe.name] = silence
     tell(f"{probe.name:26} {outcome_of(run, probe.name)}")
     sent = run.of(probe.name)
-    texts = [f"{each.headers}\n{each.content.decode(errors='replace')}" for each in sent]
-    if any(run.tokens.text(text) != text for text in texts):
+    if any(has_token(run, each) for each in sent):
         run.leaks.append(probe.name)
         tell(f"{probe.name:26} {LEAK}")
+
+
+def has_token(run: Run, exchange: Exchange) -> bool:
+    """Whether a response contains the token."""
+    fields = [f"{name}: {value}" for name, value in exchange.headers.items()]
+    texts = [*fields, exchange.content.decode(errors="replace")]
+    return any(run.tokens.text(text) != text for text in texts)
 
 
 def outcome_of(run: Run, name: str) -> str:

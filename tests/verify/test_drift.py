@@ -160,6 +160,7 @@ def test_a_profile_of_a_person_is_compared_where_it_says_something(tmp_path: Pat
     assert "/list" not in "".join(x for x in done.stdout.splitlines() if x.startswith("finding"))
 
 
+LONG = {"shortest": 20, "longest": 20}
 IDS = {"prefix": "", "alphabet": ["a-z"], "shortest": 1, "longest": 9}
 
 
@@ -173,10 +174,17 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
         (ids[0], ids[2], False),
         (ids[0], ids[3], False),
         (ids[0], {**ids[0], "prefix": "prj_"}, False),
-        ({**ids[0], "prefix": "prj_"}, ids[0], False),
+        ({**ids[0], "prefix": "prj_"}, ids[0], False),  # of another length
         (letter, {**letter, "prefix": "cs_", "shortest": 5, "longest": 5}, True),
         (letter, {**letter, "prefix": "cs_", "shortest": 4, "longest": 4}, False),
-        (IDS, {**IDS, "alphabet": ["A-Z"]}, False),
+        (IDS, {**IDS, "alphabet": ["A-Z"]}, True),  # too short to tell
+        ({**IDS, **LONG}, {**IDS, **LONG, "alphabet": ["A-Z"]}, False),
+        ({**IDS, **LONG, "alphabet": ["a-f"]}, {**IDS, **LONG}, True),
+        (IDS, {**IDS, "alphabet": ["-"]}, False),
+        (opaque_form(["dep-98"]), opaque_form(["dep-1042"]), True),  # numbers grow
+        (opaque_form(["a1b2c3"]), opaque_form(["482913"]), True),
+        (opaque_form(["Ab_x9Qe7Lm2Vt5Kd8Zw1"]), opaque_form(["x9Qe7Lm2Vt5Kd8Zw1Abc"]), True),
+        ({**IDS, "prefix": "prj_"}, {**IDS, "prefix": "app_"}, False),
         (IDS, {**IDS, "shortest": 9, "longest": 10}, True),
         ({**IDS, "shortest": 9}, {**IDS, "longest": 8}, False),
         ({**IDS, "alphabet": ["J-N"]}, {**IDS, "alphabet": ["A-Z"]}, True),
@@ -200,5 +208,7 @@ def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
         (["aB-12345", "aB-23456"], "aB-"),
         (["Prj_12345"], "Prj_"),
         (["PRJ_12345"], "PRJ_"),
+        (["deploy-7"], "deploy-"),
+        (["acme-secret-website-prod"], ""),  # words of somebody
     ):
         assert opaque_form(ids)["prefix"] == prefix, ids
