@@ -85,9 +85,12 @@ class Envelope:
         first = marked[0]
         if all(is_same(each, first) for each in marked if each is not NOTHING):
             return first
+        by_size: dict[int, Any] = {}
+        for listing, value in zip(self._listings, values, strict=True):
+            if by_size.setdefault(listing.size, value) != value:
+                self.varying.append(path)
+                break
         value = next(each for each in values if each is not NOTHING)
-        if any(each != value for each in values):
-            self.varying.append(path)
         return escape(value) if isinstance(value, str) else value
 
 

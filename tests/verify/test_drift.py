@@ -82,6 +82,8 @@ CHANGES: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         in_error(put(code="no_route")),)),
     "the status of an error": ("/errors/not_found/status", (), (on("unknown", status=410),)),
     "the status of a creation": ("/create/status", (), (on("created", status=200),)),
+    "the status of a list": ("/list/status", (), (on("list", status=206),)),
+    "the status of a deployment": ("/deployment/status", (), (on("deployment", status=203),)),
     "the content type": ("/list/content_type", (), (
         on("list", headers={"Content-Type": "application/json; charset=latin1"}),)),
     "no JSON any more": ("/list/body", (), (on("list", raw=b"<p>"),)),
@@ -117,6 +119,7 @@ VARIATIONS: dict[str, tuple[Change, ...]] = {
     "a run that misses a status": (
         on_deployment(put(status=lambda word: "queued" if word == "building" else word)),),
     "a run that does not end": (on_deployment(put(status="queued")),),
+    "zeros of a time left out": (on_projects(put(created_at="2026-01-04T09:00:00.12Z")),),
     "an empty array": (on_projects(put(tags=[])),),
 }  # fmt: skip
 TAGS = on_projects(put(tags=["a"]))
@@ -124,7 +127,7 @@ TAGS = on_projects(put(tags=["a"]))
 
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
-    before = (OWNER, TAGS)
+    before = (OWNER, TAGS, NEAR)
     assert drift(before, (*before, *VARIATIONS[name]), tmp_path / "p") == []
 
 

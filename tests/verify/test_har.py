@@ -13,7 +13,7 @@ import pytest
 from tests.program import run
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Service, Verified, listening, verify
-from tests.verify.differences import on, on_projects, put, without
+from tests.verify.differences import on, on_list, on_projects, put, without
 
 pytestmark = pytest.mark.process
 
@@ -123,6 +123,53 @@ def test_tokens_and_cookies_are_in_no_output(tmp_path: Path) -> None:
     assert "leaks" not in judge(record(Service()), tmp_path).stdout.partition("no finding")[0]
 
 
+def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
+    """A page token, the words of cookies, an empty credential; secrets of responses are masked."""
+    entries = record(Service())
+    entries[0]["request"]["url"] += "?page_token=2&next_token=sample-1-x"
+    entries[0]["request"]["headers"] = named({"Cookie": "tab=projects; last=2026-01-04; a=sample"})
+    entries[2]["request"]["headers"] = named({"Authorization": "Bearer "})
+    entries[0]["response"]["headers"] += [
+        {"name": "X-Auth-Token", "value": "sess-abc-123456"}, {"name": "Vary", "value": "a"},
+        {"name": "vary", "value": "b"}, {"name": "X-N", "value": 5}, {"name": None, "value": None},
+        {"name": "Set-Cookie", "value": "a=1\nsid=cookie-9d4e"},
+    ]  # fmt: skip
+    text = entries[0]["response"]["content"]["text"]
+    entries[0]["response"]["content"]["text"] = text.replace("{", '{"x": "sess-abc-123456", ', 1)
+    again = json.loads(json.dumps(entries[0]).replace('"x": ', '"y": "cookie-9d4e", "x": '))
+    done = judge([entries[0], again, *entries[1:]], tmp_path, "--save", str(tmp_path / "p"))
+    assert done.status == 0, done.stdout
+    profile = (tmp_path / "p").read_text("utf-8")
+    assert json.loads(profile)["observed_at"] == "2026-01-04"
+    assert "***" not in profile
+    for secret in ("sess-abc-123456", "cookie-9d4e"):
+        assert secret not in done.stdout + profile
+
+
+@pytest.mark.parametrize(
+    ("sent", "got", "request_of_profile"),
+    [
+        ('{"name": "Web Shop", "region": "fra"}', {"id": "p-4", "slug": "web-shop"}, "name"),
+        ('{"title": "shop", "region": "sample-1"}', {"id": "p-4", "a": "sample-1", "b": "shop"},
+         "title"),
+        ('{"name": "api"}', {"id": "p-4", "name": "api"}, "name"),
+        ("[" * 3000, {"id": "p-4", "label": ""}, "name"),
+    ],
+)  # fmt: skip
+def test_the_created_project_of_a_recording_is_none_of_the_others(
+    sent: str, got: Any, request_of_profile: str, tmp_path: Path
+) -> None:
+    private = {"region": "fra", "kind": "api", "text": "", "of": "private"}
+    other = on_list(lambda found: [{**each, **private} for each in found[:3]])
+    entries = record(Service(other))
+    entries[1]["request"]["postData"] = {"text": sent}
+    entries[1]["response"]["content"]["text"] = json.dumps(got)
+    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
+    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    assert profile["create"]["request"][request_of_profile] == "{project.name}"
+    assert "private" not in json.dumps(profile)
+
+
 def test_without_a_creation_all_values_are_those_of_others(tmp_path: Path) -> None:
     entries = [each for each in record(Service()) if each["request"]["method"] == "GET"][:1]
     done = judge(entries, tmp_path, "--save", str(tmp_path / "p"))
@@ -165,6 +212,11 @@ def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: 
     assert (done.status, done.report) == (2, None)
     assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
     assert (tmp_path / "p").read_text("utf-8") == saved
+
+
+def unchanged(entries: list[Any]) -> list[Any]:
+    """Entries whose responses have not changed (304)."""
+    return [{**each, "response": {**each["response"], "status": 304}} for each in entries]
 
 
 def in_base64(entry: Any) -> None:
@@ -210,6 +262,7 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
         ('{"log": {"entries": {}}}', (), "there is no log with entries"),
         ([], (), "no request to a path that ends in /v1/projects or /v1/deployments/{id}"),
         ([None, 7, {}, {"request": {"url": 5}}], (), "no request to a path that ends in"),
+        (unchanged(entries[:1]), (), "says anything"),
         (entries + other, (), "several services; give --base with one of "),
         (entries, ("--base", "https://b.example"), "https://b.example is none of http://127."),
         (entries, ("--write",), "--write: with --har nothing is asked"),

@@ -65,6 +65,11 @@ def test_the_id_is_what_creation_and_list_share_alone(
         ({"id": "p", "jobs": [{"id": 7}], "runtime": "node", "built_at": 5}, ["7", "p"]),
         ({"id": "p", "build": {"url": "https://a.example", "text": "a b"}, "ok": True}, ["p"]),
         ({"id": "p", "release": {"id": "p"}}, ["p"]),
+        (
+            {"id": "p", "build": {f"v{n}": f"x{n}" for n in range(20)}},
+            [*(f"x{n}" for n in range(8)), "p"],
+        ),
+        ({"id": "p", "deploy_key": "k", "deploy_token": "t", "job": {"ref": "r"}}, ["r", "p"]),
     ],
 )
 def test_ids_of_deployments_are_sought_first_where_a_name_says_so(body: Any, ids: Any) -> None:
@@ -115,6 +120,29 @@ def test_at_most_ten_gets_look_for_a_deployment() -> None:
 
 
 @pytest.mark.process
+def test_another_member_than_that_of_the_contract_may_have_the_id() -> None:
+    def change(body: Any) -> Any:
+        return {**body, "latest_deployment_id": "none-yet", "build": {"id": body["id"]}}
+
+    def deployment(body: Any) -> Any:
+        return {**body, "id": body["project_id"]}
+
+    service = Service(on_projects(change), on_deployment(deployment))
+    service.deployments = Aliases(service.deployments)
+    assert verify(service, level="write").requests["created deployment"] > 1
+    jobs = [{"id": f"job-{number}"} for number in range(30)]
+    many = Service(on_projects(lambda x: {"id": x["id"], "name": x["name"], "jobs": jobs}))
+    assert verify(many, "--deployment", "d-2", level="write").requests["deployment"] == 1
+
+
+class Aliases(dict[str, Any]):
+    """Deployments that are found by the ids of their projects, too."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super().get(name.replace("p", "d"), default)
+
+
+@pytest.mark.process
 def test_a_creation_that_is_rejected_is_unseen() -> None:
     done = verify(Service(on("created", status=422)), level="write")
     why = "no project was created: 422; give --body FILE with what the service asks for"
@@ -142,11 +170,14 @@ def test_a_deployment_is_read_whatever_names_it(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.process
 def test_the_body_of_a_creation_may_be_given(tmp_path: Any) -> None:
     file = tmp_path / "body.json"
-    file.write_text('{"app": {"name": "{name}", "plan": "{x}"}}', "utf-8")
+    file.write_text('{"app": {"name": "{name}", "plan": "{word} {created} {write}"}}', "utf-8")
     service = Service(on("created", status=201))
     verify(service, "--body", str(file), level="write")
     sent = next(each.json for each in service.requests if each.method == "POST")
-    assert (sent["app"]["name"][:12], sent["app"]["plan"]) == ("stub-verify-", "{x}")
+    assert (sent["app"]["name"][:12], sent["app"]["plan"]) == (
+        "stub-verify-",
+        "{word} {created} {write}",
+    )
     for text in ("", "[]", '{"name": "x"}', '{"a": "{name}", "b": "{name}"}', '{"a": ["{name}"]}',
                  '{"a": "my-{name}"}'):  # fmt: skip
         file.write_text(text, "utf-8")

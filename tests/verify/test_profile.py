@@ -22,6 +22,7 @@ from tests.verify.differences import (
     on,
     on_deployment,
     on_errors,
+    on_list,
     on_projects,
     put,
 )
@@ -173,6 +174,64 @@ def test_no_value_of_another_record_is_in_a_profile(level: str, tmp_path: Path) 
         assert "it lacks statuses, create: these are as the contract says\n" in done.stdout
 
 
+def test_a_word_that_others_have_too_does_no_harm(tmp_path: Path) -> None:
+    """Another record may have the words of a marker, of a content type or of a member's name."""
+    words = {"state": "created", "kind": "project", "phase": "deploy", "by": "created_at",
+             "app": "application", "region": "europe"}  # fmt: skip
+
+    def change(response: Any, request: Any, number: int) -> None:
+        if response.case == "list":
+            response.body["projects"][0] |= words
+        response.headers["X-Region"] = "zone-europe"
+
+    service, file = Service(change), tmp_path / "p"
+    for level in ("read", "write"):
+        profile = saved(service, file, level=level)
+        assert profile["list"]["content_type"] == "application/json"
+        assert profile["list"]["body"]["projects"][0]["id"] == "{project.id}"
+        assert "created_at" in profile["list"]["body"]["projects"][0]
+        assert profile["list"]["headers"]["X-Region"] == "zone-europe"
+        assert profile["errors"]["not_found"]["body"]["code"] == "unknown"
+    europe = on("list", headers={"X-Region": "europe"})
+    save(Service(europe), file)
+    other = on_list(lambda found: [{**found[0], "region": "europe"}, *found[1:]])
+    assert verify(Service(europe, other), "--like", str(file), level="write").status == 0
+
+
+def test_records_and_header_fields_of_others_beside_the_list_are_hidden(tmp_path: Path) -> None:
+    def change(response: Any, request: Any, number: int) -> None:
+        if response.case == "list":
+            response.body |= {
+                "included": [{"email": "alice@private.example", "rank": 7}],
+                "owner": 98765432, "link": "/u/zed1/x", "page": {"tokens": ["t"], "next": 7731},
+                "api_version": 1,
+            }  # fmt: skip
+            response.body["projects"][1] |= {"account": "98765432", "user": "zed1", "n": 7731}
+        if response.case == "deployment" and not request.target.endswith("3"):
+            response.headers["X-Owner"] = "alice"
+
+    for level in ("read", "write"):
+        profile = saved(Service(change, sample=2), tmp_path / "p", level=level)
+        body = profile["list"]["body"]
+        assert body["included"] == [{"email": "text", "rank": 1}]
+        assert (body["owner"], body["link"], body["page"]["next"]) == (0, "", 0)
+        assert body["api_version"] == 1
+        assert "X-Owner" not in profile["deployment"]["headers"]
+    one = on("list", body=put(page=1, total=1))
+    body = saved(Service(one, sample=1), tmp_path / "p", level="read")["list"]["body"]
+    assert (body["page"], body["total"]) == (1, "{count}")
+
+
+def test_the_created_project_is_found_where_its_id_stands(tmp_path: Path) -> None:
+    """The number of another record may be that of its id, and the list may lag."""
+    renamed = on("created", body=lambda body: {"id": body["id"]})
+    numbered = on_list(
+        lambda found: [{**each, "builds": 4, "note": "private"} for each in found[:3]]
+    )
+    service = Service(renamed, numbered, new_id=lambda kind, number: number)
+    assert "private" not in json.dumps(saved(service, tmp_path / "p"))
+
+
 def leaking(response: Any, request: Any, number: int) -> None:
     """The token, and what has the name of a secret, wherever a response has room for it."""
     encoded = quote(TOKEN, safe="")
@@ -200,6 +259,7 @@ def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
     assert profile["create"]["request"] == {"name": "{project.name}", "password": ""}
     assert {"list", "create", "deployment", "errors"} <= profile.keys()
     assert profile["deployment"]["body"]["apiKey"] == {"value": ""}
+    assert "/deployment/body/signed" in done.stdout.partition("URLs with a signature")[2]
     assert done.status == 1
     assert "finding: leaks: create: " in done.stdout
 
@@ -223,6 +283,13 @@ def test_what_varies_between_two_readings_is_told_and_is_no_choice(tmp_path: Pat
     assert f'\n  {place}: "{read[0].body["request_id"]}"\n' in done.stdout  # among the constants
     assert profile["deployment"]["body"]["request_id"] == read[0].body["request_id"]
     assert profile["deployment"]["headers"] == {"Cache-Control": "no-store"}
+
+
+def test_what_varies_around_the_list_is_told(tmp_path: Path) -> None:
+    service = Service(varying)
+    for level in ("read", "write"):
+        done = save(service, tmp_path / "p", level=level)
+        assert "  /list/body/request_id: another value in each reading" in done.stdout
 
 
 def test_what_changes_with_the_status_is_a_choice(tmp_path: Path) -> None:
