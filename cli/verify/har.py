@@ -50,14 +50,13 @@ NO_BODY = "it was recorded without its body"
 class Recording:
     """The exchanges of a file with one service, whose URL is `base`.
 
-    `request` is the body of the creation, with the marker of the name at its path. `tokens` are the
+    `request` is the body of the creation, with the marker of the name. `tokens` are the
     bearer tokens, `secrets` other texts that are masked, such as cookies.
     """
 
     base: str
     exchanges: list[Exchange]
     request: dict[str, Any]
-    path_of_name: tuple[str, ...]
     tokens: list[str]
     secrets: list[str]
 
@@ -80,12 +79,11 @@ def read_har(file: File, base: str) -> Recording:
     chosen = choose_base(file, bases, base)
     exchanges = [exchange for each_base, exchange in found if each_base == chosen]
     exchanges.sort(key=lambda exchange: exchange.sent_at)  # some proxies write the end first
-    request, path_of_name = request_of(exchanges)
     session = as_session(exchanges)
     if not session:
         raise ValueError(f"{file}: no exchange with {chosen} says anything")
     tokens, others = secrets_of(exchanges)
-    return Recording(chosen, session, request, path_of_name, tokens, others)
+    return Recording(chosen, session, request_of(exchanges), tokens, others)
 
 
 def choose_base(file: File, bases: Counter[str], base: str) -> str:
@@ -175,18 +173,19 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
 # Probes
 
 
-def request_of(exchanges: list[Exchange]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The body of the creation that was recorded, with the marker of the name, and its path."""
+def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
+    """The body of the creation that was recorded, with the marker of the name."""
     listed: list[Any] = []
     for exchange in exchanges:
         if exchange.probe.method == "POST" and exchange.is_success:
             body = object_in(exchange.body)
             path = find_sent_name(body, exchange.json, listed)
             if path:
-                return replaced(body, path, NAME), tuple(map(str, path))
+                found: dict[str, Any] = replaced(body, path, NAME)
+                return found
         elif exchange.json is not NO_JSON:
             listed += [value for _, value in scalars(exchange.json)]
-    return DEFAULT_REQUEST, ("name",)
+    return DEFAULT_REQUEST
 
 
 def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:

@@ -47,7 +47,6 @@ class Inputs(NamedTuple):
     known: list[str]
     like: Profile | None
     request: dict[str, Any]
-    path_of_name: tuple[str, ...]
 
 
 class Result(NamedTuple):
@@ -83,8 +82,6 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
-    if options.save and len(json.dumps(result.observation.profile)) > MAX_BYTES:
-        raise click.UsageError(f"--save: the profile would have over {MAX_BYTES} bytes.")
     write_files(run, options, result, started)
     if options.save:
         lacks = lacking(Profile(result.observation.profile))
@@ -121,19 +118,15 @@ def check_options(options: Options) -> None:
 def read_inputs(options: Options, token: str) -> Inputs:
     """Raises `ValueError` with what is wrong, and `OSError`."""
     recording = read_har(options.har, options.base) if options.har else None
-    request: dict[str, Any] = DEFAULT_REQUEST
-    path_of_name: tuple[str, ...] = ("name",)
-    if recording:
-        request, path_of_name = recording.request, recording.path_of_name
-    elif options.body:
-        request, path_of_name = read_request(options.body)
+    request = recording.request if recording else DEFAULT_REQUEST
+    if options.body:
+        request = read_request(options.body)
     return Inputs(
         None if recording else Client(options.url, token, options.ca),
         recording,
         read_known(options.known) if options.known else [],
         read_profile(options.like) if options.like else None,
         request,
-        path_of_name,
     )
 
 
@@ -144,8 +137,8 @@ def read_known(path: Path) -> list[str]:
     return [each for each in findings if each]
 
 
-def read_request(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The body of a creation with the marker of the name, and the path of that.
+def read_request(path: Path) -> dict[str, Any]:
+    """The body of a creation with the marker of the name.
 
     Raises `ValueError` with what is wrong, and `OSError`.
     """
@@ -154,11 +147,11 @@ def read_request(path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
-    request = json.loads(text.replace(json.dumps(NAME_IN_FILE), json.dumps(NAME)))
+    request: dict[str, Any] = json.loads(text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"'))
     places = [*place_of_name(request)]
     if text.count(NAME_IN_FILE) != 1 or len(places) != 1 or not places[0]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
-    return request, tuple(map(str, places[0]))
+    return request
 
 
 def prepare_outputs(options: Options) -> None:
@@ -206,9 +199,11 @@ def masked(value: Any, redactor: Redactor) -> Any:
 def write_file(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
-    text = text.encode(errors="replace").decode()
+    data = text.encode(errors="replace")
+    if len(data) > MAX_BYTES:
+        raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
     try:
-        write_whole(path, f"{text}\n")
+        write_whole(path, f"{data.decode()}\n")
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
 
@@ -249,7 +244,6 @@ def make_run(options: Options, inputs: Inputs, token: str) -> Run:
         Redactor([*tokens, *others]),
         Redactor(tokens),
         inputs.request,
-        inputs.path_of_name,
     )
 
 

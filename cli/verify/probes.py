@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from stub.like.markers import NAME as NAME_MARKER
+from stub.like.markers import Path
 from web.routing import CREATED
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
@@ -147,7 +148,7 @@ def not_allowed(probe: Probe) -> Probe:
     )
 
 
-def all_probes(request: dict[str, Any], path_of_name: tuple[str, ...]) -> tuple[Probe, ...]:
+def all_probes(request: dict[str, Any], path_of_name: Path) -> tuple[Probe, ...]:
     """The probes in the order in which they are asked.
 
     `request` is the body of the creation, in which the marker of the name stands at the path.
@@ -203,7 +204,7 @@ def all_probes(request: dict[str, Any], path_of_name: tuple[str, ...]) -> tuple[
     )
 
 
-def holder_of_name(body: dict[str, Any], path_of_name: tuple[str, ...]) -> dict[str, Any]:
+def holder_of_name(body: dict[Any, Any], path_of_name: Path) -> dict[Any, Any]:
     """The object in the body of a creation in which the name stands."""
     for name in path_of_name[:-1]:
         body = body[name]

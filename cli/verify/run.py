@@ -6,6 +6,7 @@ from typing import Any
 
 import stub
 from stub.contract import object_in
+from stub.like.markers import place_of_name
 from web.redaction import Redactor
 
 from .exchange import NO_JSON, Exchange
@@ -41,7 +42,7 @@ class Places:
 class Run:
     """What was exchanged, in its order.
 
-    `request` is the body of the creation, with the marker of the name at its path. `tokens` finds
+    `request` is the body of the creation, with the marker of the name. `tokens` finds
     the token in a response, `redactor` masks all that is secret in what is printed.
     """
 
@@ -50,7 +51,6 @@ class Run:
     redactor: Redactor
     tokens: Redactor
     request: dict[str, Any]
-    path_of_name: tuple[str, ...]
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
     concluded: list[str] = field(default_factory=list)  # probes
@@ -64,6 +64,11 @@ class Run:
     @cached_property
     def probes(self) -> tuple[Probe, ...]:
         return all_probes(self.request, self.path_of_name)
+
+    @cached_property
+    def path_of_name(self) -> Path:
+        """Where the name stands in the body of the creation."""
+        return next(place_of_name(self.request))
 
     @property
     def is_recorded(self) -> bool:
