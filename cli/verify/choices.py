@@ -1,6 +1,6 @@
 """Several readings of one body as one: where they differ by the status, a choice."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from stub.like.markers import CHOICE
@@ -23,11 +23,17 @@ def differences(one: Any, other: Any, path: Path = ()) -> Iterator[Path]:
         yield path
 
 
-def volatile_paths(bodies: Collection[tuple[str, Any]]) -> set[Path]:
-    """The paths at which bodies of one status differ; each body comes with its status."""
+def volatile_paths(bodies: Sequence[tuple[str, Any]]) -> set[Path]:
+    """The paths at which bodies of one status differ; each body comes with its status.
+
+    Where the last status was read more than once, it tells alone: before, a member such as a
+    progress may change with time.
+    """
+    last_word, _ = bodies[-1]
+    at_last = [each for each in bodies if each[0] == last_word]
     first: dict[str, Any] = {}
     found: set[Path] = set()
-    for word, body in bodies:
+    for word, body in at_last if len(at_last) > 1 else bodies:
         found |= {*differences(first.setdefault(word, body), body)}
     return found
 

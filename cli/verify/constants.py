@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import unquote
 
 from stub.like.markers import CHOICE, Marker, split
 from web.redaction import SECRET_NAME, Redactor
@@ -12,6 +12,7 @@ from web.validation import pointer
 from .values import Path, is_number, scalars
 
 LEAST_TEXT = 3  # characters of a text that is found inside of another one
+LEAST_NAME = 4  # characters of a project's name that is found as a word
 LEAST_NUMBER = 1000  # of one that may say whose it is
 SIGNATURE = re.compile("sig(nature)?$|credential", re.IGNORECASE)
 NAME = re.compile("[A-Za-z_$-]+")
@@ -19,14 +20,21 @@ NAME = re.compile("[A-Za-z_$-]+")
 
 
 class Constants:
-    """Removes secrets, and the values that only the records of others have.
+    """Removes secrets, and the values that only the records of others have: their `names` as words.
 
     `kept` are the texts and numbers that stayed, by their JSON pointers; `signed` are the pointers
     of URLs that had a signature or a password.
     """
 
-    def __init__(self, redactor: Redactor, others: Iterable[Any], own: Iterable[Any]) -> None:
+    def __init__(
+        self,
+        redactor: Redactor,
+        others: Iterable[Any],
+        own: Iterable[Any],
+        names: Iterable[str] = (),
+    ) -> None:
         self._redactor = redactor
+        self._names = {name for name in names if len(name) >= LEAST_NAME}
         own_values = {str(value) for each in own for _, value in scalars(each)}
         values = [value for each in others for _, value in scalars(each)]
         self._foreign = {str(value) for value in values if says_whose(value)} - own_values
@@ -40,7 +48,7 @@ class Constants:
             return {
                 name: self.clean(each, (*place, name), (*path, name))
                 for name, each in value.items()
-                if not self._is_data(name)
+                if not self._is_data(name, path)
             }
         if isinstance(value, list):
             return [
@@ -50,7 +58,7 @@ class Constants:
         if isinstance(value, str):
             return self._clean_text(value, place, path)
         if is_number(value):
-            if self.may_not_stay(str(value)):
+            if has_secret_name(path) or self.may_not_stay(str(value)):
                 return 0
             self.kept[pointer(*place)] = value
         return value
@@ -65,10 +73,13 @@ class Constants:
             self.kept[pointer(*place)] = text
         return text
 
-    def _is_data(self, name: str) -> bool:
-        """Whether the name of a member is a value of somebody."""
-        is_name = NAME.fullmatch(name) is not None
-        return self.has_token(name) or (not is_name and self._is_foreign(name))
+    def _is_data(self, name: str, path: Path) -> bool:
+        """Whether the name of a member is a value of somebody, or may be a secret."""
+        if has_secret_name(path) and NAME.fullmatch(name) is None:
+            return True
+        if self.has_token(name) or name in self._names:
+            return True
+        return NAME.fullmatch(name) is None and self._is_foreign(name)
 
     def may_not_stay(self, text: str) -> bool:
         """Whether a text has a secret, or a value that only another record has."""
@@ -81,17 +92,18 @@ class Constants:
 
     def _is_foreign(self, text: str) -> bool:
         """Whether it is a value of another record, or has one as a word or in a URL."""
+        if "%" in text:
+            text = unquote(text)
         if text in self._foreign:
             return True
-        return any(part in text and has_part(text, part) for part in self._parts)
+        return any(part in text and self._has_part(text, part) for part in self._parts)
 
-
-def has_part(text: str, part: str) -> bool:
-    """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
-    before, after = "(?<![A-Za-z0-9])", "(?![A-Za-z0-9])"
-    if part.isalpha():
-        before, after = "(?<=[/=@])", "(?=[/?&#]|$)"
-    return re.search(f"{before}{re.escape(part)}{after}", text) is not None
+    def _has_part(self, text: str, part: str) -> bool:
+        """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
+        before, after = "(?<![A-Za-z0-9])", "(?![A-Za-z0-9])"
+        if part.isalpha() and part not in self._names:
+            before, after = "(?<=[/=@])", "(?=[/?&#]|$)"
+        return re.search(f"{before}{re.escape(part)}{after}", text) is not None
 
 
 def literals(text: str) -> list[str]:
@@ -102,7 +114,7 @@ def literals(text: str) -> list[str]:
 def says_whose(value: Any) -> bool:
     """Whether a value may say whose it is: true, null and 7 do not."""
     if is_number(value):
-        return bool(abs(value) >= LEAST_NUMBER)
+        return isinstance(value, float) or bool(abs(value) >= LEAST_NUMBER)
     return isinstance(value, str) and len(value) > 1
 
 
@@ -113,15 +125,10 @@ def has_secret_name(path: Path) -> bool:
 
 
 def has_credentials(text: str) -> bool:
-    """Whether a text is a URL with a password, a token or a signature."""
-    if "://" not in text and "?" not in text:
-        return False
-    try:
-        url = urlsplit(text)
-    except ValueError:
-        return True
-    names = [name for name, _ in parse_qsl(url.query)]
-    return "@" in url.netloc or any(is_secret_query(name) for name in names)
+    """Whether a text has a URL with a password, or `token=` and the like, or a signature."""
+    text = unquote(text)
+    names = re.findall(r"(?<![\w.-])([\w.-]{1,64})=[^\s=]", text)
+    return re.search(r"://[^/\s]+@", text) is not None or any(map(is_secret_query, names))
 
 
 def is_secret_query(name: str) -> bool:

@@ -14,6 +14,7 @@ from web.validation import pointer
 from .choices import resolve
 from .errors import CODE
 from .forms import Form
+from .marks import MIN_SECONDS
 from .observe import Observation
 from .values import Path, is_number, is_same, parse_seconds, type_of
 
@@ -24,6 +25,7 @@ INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that ar
 MAX_CODE = 10_000  # a number that is larger may be that of one request
 USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction
 MAX_ITEMS = 20  # of an array that are compared
+WORD = 3  # characters by which words differ
 LONG = 16  # characters of an id in which each kind of its characters is likely
 DERIVED = ("integers", "slug", "same")
 
@@ -106,7 +108,7 @@ class Comparison:
     def _compare_ids(self) -> None:
         known = self._before.get("ids", {})
         for kind, form in self._now.get("ids", {}).items():
-            if kind in known and not is_same_ids(known[kind], form):
+            if kind in known and self._found.is_own and not is_same_ids(known[kind], form):
                 self._drift.find(f"/ids/{kind}", text_of(known[kind]), text_of(form))
 
     def _compare_values(self, place: str, before: Any, now: Any) -> None:
@@ -143,14 +145,15 @@ class Comparison:
 
     def _compare(self, before: Any, now: Any, path: Path) -> None:
         place = pointer(*path)
-        if place in self._varying:
-            return
         old_type = type_in(before, self._before)
         new_type = type_in(now, self._now)
-        if old_type != new_type and "null" in (old_type, new_type):
-            self._drift.note(place, old_type, new_type)
+        if "null" in (old_type, new_type):
+            if old_type != new_type:
+                self._drift.note(place, old_type, new_type)
         elif old_type != new_type:
             self._drift.find(place, old_type, new_type)
+        elif place in self._varying:
+            return
         elif isinstance(before, dict):
             self._compare_objects(before, now, path)
         elif isinstance(before, list):
@@ -158,19 +161,30 @@ class Comparison:
         else:
             self._compare_scalars(before, now, path)
 
+    def _is_own(self, path: Path) -> bool:
+        """Whether a record is not one of others, which may have other members."""
+        is_record = path[0] == "deployment" or (path[:2] == ("list", "body") and 0 in path)
+        return self._found.is_own or not is_record
+
     def _compare_objects(self, before: Part, now: Part, path: Path) -> None:
         for name, value in before.items():
             place = pointer(*path, name)
             if name in now:
                 self._compare(value, now[name], (*path, name))
-            elif place not in self._varying:
+            elif place not in self._varying and self._is_own(path):
                 self._drift.find(place, type_in(value, self._before), MISSING)
+            else:
+                self._drift.note(place, type_in(value, self._before), MISSING)
         for name, value in now.items():
             if name not in before:
                 self._drift.note(pointer(*path, name), MISSING, type_in(value, self._now))
 
     def _compare_arrays(self, before: list[Any], now: list[Any], path: Path) -> None:
         """Compare each item with those of before: one that is like any of these is no drift."""
+        if len(before) == len(now):
+            for index, item in enumerate(now):
+                self._compare(before[index], item, (*path, index))
+            return
         outer = self._drift
         for index, item in enumerate(now[:MAX_ITEMS] if before else []):
             results = []
@@ -187,6 +201,8 @@ class Comparison:
             self._drift.find(place, "a time", "another text")
         elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
             self._drift.find(place, str(before), str(now))
+        elif unit_of(before) and is_number(now) and now < MIN_SECONDS:
+            self._drift.find(place, "a time", "another number")
         elif path[0] == "errors" and is_code(before) and is_code(now):
             suffix = pointer(*path[2:])[1:]
             if suffix not in self._varying_in_errors:
@@ -257,9 +273,10 @@ def is_same_ids(before: Form, now: Form) -> bool:
     old, new = {*characters(*before["alphabet"])}, {*characters(*now["alphabet"])}
     if old <= {*digits} and new <= {*digits}:
         return True  # numbers grow
+    # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
+    more = WORD if before["longest"] < LONG else 0
     is_of_known_size = (
-        # Of ids whose length varies, a run shows some lengths.
-        before["shortest"] <= now["longest"] and now["shortest"] <= before["longest"]
+        before["shortest"] <= now["longest"] + more and now["shortest"] <= before["longest"] + more
     )
     return is_of_known_size and new <= likely_characters(old, before["longest"])
 
@@ -272,7 +289,7 @@ def likely_characters(seen: set[str], size: int) -> set[str]:
         if kind & seen or size < LONG:
             found = found | kind
     if lower & seen and upper & seen:
-        found = found | {*digits, *"-_"}  # as of base64url
+        found = found | {*digits, *"-_+/="}  # as of base64
     return found
 
 

@@ -9,7 +9,7 @@ from .marks import Marks, replace_part
 from .values import NOTHING, Path, at, is_id, is_same, last_name, words_of
 
 HIDDEN = Marks("project", is_shown=False)
-COUNT_WORDS = {"count", "total", "size", "length"}
+COUNT_WORDS = {"count", "total", "length"}
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
 
 

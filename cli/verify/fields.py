@@ -50,7 +50,8 @@ class Fields:
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
         values = [each.header(name) or "" for each in exchanges]
-        if SECRET_NAME.search(name) or not is_valid({name: values[0]}, self._schemas["headers"]):
+        is_secret = SECRET_NAME.search(name) or self._constants.has_token(name)
+        if is_secret or not is_valid({name: values[0]}, self._schemas["headers"]):
             return None
         marked = [mark(value, each) for value, each in zip(values, exchanges, strict=True)]
         value = marked[0]

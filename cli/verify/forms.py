@@ -35,7 +35,7 @@ def opaque_form(ids: Collection[str]) -> Form:
     before a number.
 
     The beginning of a UUID is no word. Of one id alone, `xYz` is none: its letters may be random;
-    and an id without a digit has no prefix, as it may be made of words.
+    and one without a digit, or with several separators, may be made of words.
     """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
     shortest = min(len(each) for each in ids)
@@ -46,7 +46,8 @@ def opaque_form(ids: Collection[str]) -> Form:
     if not all(rest.isdigit() for rest in rests):
         prefix = re.findall(f"^(?:{word})*", common[: shortest // 2])[0]
         rests = [each[len(prefix) :] for each in ids]
-    if len({*ids}) == 1 and not re.search("[0-9]", rests[0]):
+    is_of_words = prefix[-1:] in rests[0] or not re.search("[0-9]", rests[0])
+    if prefix and len({*ids}) == 1 and is_of_words:
         prefix, rests = "", [*ids]
     return {
         "prefix": prefix,

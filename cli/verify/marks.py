@@ -1,6 +1,7 @@
 """Puts markers in place of the values of a record."""
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from .probes import OWN_MEMBER
 from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
 
 MINUTE = 60.0
+LEAST_NAME = 5  # characters of an id that is found in the name of a member
 MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
 SHORTEST_PART = 3  # characters of an id that is found inside of a text; of digits alone, 5
 TIME_WORDS = {"at", "on", "time", "date", "created", "updated", "timestamp"}
@@ -36,6 +38,7 @@ class Marks:
     window: tuple[float, float] = (0.0, 0.0)
     is_shown: bool = True
     has_any_time: bool = False
+    names: Container[str] | None = None  # of members, if others may be values of somebody
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The value with markers; it stands at the path."""
@@ -43,7 +46,7 @@ class Marks:
             return {
                 escape(name): self.mark(each, (*path, name))
                 for name, each in value.items()
-                if name != OWN_MEMBER
+                if name != OWN_MEMBER and not self._is_data(name)
             }
         if isinstance(value, list):
             return self._mark_array(value, path)
@@ -53,6 +56,14 @@ class Marks:
         if not self.is_shown:
             return "" if value == "" else TYPES[type_of(value)][0]
         return self.mark_inside(value) if isinstance(value, str) else value
+
+    def _is_data(self, name: str) -> bool:
+        """Whether the name of a member is a value, which a profile cannot have: in a map, say."""
+        if self.names is not None and name not in self.names:
+            return True
+        values = [str(value) for _, value in self._named_values()]
+        has_value = any(value in name for value in values if len(value) >= LEAST_NAME)
+        return has_value or parse_seconds(name) is not None
 
     def _mark_array(self, value: list[Any], path: Path) -> list[Any]:
         marked: list[Any] = []

@@ -1,5 +1,6 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +37,7 @@ class Observation:
     `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
     body that no profile can have, `word` the status of a deployment whose run was not seen,
     `statuses` those of the responses to a list and a deployment, `fields_seen` the names of the
-    header fields of each part.
+    header fields of each part; `is_own` says that the records are those of the created project.
     """
 
     profile: Part
@@ -45,6 +46,7 @@ class Observation:
     unsaid: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     word: str = ""
+    is_own: bool = False
     statuses: dict[str, int] = field(default_factory=dict)
     fields_seen: dict[Path, set[str]] = field(default_factory=dict)
 
@@ -57,10 +59,11 @@ class Observer:
 
     def __init__(self, run: Run, date: str, *, given: str) -> None:
         self._run = run
-        self._found = Observation({"observed_at": date})
+        self._found = Observation({"observed_at": date}, is_own=run.creation is not None)
         self._readings = Readings(run, given)
         own, others = self._readings.own(), self._readings.others()
-        self._constants = Constants(run.redactor, others, own)
+        names = self._readings.names_of_others()
+        self._constants = Constants(run.redactor, others, own, names)
         self._fields = Fields(run, self._constants)
 
     def observe(self) -> Observation:
@@ -142,8 +145,9 @@ class Observer:
         """The form of each project: of the created one, or of another one without its values."""
         readings = self._readings
         if not readings.items:
-            project = self._run.items_of(exchange)[0]
-            return readings.marks_of_other("project", project, is_shown=False).mark(project)
+            items = self._run.items_of(exchange)
+            marks = readings.marks_of_other("project", items[0], is_shown=False)
+            return replace(marks, names=common_names(items)).mark(items[0])
         paths = readings.status_paths(readings.items) if readings.words else set()
         marks = replace(readings.marks_of_created("project"), status_paths=paths)
         bodies = []
@@ -361,6 +365,17 @@ class Observer:
             if last in holder:
                 self._found.unsaid.append(f"/{name}: {error.pointer} {error.detail}")
                 del holder[last]
+
+
+def common_names(records: list[Any]) -> set[str] | None:
+    """The names of members that more than one record has; of one record alone it is not known.
+
+    Others may be values of somebody, as in a map by the names of environments.
+    """
+    counts: Counter[str] = Counter()
+    for record in records:
+        counts.update({str(name) for path, _ in scalars(record) for name in path})
+    return {name for name, count in counts.items() if count > 1} if len(records) > 1 else None
 
 
 def named_status(body: Any) -> set[Path]:

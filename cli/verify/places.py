@@ -27,7 +27,7 @@ from .values import (
 STATUS_NAMES = ("status", "state", "phase", "readystate")  # in lower case
 DEPLOYMENT_WORDS = ("deployment", "deploy", "build", "release", "operation", "job", "run")
 ID_WORDS = ("id", "uid", "uuid", "guid", "key", "ref", "slug")
-IN_A_URL = re.compile(r"/deployments/([^/?#]+)$")
+IN_A_URL = re.compile("/deployments/([^/?#]+)")
 MAX_CANDIDATES = 10  # GETs that look for a deployment
 MAX_ID = 200  # characters
 MAX_STATUS = 64  # characters
@@ -36,19 +36,33 @@ MAX_STATUS = 64  # characters
 # The list
 
 
-def find_items(body: Any, earlier: Any = None, name: str = "") -> Path | None:
+def find_items(body: Any, earlier: Any = None, name: str = "", created: Any = None) -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
-    It is the one with an item that has the new name, else the one that has grown since an earlier
-    list, else the outermost array of objects: first of those that have ids.
+    It is the one with an item that has the new name, and of several the one whose item is most like
+    the response to the creation; else the one that has grown since an earlier list; else the
+    outermost array of objects, first of those that have ids.
     """
-    arrays = sorted(arrays_in(body), key=rank_of_array)
-    of_objects = [path for path, items in arrays if any(isinstance(each, dict) for each in items)]
-    named = [path for path in of_objects if name and find_named(at(body, path), name) is not None]
+    arrays = [*arrays_in(body)]
+    likeness = {path: likeness_of(items, name, created) for path, items in arrays}
+    named = [path for path, _ in arrays if likeness[path] > 0]
+    if named:
+        return min(named, key=lambda path: (-likeness[path], len(path)))
+    outer = sorted((each for each in arrays if is_through_objects(each[0])), key=rank_of_array)
+    of_objects = [path for path, items in outer if any(isinstance(each, dict) for each in items)]
     grown = [path for path in of_objects if has_grown(at(body, path), at(earlier, path))]
-    empty_ones = [path for path, _ in arrays]
-    found = [*named, *grown, *of_objects, *empty_ones]
+    found = [*grown, *of_objects, *(path for path, _ in outer)]
     return found[0] if found else None
+
+
+def likeness_of(items: list[Any], name: str, created: Any) -> int:
+    """How many values an item with the new name has that the creation has; 0 without such one."""
+    for item in items if name else ():
+        values = [value for path, value in scalars(item) if is_through_objects(path)]
+        if isinstance(item, dict) and name in values:
+            known = [value for _, value in scalars(created)]
+            return 1 + sum(value in known for _, value in scalars(item))
+    return 0
 
 
 def find_named(items: Iterable[Any], text: Any, members: Container[str] = ()) -> Any:
@@ -95,6 +109,9 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
         is_shared = values is None or value in values
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
+    # That of its deployment stands below such a name.
+    outside = [path for path in found if not any(says_deployment(each) for each in path)]
+    found = outside or found
     return min(found, key=lambda path: rank_of_id(path, at(item, path) == name), default=None)
 
 
@@ -149,7 +166,7 @@ def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
         distinct.setdefault(each.id, each)
     likeliest = [*distinct.values()][: MAX_CANDIDATES - 2]
     if is_id(own_id):
-        likeliest.append(Candidate(str(own_id), "id", 4))
+        likeliest.append(Candidate(str(own_id), "id", 5))
     return likeliest
 
 
@@ -167,7 +184,7 @@ def candidates_in(body: Any) -> Iterator[Candidate]:
 
 
 def id_in_url(text: str) -> str:
-    """The id at the end of the URL of a deployment, "" in another text."""
+    """The id in the URL of a deployment, "" in another text."""
     match = IN_A_URL.search(text)
     return unquote(match[1]) if match else ""
 
@@ -175,14 +192,18 @@ def id_in_url(text: str) -> str:
 def rank_of_candidate(path: Path, text: str) -> int | None:
     """How likely a value is the id of a deployment, 0 at best; None if it is none."""
     last = last_word(last_name(path))
-    is_word = re.fullmatch(r"[^\s/:]+", text) is not None
-    if any(says_deployment(name) for name in path):
-        if last in ID_WORDS:
-            return 0
-        if not is_word:
-            return None
-        return 1 if says_deployment(last) else 2
-    return 3 if last == "id" and len(path) > 1 and is_word else None
+    says = [says_deployment(name) for name in path]
+    if any(says) and last in ID_WORDS:
+        return 0
+    if " " in text or "://" in text:
+        return None
+    if says_deployment(last):
+        return 1
+    if any(says[:-1]):
+        return 2
+    if last == "id" and len(path) > 1:
+        return 3
+    return 4 if any(says) else None
 
 
 def says_deployment(name: str | int) -> bool:

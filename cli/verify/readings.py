@@ -97,6 +97,16 @@ class Readings:
         found += [each.json for each in self._read_ones() if not self.is_given(each)]
         return found
 
+    def names_of_others(self) -> list[str]:
+        """The ids and names of the projects of others."""
+        path = self.run.places.id
+        found = []
+        for project in self.run.places.others:
+            found.append(name_in(project, self.run.name_members))
+            if path is not None:
+                found.append(str(at(project, path)))
+        return found
+
     def _read_ones(self) -> list[Exchange]:
         """The responses with deployments that are not the created one."""
         own = [each.target for each in self.run.followed]

@@ -87,7 +87,8 @@ class Run:
         self.places = places = Places()
         lists = self.succeeded(*LISTS)
         if lists:
-            places.items = find_items(lists[-1].json, lists[0].json, self.created_name)
+            created = self.creation.json if self.creation else None
+            places.items = find_items(lists[-1].json, lists[0].json, self.created_name, created)
             places.others = self.items_of(lists[-1])
         for exchange in reversed(lists if self.creation else []):
             mine = self.created_item(exchange)

@@ -47,9 +47,11 @@ def at(value: Any, path: Path) -> Any:
 
 
 def arrays_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
-    """The arrays in a value that stand in no other array, and their paths."""
+    """The arrays in a value, and their paths."""
     if isinstance(value, list):
         yield path, value
+        for index, each in enumerate(value):
+            yield from arrays_in(each, (*path, index))
     elif isinstance(value, dict):
         for name, each in value.items():
             yield from arrays_in(each, (*path, name))
