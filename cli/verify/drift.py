@@ -78,7 +78,7 @@ class Comparison:
         self._compare_errors()
         self._compare_unreadable()
         self._compare_ids()
-        if "times" in before and "times" in now:
+        if "times" in before and "times" in now and self._found.is_own:
             old, new = before["times"], now["times"]
             if not is_same_times(old, new):
                 self._drift.find("/times", text_of(old), text_of(new))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 import stub
-from stub.like.markers import NAME, place_of_name
+from stub.like.markers import CHOICE, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, lacking, read_profile
 from web.files import read_file
 from web.redaction import Redactor, printable
@@ -32,6 +32,7 @@ from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, RE
 from .report import findings_of, left_behind, text_of_parts, text_of_profile
 from .run import Run, names_deployment
 from .session import Session
+from .values import scalars
 from .verdicts import Part, conclude, judge_parts, outcome_of
 
 Tell = Callable[..., None]
@@ -238,13 +239,18 @@ def make_run(options: Options, inputs: Inputs, token: str) -> Run:
     else:
         level = ABUSE if options.abuse else WRITE if options.write else READ
         tokens, others = [token], []
-    return Run(
+    run = Run(
         contract,
         level,
         Redactor([*tokens, *others]),
         Redactor(tokens),
         inputs.request,
     )
+    if inputs.like:
+        form = inputs.like.form("deployment")
+        marked = scalars(form.body) if form else ()
+        run.known_status_path = next((path for path, value in marked if value == CHOICE), None)
+    return run
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:

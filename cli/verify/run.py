@@ -58,6 +58,7 @@ class Run:
     silent: dict[str, tuple[str, str]] = field(default_factory=dict)
     leaks: list[str] = field(default_factory=list)  # probes
     unseen: dict[str, str] = field(default_factory=dict)  # why, by what was not seen
+    known_status_path: Path | None = None  # of the status in a deployment, by a profile
     has_ended: bool = False  # whether the created deployment has come to its end
     places: Places = field(default_factory=Places)
 
@@ -208,7 +209,7 @@ class Run:
 
     def status_of(self, deployment: Any) -> str | None:
         """The status of a deployment, None if it has none; of an array of several it is none."""
-        for path in (self.status_path, find_status([deployment])):
+        for path in (self.status_path, self.known_status_path, find_status([deployment])):
             found = None if path is None else at(deployment, path)
             if path is not None and isinstance(found, str) and is_through_objects(path):
                 return found
