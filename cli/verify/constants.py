@@ -20,7 +20,10 @@ NAME = re.compile("[A-Za-z_$-]+")
 
 
 class Constants:
-    """Removes secrets, and the values that only the records of others have: their `names` as words.
+    """Removes secrets, and the values that only the records of others have.
+
+    `names` are ids and names of projects: those of others are found as words, and none is the name
+    of a member.
 
     `kept` are the texts and numbers that stayed, by their JSON pointers; `signed` are the pointers
     of URLs that had a signature or a password.
@@ -37,13 +40,17 @@ class Constants:
         self._names = {name for name in names if len(name) >= LEAST_NAME}
         own_values = {str(value) for each in own for _, value in scalars(each)}
         values = [value for each in others for _, value in scalars(each)]
-        self._foreign = {str(value) for value in values if says_whose(value)} - own_values
+        foreign = {str(value) for value in values if says_whose(value)}
+        self._values = own_values | foreign
+        self._foreign = foreign - own_values
         self._parts = [text for text in self._foreign if len(text) >= LEAST_TEXT]
         self.kept: dict[str, Any] = {}
         self.signed: list[str] = []
 
     def clean(self, value: Any, place: Path, path: Path = ()) -> Any:
         """A part of a body, without what may not stay; it stands at `place` in the profile."""
+        if isinstance(value, dict) and value.keys() <= self._values:
+            return {}  # a map by values of records
         if isinstance(value, dict):
             return {
                 name: self.clean(each, (*place, name), (*path, name))

@@ -62,7 +62,7 @@ class Observer:
         self._found = Observation({"observed_at": date}, is_own=run.creation is not None)
         self._readings = Readings(run, given)
         own, others = self._readings.own(), self._readings.others()
-        names = self._readings.names_of_others()
+        names = [*self._readings.names_of_others(), *map(str, self._readings.own_names())]
         self._constants = Constants(run.redactor, others, own, names)
         self._fields = Fields(run, self._constants)
 

@@ -107,6 +107,10 @@ class Readings:
                 found.append(str(at(project, path)))
         return found
 
+    def own_names(self) -> list[Any]:
+        """The ids and the name of the created project and its deployment."""
+        return [self.run.places.created_id, self.run.created_name, self.deployment_id]
+
     def _read_ones(self) -> list[Exchange]:
         """The responses with deployments that are not the created one."""
         own = [each.target for each in self.run.followed]
