@@ -37,7 +37,7 @@ from .run import Run
 from .values import Path, at, is_through_objects
 from .verdicts import conclude
 
-STILL = 1.0  # seconds for which a deployment with an unknown status is followed
+STILL = 10.0  # seconds for which a deployment with an unknown status is followed
 VOLATILE = 5  # changes, read after read, of a text that is no status
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
 

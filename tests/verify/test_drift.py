@@ -1,6 +1,7 @@
 """verify --like finds what has changed since a profile was saved, and nothing else."""
 
 import json
+import time
 from pathlib import Path
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from tests.verify.differences import (
     on,
     on_deployment,
     on_errors,
+    on_list,
     on_projects,
     put,
     without,
@@ -42,6 +44,9 @@ def inside(name: str, *cases: str) -> Change:
 
 OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
 NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
+NOW = lambda _: int(time.time() * 1000)  # noqa: E731
+STEPS = on_deployment(put(steps=[{"id": 1}, {"id": 2, "log": "x"}]))
+LOAD = on_deployment(put(load=lambda _: time.time()))
 BARE = on("list", body=lambda body: body["projects"])
 ERROR = on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}})
 
@@ -69,6 +74,12 @@ CHANGES: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         on_projects(put(owner=renamed("plan", "tier"))),)),
     "a time that is none": ("/create/body/created_at", (NEAR,), (
         on("created", body=put(created_at="today")),)),
+    "a number that is no time": ("/create/body/at", (on("created", body=put(at=NOW)),), (
+        on("created", body=put(at=17)),)),
+    "a member of one of several steps": ("/deployment/body/steps/1/log", (STEPS,), (
+        on_deployment(put(steps=[{"id": 1}, {"id": 2}])),)),
+    "the type of what varies": ("/deployment/body/load", (LOAD,), (
+        on_deployment(put(load=str)),)),
     "a number that is a text": ("/deployment/body/size", (on_deployment(put(size=1)),), (
         on_deployment(put(size="1")),)),
     "a header field gone": ("/list/headers/X-Limit", (on("list", headers={"X-Limit": "9"}),), (
@@ -147,6 +158,16 @@ def test_a_run_that_sees_less_finds_no_drift(tmp_path: Path) -> None:
     for level in ("read", "write"):
         done = verify(Service(OWNER), "--like", str(file), level=level)
         assert "finding: drift" not in done.stdout
+    other = on_list(lambda found: [without("owner")(found[0]), *found[1:]])
+    done = verify(Service(OWNER, other), "--like", str(file))  # a record of others, which has less
+    assert "  /list/body/projects/0/owner: object in the profile, missing there" in done.stdout
+    assert done.status == 0
+
+
+def test_a_run_that_reads_knows_the_status_by_the_profile(tmp_path: Path) -> None:
+    change = on_deployment(lambda body: {**without("status")(body), "life": body["status"]})
+    assert verify(Service(change), "--save", str(tmp_path / "p"), level="write").status == 0
+    assert verify(Service(change), "--like", str(tmp_path / "p")).status == 0
 
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something(tmp_path: Path) -> None:

@@ -25,10 +25,18 @@ OLD, NEW = {"id": 1, "name": "a"}, {"id": 2, "name": "new"}
         ({"all": [OLD], "projects": [OLD]}, {"all": [OLD], "projects": [OLD]}, ("projects",)),
         ({"ids": [1, 2], "items": [NEW]}, {"ids": [1, 2, 3], "items": [OLD, NEW]}, ("items",)),
         ({"count": 0}, {"count": 0}, None),
+        # Of several with the name, the one whose item is most like the creation.
+        (
+            {"log": [], "projects": [OLD]},
+            {"log": [{"of": "new"}], "projects": [OLD, NEW]},
+            ("projects",),
+        ),
+        ({"teams": [{"of": [OLD]}]}, {"teams": [{"id": 9, "of": [OLD, NEW]}]}, ("teams", 0, "of")),
+        ([OLD], [OLD, {**NEW, "runs": [{"name": "new"}]}], ()),
     ],
 )
 def test_the_list_is_the_array_with_the_created_project(before: Any, after: Any, path: Any) -> None:
-    assert find_items(after, before, "new") == path
+    assert find_items(after, before, "new", NEW) == path
 
 
 @pytest.mark.parametrize(
@@ -42,6 +50,7 @@ def test_the_list_is_the_array_with_the_created_project(before: Any, after: Any,
          ("uid",)),
         ({"id": "new", "name": "new"}, [], {"id": "new", "name": "new"}, ("id",)),
         ({"name": "new", "latest_deployment_id": "d"}, [], {"x": "new", "y": "d"}, None),
+        ({"uuid": "p2", "latest_deployment": {"id": "d"}}, [], {"uuid": "p2", "x": "d"}, ("uuid",)),
         ({"name": "projects/7", "displayName": "new"}, [], {"name": "projects/7"}, ("name",)),
     ],
 )  # fmt: skip

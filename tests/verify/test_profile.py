@@ -241,6 +241,8 @@ def leaking(response: Any, request: Any, number: int) -> None:
         "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={encoded}", TOKEN: 1,
         "database": "postgres://user:s3cr3t-7@db.example/x",
         "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-8", "in": [{"deep": TOKEN}],
+        "clone": "git clone https://me:s3cr3t-a@git.example/x", "cb": "/cb#access_token=s3cr3t-b",
+        "password_number": 5318008, "tokens": {"s3cr3t-c": {"on": 1}},
     }  # fmt: skip
     if isinstance(response.body, dict):
         response.body |= secrets
@@ -254,7 +256,8 @@ def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
     body.write_text('{"name": "{name}", "password": "s3cr3t-x"}', "utf-8")
     done = save(Service(leaking), tmp_path / "p", "--body", str(body), level="abuse")
     text = (tmp_path / "p").read_text("utf-8")
-    assert [each for each in ("s3cr3t", TOKEN, quote(TOKEN, safe="")) if each in text] == []
+    secrets = ("s3cr3t", "5318008", TOKEN, quote(TOKEN, safe=""))
+    assert [each for each in secrets if each in text] == []
     profile = json.loads(text)
     assert profile["create"]["request"] == {"name": "{project.name}", "password": ""}
     assert {"list", "create", "deployment", "errors"} <= profile.keys()
@@ -308,6 +311,51 @@ def test_what_changes_with_the_status_is_a_choice(tmp_path: Path) -> None:
     assert body["steps"] == {choice: {"queued": ["build"], "": ["build", "ship"]}}
     assert body["url"] == "https://{deployment.id}.example"
     assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
+
+
+def test_what_changes_within_a_status_is_no_reading_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a progress: it stands still in the last status, where another value would vary, too."""
+    reads: list[int] = []
+
+    def change(body: Any) -> Any:
+        reads.append(len(reads))
+        progress = {"queued": None, "succeeded": 100}.get(body["status"], len(reads))
+        return {**body, "progress": progress, "nonce": f"n-{len(reads)}"}
+
+    profile = saved(Service(on_deployment(change)), tmp_path / "p")
+    body = profile["deployment"]["body"]
+    choice = {"queued": None, "building": 2, "succeeded": 100}
+    for word, value in choice.items():
+        words = body["progress"]["{deployment.status}"]
+        assert words.get(word, words[""]) == value
+    assert body["nonce"] == "n-1"
+
+
+def test_names_of_members_that_are_values_are_left_out(tmp_path: Path) -> None:
+    def change(response: Any, request: Any, number: int) -> None:
+        if response.case == "list":
+            projects = response.body["projects"]
+            for project in projects:
+                project["team"] = f"team{project['id'][2:].replace('1', 'one')}"
+                project["env"] = {f"prod-{project['id']}": {"key": 1}, "all": {"key": 2}}
+            response.body["by_team"] = {project["team"]: 1 for project in projects}
+            response.body["by_id"] = {project["id"]: 1 for project in projects}
+        if response.case == "deployment":
+            response.body["routes"] = {
+                f"{response.body['id']}.x.example": 1,
+                "2026-01-01T00:00:00Z": 2,
+            }
+
+    service = Service(change, new_id="{}-zq7xk{:03}".format)
+    for level in ("read", "write"):
+        profile = saved(service, tmp_path / "p", level=level)
+        body = profile["list"]["body"]
+        assert (body["by_team"], body["by_id"]) == ({}, {})
+        assert body["projects"][0]["env"]["all"] == {"key": 1 if level == "read" else 2}
+        assert len(body["projects"][0]["env"]) == 1
+        assert profile["deployment"]["body"]["routes"] == {}
 
 
 def test_braces_of_a_service_are_no_markers(tmp_path: Path) -> None:
