@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from stub.like.markers import CHOICE, Marker, split
+from stub.like.markers import CHOICE, Marker, is_choice, split
 from web.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
@@ -49,6 +49,14 @@ class Constants:
 
     def clean(self, value: Any, place: Path, path: Path = ()) -> Any:
         """A part of a body, without what may not stay; it stands at `place` in the profile."""
+        if is_choice(value):
+            words = value[CHOICE]
+            return {
+                CHOICE: {
+                    word: self.clean(each, (*place, CHOICE, word), path)
+                    for word, each in words.items()
+                }
+            }
         if isinstance(value, dict) and value.keys() <= self._values:
             return {}  # a map by values of records
         if isinstance(value, dict):
@@ -127,7 +135,7 @@ def says_whose(value: Any) -> bool:
 
 def has_secret_name(path: Path) -> bool:
     """Whether a member on a path has the name of a secret."""
-    names = [name for name in path if isinstance(name, str) and name != CHOICE]
+    names = [name for name in path if isinstance(name, str)]
     return any(SECRET_NAME.search(name) for name in names)
 
 
