@@ -57,8 +57,6 @@ class Constants:
                     for word, each in words.items()
                 }
             }
-        if isinstance(value, dict) and value.keys() <= self._values:
-            return {}  # a map by values of records
         if isinstance(value, dict):
             return {
                 name: self.clean(each, (*place, name), (*path, name))
@@ -92,9 +90,15 @@ class Constants:
         """Whether the name of a member is a value of somebody, or may be a secret."""
         if has_secret_name(path) and NAME.fullmatch(name) is None:
             return True
-        if self.has_token(name) or name in self._names:
+        if self.has_token(name):
             return True
-        return NAME.fullmatch(name) is None and self._is_foreign(name)
+        # A project may be called `data`, as a member may.
+        is_project = name in self._names and not name.isalpha()
+        return is_project or (NAME.fullmatch(name) is None and self._is_foreign(name))
+
+    def is_map(self, value: dict[str, Any]) -> bool:
+        """Whether the names of all members are values of records, as in a map by their names."""
+        return len(value) > 1 and value.keys() <= self._values
 
     def may_not_stay(self, text: str) -> bool:
         """Whether a text has a secret, or a value that only another record has."""

@@ -1,5 +1,6 @@
 """What a list has around its projects, as a profile has it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,11 +54,20 @@ class Listing:
 class Envelope:
     """What lists have around their projects, which stand at a path.
 
-    `varying` are the paths at which lists of one size differ. If it is not sure which array has the
-    projects, the records in all others may be those of other people.
+    `varying` are the paths at which lists of one size differ. `is_map` says whether the names of
+    members are values of records. If it is not sure which array has the projects, the records in
+    all others may be those of other people.
     """
 
-    def __init__(self, listings: list[Listing], items_path: Path, *, is_sure: bool) -> None:
+    def __init__(
+        self,
+        listings: list[Listing],
+        items_path: Path,
+        is_map: Callable[[dict[str, Any]], bool],
+        *,
+        is_sure: bool,
+    ) -> None:
+        self._is_map = is_map
         self._listings = [each for each in listings if each.size] or listings
         self._items_path = items_path
         self._is_sure = is_sure
@@ -68,6 +78,8 @@ class Envelope:
         """The body of a list with markers, where all lists have one, and without projects."""
         if path == self._items_path:
             return []
+        if isinstance(value, dict) and self._is_map(value):
+            return {}
         if isinstance(value, dict):
             return {escape(name): self.mark(each, (*path, name)) for name, each in value.items()}
         if isinstance(value, list) and (not self._is_sure or has_records(value)):

@@ -123,7 +123,9 @@ class Observer:
         item = self._item(last)
         if own:
             item = self._constants.clean(item, place)
-        envelope = Envelope([*listings.values()], run.places.items, is_sure=bool(own))
+        envelope = Envelope(
+            [*listings.values()], run.places.items, self._constants.is_map, is_sure=bool(own)
+        )
         body = self._constants.clean(envelope.mark(last.json), ("list", "body"))
         self._found.varying += [pointer("list", "body", *path) for path in envelope.varying]
         fields = self._fields.of(
