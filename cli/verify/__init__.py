@@ -24,9 +24,13 @@ class Options(NamedTuple):
     wait: float = option("Longest seconds of each poll.", Number(0, 3600), default=60.0)
     pause: float = option("Seconds between two requests.", Number(0, 60), default=0.2)
     body: Path | None = file("JSON body of the creation, in which {name} stands once.")
-    deployment: str = option("The id of a deployment, where no response names one.", default="")
+    deployment: str = option(
+        "The id of a deployment, where no response names one.", default="", show_default=False
+    )
     har: Path | None = file("Judge the exchanges of this HAR file; nothing is asked.")
-    base: str = option("With --har: the URL before /v1, of several in the file.", default="")
+    base: str = option(
+        "With --har: the URL before /v1, of several in the file.", default="", show_default=False
+    )
     ca: Path | None = file("File of a certificate authority to trust, too, as PEM.")
     known: Path | None = file("File of known findings, one a line, as for --allow.")
     save: Path | None = file("File for the profile of the service, for --like.")
@@ -57,7 +61,7 @@ def verify(start: Start, /, **values: Any) -> int:
     The URL is the one before /v1. The token is read from the environment variable VERIFY_TOKEN
     alone. Without --write only GET and OPTIONS are sent. For each part of the contract, the
     result says whether the service keeps what the interface fixes, and whether it does what this
-    program chose where the interface is silent. With --har it is said of recorded exchanges.
+    program chose where the interface is silent. With --har, recorded exchanges are judged.
 
     Exit status: 0 if there is no finding, 1 if there is one, 2 if nothing could be checked.
     """
