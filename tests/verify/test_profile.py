@@ -379,6 +379,7 @@ def test_abuse_shows_what_a_creation_accepts(tmp_path: Path) -> None:
     profile = saved(Service(), tmp_path / "p", level="abuse")
     assert codes < profile["errors"].keys()
     assert profile["errors"]["name_taken"]["status"] == 409
+    assert "Allow" not in profile["errors"]["method_not_allowed"]["headers"]
 
 
 def test_errors_that_were_not_seen_have_the_form_of_those_that_were(tmp_path: Path) -> None:
