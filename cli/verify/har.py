@@ -43,6 +43,8 @@ REJECTIONS = {
     415: (415, "unsupported_media_type", "UnsupportedMediaType"),
     422: (422, "invalid_body", "InvalidBody"),
 }
+MAX_OF_A_KIND = 100
+MAX_EXCHANGES = 2000
 NO_BODY = "it was recorded without its body"
 
 
@@ -79,6 +81,7 @@ def read_har(file: File, base: str) -> Recording:
     chosen = choose_base(file, bases, base)
     exchanges = [exchange for each_base, exchange in found if each_base == chosen]
     exchanges.sort(key=lambda exchange: exchange.sent_at)  # some proxies write the end first
+    exchanges = first_of_each(exchanges)
     session = as_session(exchanges)
     if not session:
         raise ValueError(f"{file}: no exchange with {chosen} says anything")
@@ -168,6 +171,21 @@ def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
         return base64.b64decode(text, validate=True), ""
     except binascii.Error:
         return b"", "its body is no base64"
+
+
+def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
+    """The first exchanges of each kind: a client that polls for hours shows no more."""
+    found: list[Exchange] = []
+    counts: Counter[tuple[str, str, int, bool]] = Counter()
+    is_created = False
+    for exchange in exchanges:
+        method, path = exchange.probe.method, exchange.target.partition("?")[0]
+        is_created = is_created or (method == "POST" and exchange.is_success)
+        kind = (method, path, exchange.status, is_created)
+        counts[kind] += 1
+        if counts[kind] <= MAX_OF_A_KIND and len(found) < MAX_EXCHANGES:
+            found.append(exchange)
+    return found
 
 
 # Probes

@@ -202,6 +202,12 @@ def test_a_recording_without_what_was_sent_has_a_name(tmp_path: Path) -> None:
     assert profile["create"]["request"] == {"name": "{project.name}"}
 
 
+def test_of_a_long_recording_the_first_exchanges_of_a_kind_count(tmp_path: Path) -> None:
+    entries = record(Service())
+    done = judge([*entries[:1] * 300, *entries[1:]], tmp_path)
+    assert (done.status, done.requests["list"], done.requests["created is listed"]) == (0, 100, 1)
+
+
 def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
     entries = record(Service())
     judge(entries, tmp_path, "--save", str(tmp_path / "p"))
