@@ -15,6 +15,11 @@ LEAST_TEXT = 3  # characters of a text that is found inside of another one
 LEAST_NAME = 4  # characters of a project's name that is found as a word
 LEAST_NUMBER = 1000  # of one that may say whose it is
 SIGNATURE = re.compile("sig(nature)?$|credential", re.IGNORECASE)
+PASSWORD = re.compile(
+    "passw|passphrase|pwd|(^|_)pass(_|$)|credential|(private|access|signing)[-_]?key", re.IGNORECASE
+)
+"""Names of secrets that no header field has, and so the journal need not know."""
+
 NAME = re.compile("[A-Za-z_$-]+")
 """A name that a program gives to a member; others may be data, such as an e-mail address."""
 
@@ -140,7 +145,7 @@ def says_whose(value: Any) -> bool:
 def has_secret_name(path: Path) -> bool:
     """Whether a member on a path has the name of a secret."""
     names = [name for name in path if isinstance(name, str)]
-    return any(SECRET_NAME.search(name) for name in names)
+    return any(SECRET_NAME.search(name) or PASSWORD.search(name) for name in names)
 
 
 def has_credentials(text: str) -> bool:

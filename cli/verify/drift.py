@@ -197,7 +197,7 @@ class Comparison:
 
     def _compare_scalars(self, before: Any, now: Any, path: Path) -> None:
         place = pointer(*path)
-        if is_time(before) and not is_time(now):
+        if is_time(before) and not is_time(now) and self._is_own(path):
             self._drift.find(place, "a time", "another text")
         elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
             self._drift.find(place, str(before), str(now))

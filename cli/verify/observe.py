@@ -18,7 +18,7 @@ from .exchange import NO_JSON, Exchange
 from .fields import Fields
 from .forms import ids_form
 from .marks import Marks
-from .places import has_status_name, name_in
+from .places import has_status_name, name_in, says_deployment
 from .probes import FOLLOWED, GET_DEPLOYMENT
 from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
@@ -149,6 +149,8 @@ class Observer:
         if not readings.items:
             items = self._run.items_of(exchange)
             marks = readings.marks_of_other("project", items[0], is_shown=False)
+            named = [path for path, _ in scalars(items[0]) if has_status_name(path)]
+            marks.status_paths = {path for path in named if any(map(says_deployment, path[:-1]))}
             return replace(marks, names=common_names(items)).mark(items[0])
         paths = readings.status_paths(readings.items) if readings.words else set()
         marks = replace(readings.marks_of_created("project"), status_paths=paths)

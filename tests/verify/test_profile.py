@@ -95,7 +95,8 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: P
         assert json.loads(body) == without_failures(known[part]["body"]), part
         headers = {"Cache-Control": "no-store", **known[part].get("headers", {})}
         assert found.document[part]["headers"] == headers
-    assert found.request == like.request
+    secret = {"db_pass": ""} if "db_pass" in like.request else {}
+    assert found.request == {**like.request, **secret}
     assert found.is_newest_first == like.is_newest_first
     with stub(found) as url:
         options = options_for(found, url, tmp_path)
@@ -134,7 +135,8 @@ def privately(response: Any, request: Any, number: int) -> None:
     projects = response.body["projects"]
     for index, project in enumerate(projects):
         if not project["name"].startswith("stub-verify"):
-            projects[index] = {**project, **PRIVATE, "label": f"private-{index}"}
+            build = {"state": f"private-{index}"}
+            projects[index] = {**project, **PRIVATE, "label": f"private-{index}", "build": build}
     response.body |= {
         "first_id": projects[0]["id"], "last": {"href": f"/v1/projects?after={projects[-1]['id']}"},
         "second": projects[1]["id"], "hint": "ask private-owner", "total": len(projects),
@@ -170,6 +172,7 @@ def test_no_value_of_another_record_is_in_a_profile(level: str, tmp_path: Path) 
     if level == "read":
         assert item["nested"] == {"deep": {"text": "text"}}
         assert (item["size"], item["created_at"]) == (1, "{project.created_at}")
+        assert item["build"] == {"state": "{deployment.status}"}
         assert json.loads(text)["deployment"]["body"]["status"] == "{deployment.status}"
         assert "it lacks statuses, create: these are as the contract says\n" in done.stdout
 
@@ -243,6 +246,7 @@ def leaking(response: Any, request: Any, number: int) -> None:
         "database": "postgres://user:s3cr3t-7@db.example/x",
         "signed": "https://a.example/x?X-Amz-Signature=s3cr3t-8", "in": [{"deep": TOKEN}],
         "clone": "git clone https://me:s3cr3t-a@git.example/x", "cb": "/cb#access_token=s3cr3t-b",
+        "passphrase": "s3cr3t-d", "db_pass": "s3cr3t-e",
         "password_number": 5318008, "tokens": {"s3cr3t-c": {"on": 1}},
     }  # fmt: skip
     if isinstance(response.body, dict):
