@@ -85,11 +85,10 @@ class Readings:
         found += [each.body for each in self.items]
         if run.creation is not None:
             found.append(object_in(run.creation.body))
-        found += [each.json for each in self._read_ones() if self.is_given(each)]
         return found
 
     def others(self) -> list[Any]:
-        """The records of others."""
+        """The records of others; a deployment that a person has named is none of them."""
         found = []
         for exchange in self.run.succeeded(*LISTS):
             mine = self.item_in(exchange)

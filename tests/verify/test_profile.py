@@ -440,14 +440,16 @@ def test_ids_that_are_made_from_a_name_have_no_form(tmp_path: Path) -> None:
 
 def test_a_named_deployment_is_shown_and_has_no_run(tmp_path: Path) -> None:
     hidden = on_projects(lambda body: {each: body[each] for each in ("id", "name")})
-    shown = on_deployment(put(region="fra"))
+    shown = on_deployment(put(region="fra", owner="u-private"))
+    listed = on_list(lambda found: [{**each, "owner": "u-private"} for each in found[:3]])
     options = ("--deployment", "d-2")
     for level in ("read", "write"):
-        service = Service(hidden, shown)
+        service = Service(hidden, shown, listed)
         done = save(service, tmp_path / "p", *options, level=level)
         profile = json.loads((tmp_path / "p").read_text("utf-8"))
         assert profile["deployment"]["body"] == {
             "id": "{deployment.id}", "created_at": "{deployment.created_at}", "region": "fra",
+            "owner": "",  # its project has it
             "project_id": "{project.id}", "status": "{deployment.status}",
         }  # fmt: skip
         assert "statuses" not in profile
