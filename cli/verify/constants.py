@@ -1,5 +1,7 @@
 """The constants of a profile: which may not stay, and which did."""
 
+import base64
+import contextlib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -42,10 +44,10 @@ class Constants:
         names: Iterable[str] = (),
     ) -> None:
         self._redactor = redactor
-        self._names = {name for name in names if len(name) >= LEAST_NAME}
-        own_values = {str(value) for each in own for _, value in scalars(each)}
+        self._names = {name.lower() for name in names if len(name) >= LEAST_NAME}
+        own_values = {str(value).lower() for each in own for _, value in scalars(each)}
         values = [value for each in others for _, value in scalars(each)]
-        foreign = {str(value) for value in values if says_whose(value)}
+        foreign = {str(value).lower() for value in values if says_whose(value)}
         self._values = own_values | foreign
         self._foreign = foreign - own_values
         self._parts = [text for text in self._foreign if len(text) >= LEAST_TEXT]
@@ -98,12 +100,12 @@ class Constants:
         if self.has_token(name):
             return True
         # A project may be called `data`, as a member may.
-        is_project = name in self._names and not name.isalpha()
+        is_project = name.lower() in self._names and not name.isalpha()
         return is_project or (NAME.fullmatch(name) is None and self._is_foreign(name))
 
     def is_map(self, value: dict[str, Any]) -> bool:
         """Whether the names of all members are values of records, as in a map by their names."""
-        return len(value) > 1 and value.keys() <= self._values
+        return len(value) > 1 and {name.lower() for name in value} <= self._values
 
     def may_not_stay(self, text: str) -> bool:
         """Whether a text has a secret, or a value that only another record has."""
@@ -116,11 +118,12 @@ class Constants:
 
     def _is_foreign(self, text: str) -> bool:
         """Whether it is a value of another record, or has one as a word or in a URL."""
-        if "%" in text:
-            text = unquote(text)
-        if text in self._foreign:
-            return True
-        return any(part in text and self._has_part(text, part) for part in self._parts)
+        for spelled in spellings(text):
+            if spelled in self._foreign:
+                return True
+            if any(part in spelled and self._has_part(spelled, part) for part in self._parts):
+                return True
+        return False
 
     def _has_part(self, text: str, part: str) -> bool:
         """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
@@ -128,6 +131,14 @@ class Constants:
         if part.isalpha() and part not in self._names:
             before, after = "(?<=[/=@])", "(?=[/?&#]|$)"
         return re.search(f"{before}{re.escape(part)}{after}", text) is not None
+
+
+def spellings(text: str) -> list[str]:
+    """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
+    found = [unquote(text).lower()]
+    with contextlib.suppress(ValueError):
+        found.append(base64.b64decode(text, validate=True).decode().lower())
+    return found
 
 
 def literals(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """verify --save writes the bodies of a service, with markers in place of what varies."""
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -208,7 +209,7 @@ def test_records_and_header_fields_of_others_beside_the_list_are_hidden(tmp_path
             response.body |= {
                 "included": [{"email": "alice@private.example", "rank": 7}],
                 "owner": 98765432, "link": "/u/zed1/x", "page": {"tokens": ["t"], "next": 7731},
-                "api_version": 1,
+                "api_version": 1, "cursor": base64.b64encode(b"project:p-2").decode(), "of": "ZED1",
             }  # fmt: skip
             response.body["projects"][1] |= {"account": "98765432", "user": "zed1", "n": 7731}
         if response.case == "deployment" and not request.target.endswith("3"):
@@ -219,6 +220,7 @@ def test_records_and_header_fields_of_others_beside_the_list_are_hidden(tmp_path
         body = profile["list"]["body"]
         assert body["included"] == [{"email": "text", "rank": 1}]
         assert (body["owner"], body["link"], body["page"]["next"]) == (0, "", 0)
+        assert (body["cursor"], body["of"]) == ("", "")
         assert body["api_version"] == 1
         assert "X-Owner" not in profile["deployment"]["headers"]
     one = on("list", body=put(page=1, total=1))
