@@ -254,8 +254,7 @@ def is_same_times(before: Form, now: Form) -> bool:
 
     An offset may be that of the season.
     """
-    is_utc = before["offset"] == "Z", now["offset"] == "Z"
-    if before["case"] != now["case"] or is_utc[0] != is_utc[1]:
+    if before["case"] != now["case"] or (before["offset"] == "Z") != (now["offset"] == "Z"):
         return False
     are_usual = before["digits"] in USUAL_DIGITS and now["digits"] in USUAL_DIGITS
     return not are_usual or before["digits"] == now["digits"]

@@ -7,7 +7,7 @@ from typing import Any
 from stub.like.markers import escape
 
 from .marks import Marks, replace_part
-from .values import NOTHING, Path, at, is_id, is_same, last_name, words_of
+from .values import NOTHING, Path, at, has_records, is_id, is_same, last_name, words_of
 
 HIDDEN = Marks("project", is_shown=False)
 COUNT_WORDS = {"count", "total", "length"}
@@ -104,7 +104,3 @@ class Envelope:
                 break
         value = next(each for each in values if each is not NOTHING)
         return escape(value) if isinstance(value, str) else value
-
-
-def has_records(items: list[Any]) -> bool:
-    return any(isinstance(each, dict) for each in items)

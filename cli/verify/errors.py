@@ -55,10 +55,9 @@ def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, A
             continue
         values = [at(each, path) for each in bodies]
         body = replaced(body, path, common_value(values, [each["status"] for each in forms]))
-    form = {"body": body}
-    if all(each.get("content_type") == forms[0].get("content_type") for each in forms):
-        form |= {name: forms[0][name] for name in ("content_type",) if name in forms[0]}
-    return form
+    types = {each.get("content_type") for each in forms}
+    content_type = types.pop() if len(types) == 1 else None
+    return {"body": body, "content_type": content_type} if content_type else {"body": body}
 
 
 def common_value(values: list[Any], statuses: list[int]) -> Any:

@@ -38,7 +38,16 @@ class Exchange:
     @property
     def deployment_id(self) -> str:
         """The id in the path of a request for a deployment."""
-        return unquote(self.target.rpartition("/")[2])
+        return unquote(self.path.rpartition("/")[2])
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
 
     def header(self, name: str) -> str | None:
         """A header of the response, whose repeated fields are one list (RFC 9110 §5.3)."""

@@ -21,9 +21,8 @@ from .exchange import NO_JSON, Exchange
 from .probes import DEFAULT_REQUEST, NONE, WRONG, Probe, without
 from .values import (
     Path,
+    called_name,
     is_through_objects,
-    last_name,
-    last_word,
     outermost,
     parse_seconds,
     replaced,
@@ -179,9 +178,9 @@ def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
     counts: Counter[tuple[str, str, int, bool]] = Counter()
     is_created = False
     for exchange in exchanges:
-        method, path = exchange.probe.method, exchange.target.partition("?")[0]
+        method = exchange.probe.method
         is_created = is_created or (method == "POST" and exchange.is_success)
-        kind = (method, path, exchange.status, is_created)
+        kind = (method, exchange.path, exchange.status, is_created)
         counts[kind] += 1
         if counts[kind] <= MAX_OF_A_KIND and len(found) < MAX_EXCHANGES:
             found.append(exchange)
@@ -216,11 +215,9 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
         for path, value in outermost(body)
         if isinstance(value, str) and value and is_through_objects(path)
     ]
-    exact = [path for path, _ in texts if last_name(path) == "name"]
-    alike = [path for path, _ in texts if last_word(last_name(path)) == "name"]
     returned = [] if response is NO_JSON else [value for _, value in scalars(response)]
-    others = [path for path, value in texts if value in returned and value not in listed]
-    found = [*exact, *alike, *others]
+    others = [each for each in texts if each[1] in returned and each[1] not in listed]
+    found = [path for path, _ in called_name(texts) or others]
     return found[0] if found else None
 
 
@@ -229,22 +226,20 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
 
     Of several lists the one without a query counts, else the first page.
     """
-    lists = [each for each in exchanges if is_list(each)]
-    queries = [each.target.partition("?")[2] for each in lists]
-    query = "" if "" in queries else queries[0] if queries else ""
+    queries = [each.query for each in exchanges if is_list(each)]
+    query = "" if "" in queries or not queries else queries[0]
     found = []
     for exchange in exchanges:
-        if is_list(exchange) and exchange.target.partition("?")[2] != query:
+        if is_list(exchange) and exchange.query != query:
             continue
         probe = probe_of(exchange)
         if probe is not None and exchange.status != 304:
-            found.append(replace(exchange, probe=probe, target=exchange.target.partition("?")[0]))
+            found.append(replace(exchange, probe=probe, target=exchange.path))
     return with_later_lists(found)
 
 
 def is_list(exchange: Exchange) -> bool:
-    path = exchange.target.partition("?")[0]
-    return exchange.probe.method == "GET" and path.endswith("/projects")
+    return exchange.probe.method == "GET" and exchange.path.endswith("/projects")
 
 
 def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
@@ -270,7 +265,7 @@ def probe_of(exchange: Exchange) -> Probe | None:
         operation = probes.LIST
     elif method == "GET":
         operation = probes.GET_DEPLOYMENT
-    elif method == "POST" and exchange.target.partition("?")[0].endswith("/projects"):
+    elif method == "POST" and exchange.path.endswith("/projects"):
         operation = probes.CREATE
     else:
         return None
@@ -317,8 +312,7 @@ def secrets_of(exchanges: list[Exchange]) -> tuple[list[str], list[str]]:
                 others.update(dict.fromkeys(cookies_in(value)))
             elif SECRET_NAME.search(name):
                 others[value] = None
-        _, _, query = exchange.target.partition("?")
-        for name, value in parse_qsl(query):
+        for name, value in parse_qsl(exchange.query):
             if is_secret_query(name):
                 others[value] = None
     long = [token for token in tokens if len(token) >= LEAST_TOKEN]

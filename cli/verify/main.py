@@ -51,10 +51,10 @@ class Inputs(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a run has shown; `drift` is None without --like."""
+    """What a run has shown; without --save and --like there is no observation and no drift."""
 
     parts: list[Part]
-    observation: Observation
+    observation: Observation | None
     drift: Drift | None
 
 
@@ -84,10 +84,10 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
     write_files(run, options, result, started)
-    if options.save:
-        lacks = lacking(Profile(result.observation.profile))
-        tell(*text_of_profile(result.observation, lacks, options.save))
-        tell(*warnings_of_run(run, result.observation.profile))
+    if options.save and result.observation:
+        profile = result.observation.profile
+        tell(*text_of_profile(result.observation, lacking(Profile(profile)), options.save))
+        tell(*warnings_of_run(run, profile))
     findings = findings_of(run, result.parts, result.drift)
     return fail_on(findings, options.fail_on, inputs.known, tell)
 
@@ -184,7 +184,7 @@ def write_files(run: Run, options: Options, result: Result, started: datetime) -
     }
     if options.report:
         write_file(options.report, masked(report, run.redactor))
-    if options.save:
+    if options.save and result.observation:
         write_file(options.save, result.observation.profile)
 
 
@@ -315,9 +315,11 @@ def judge(run: Run, options: Options, like: Profile | None, started: datetime) -
     date = f"{started:%Y-%m-%d}"
     if run.is_recorded:
         date = time.strftime("%Y-%m-%d", time.gmtime(run.exchanges[-1].sent_at))
-    observer = Observer(run, date, given=options.deployment)
-    observation = observer.observe()
-    drift = Comparison(like, observation).compare() if like else None
+    observation, drift = None, None
+    if options.save or like:
+        observation = Observer(run, date, given=options.deployment).observe()
+    if observation and like:
+        drift = Comparison(like, observation).compare()
     return Result(judge_parts(run), observation, drift)
 
 

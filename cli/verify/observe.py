@@ -22,7 +22,7 @@ from .places import has_status_name, name_in, says_deployment
 from .probes import FOLLOWED, GET_DEPLOYMENT
 from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
-from .values import Path, at, is_id, parse_seconds, replaced, scalars
+from .values import Path, at, parse_seconds, replaced, scalars
 
 Part = dict[str, Any]
 
@@ -62,8 +62,7 @@ class Observer:
         self._found = Observation({"observed_at": date}, is_own=run.creation is not None)
         self._readings = Readings(run, given)
         own, others = self._readings.own(), self._readings.others()
-        names = [*self._readings.names_of_others(), *map(str, self._readings.own_names())]
-        self._constants = Constants(run.redactor, others, own, names)
+        self._constants = Constants(run.redactor, others, own, self._readings.names())
         self._fields = Fields(run, self._constants)
 
     def observe(self) -> Observation:
@@ -138,10 +137,10 @@ class Observer:
         return part
 
     def _listing(self, exchange: Exchange) -> Listing:
-        items, path = self._run.items_of(exchange), self._run.places.id
-        if not items or path is None:
-            return Listing(exchange.json, len(items))
-        return Listing(exchange.json, len(items), at(items[0], path), at(items[-1], path))
+        run, items = self._run, self._run.items_of(exchange)
+        if not items:
+            return Listing(exchange.json, 0)
+        return Listing(exchange.json, len(items), run.own_id(items[0]), run.own_id(items[-1]))
 
     def _item(self, exchange: Exchange) -> Any:
         """The form of each project: of the created one, or of another one without its values."""
@@ -263,11 +262,16 @@ class Observer:
 
     def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
-        volatile = volatile_paths(bodies)
-        self._found.varying += sorted(pointer(*place, *path) for path in volatile)
+        volatile = self._volatile(bodies, place)
         first = dict(reversed(bodies))
         words = [word for word in dict.fromkeys(self._readings.words) if word in first]
         return merge({word: first[word] for word in words or first}, volatile)
+
+    def _volatile(self, bodies: list[tuple[str, Any]], place: Path) -> set[Path]:
+        """The paths at which bodies of one status vary, which are noted."""
+        found = volatile_paths(bodies)
+        self._found.varying += sorted(pointer(*place, *path) for path in found)
+        return found
 
     # The rest
 
@@ -283,9 +287,7 @@ class Observer:
                 body = Marks("error").mark(each.json)
                 bodies.append(("", without_echo(body, each.deployment_id)))
             place = ("errors", code, "body")
-            varying = volatile_paths(bodies)
-            volatile |= varying
-            self._found.varying += sorted(pointer(*place, *path) for path in varying)
+            volatile |= self._volatile(bodies, place)
             found[code] = {
                 "status": first.status,
                 "body": self._constants.clean(bodies[0][1], place),
@@ -298,16 +300,14 @@ class Observer:
 
     def _ids(self) -> Part:
         """The forms of the ids that were seen."""
-        run, path = self._run, self._run.places.id
+        run = self._run
         items = [*run.places.others]
         if run.places.mine is not None:
             items.append(run.places.mine)
-        ids = [] if path is None else [at(item, path) for item in items]
-        names = [name_in(item, run.name_members) for item in items]
-        projects = [*zip(ids, names, strict=False)]
+        projects = [(run.own_id(item), name_in(item, run.name_members)) for item in items]
         if run.creation is not None and run.places.mine is None:
             projects.append((run.places.created_id, run.created_name))
-        projects = [each for each in projects if is_id(each[0])]
+        projects = [each for each in projects if each[0] is not None]
         deployments, owner = self._ids_of_deployments(items)
         name = run.created_name
         if name and any(name in str(each) for each in deployments) and not owner:
@@ -328,9 +328,8 @@ class Observer:
         if run.followed:
             read, owner_id = readings.deployment_id, run.places.created_id
         elif readings.others_deployment is not None:
-            project = readings.project_of(readings.others_deployment)
-            read, path = id_of(readings.others_deployment), run.places.id
-            owner_id = None if project is None or path is None else at(project, path)
+            read = id_of(readings.others_deployment)
+            owner_id = run.own_id(readings.project_of(readings.others_deployment))
         else:
             return [], []
         if read == owner_id:

@@ -13,6 +13,8 @@ from .values import (
     Path,
     arrays_in,
     at,
+    called_name,
+    has_records,
     is_id,
     is_same,
     is_through_objects,
@@ -48,11 +50,10 @@ def find_items(body: Any, earlier: Any = None, name: str = "", created: Any = No
     named = [path for path, _ in arrays if likeness[path] > 0]
     if named:
         return min(named, key=lambda path: (-likeness[path], len(path)))
-    outer = sorted((each for each in arrays if is_through_objects(each[0])), key=rank_of_array)
-    of_objects = [path for path, items in outer if any(isinstance(each, dict) for each in items)]
-    grown = [path for path in of_objects if has_grown(at(body, path), at(earlier, path))]
-    found = [*grown, *of_objects, *(path for path, _ in outer)]
-    return found[0] if found else None
+    outer = [each for each in arrays if is_through_objects(each[0])]
+    of_objects = [each for each in outer if has_records(each[1])]
+    grown = [each for each in of_objects if has_grown(each[1], at(earlier, each[0]))]
+    return outermost_array(grown or of_objects or outer)
 
 
 def likeness_of(items: list[Any], name: str, created: Any) -> int:
@@ -84,13 +85,22 @@ def has_grown(items: list[Any], earlier: Any) -> bool:
     return isinstance(earlier, list) and len(items) > len(earlier)
 
 
-def rank_of_array(found: tuple[Path, list[Any]]) -> tuple[bool, int, bool]:
-    """The order in which arrays are taken; of several in one depth, the contract's name first."""
-    path, items = found
-    has_ids = any(
-        last_word(last_name(place)) in ID_WORDS for item in items[:1] for place, _ in scalars(item)
-    )
-    return not has_ids, len(path), last_name(path) != "projects"
+def outermost_array(arrays: list[tuple[Path, list[Any]]]) -> Path | None:
+    """The path of the outermost of these arrays, first of those whose items have ids.
+
+    Of several in one depth it is the one that has the contract's name.
+    """
+    paths = [path for path, items in arrays if has_ids(items)] or [path for path, _ in arrays]
+    least = min((len(path) for path in paths), default=0)
+    outer = [path for path in paths if len(path) == least]
+    named = [path for path in outer if last_name(path) == "projects"]
+    return next(iter(named or outer), None)
+
+
+def has_ids(items: list[Any]) -> bool:
+    """Whether the first item has a member that is called as an id is."""
+    names = [last_name(path) for path, _ in scalars(items[0])] if items else []
+    return any(last_word(name) in ID_WORDS for name in names)
 
 
 # The ids
@@ -110,9 +120,12 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
     # That of its deployment stands below such a name.
-    outside = [path for path in found if not any(says_deployment(each) for each in path)]
-    found = outside or found
-    return min(found, key=lambda path: rank_of_id(path, at(item, path) == name), default=None)
+    found = [path for path in found if not any(map(says_deployment, path))] or found
+    ids = [path for path in found if last_name(path) == "id"] or found
+    ids = [path for path in ids if at(item, path) != name] or ids
+    outer = [path for path in ids if len(path) == len(ids[0])]
+    alike = [path for path in outer if last_word(last_name(path)) in ID_WORDS]
+    return next(iter(alike or outer), None)
 
 
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
@@ -123,22 +136,14 @@ def may_be_own_id(path: Path, value: Any, name: str) -> bool:
     return is_own and is_id(value) and parse_seconds(value) is None
 
 
-def rank_of_id(path: Path, is_name: bool) -> tuple[bool, bool, int, bool]:
-    """The order in which paths are taken for that of an id, the best one first."""
-    last = last_name(path)
-    return (last != "id", is_name, len(path), last_word(last) not in ID_WORDS)
-
-
 def name_in(project: Any, members: Container[str] = ()) -> str:
     """The name of a project that verify did not create, "" if it has none.
 
     It is a text in one of these members, else the outermost one whose member is called so.
     """
     texts = [(path, value) for path, value in outermost(project) if isinstance(value, str)]
-    known = [text for path, text in texts if last_name(path) in members]
-    exact = [text for path, text in texts if last_name(path) == "name"]
-    alike = [text for path, text in texts if last_word(last_name(path)) == "name"]
-    found = [*known, *exact, *alike]
+    known = [each for each in texts if last_name(each[0]) in members]
+    found = [text for _, text in known or called_name(texts)]
     return found[0] if found else ""
 
 
@@ -249,5 +254,5 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
     ]
     named = [path for path in last if has_status_name(path)]
     found = [*filter(has_status_name, changing), *changing, *named]
-    found.sort(key=is_through_objects, reverse=True)  # before those of the steps in an array
-    return found[0] if found else None
+    outer = [path for path in found if is_through_objects(path)]  # not of the steps in an array
+    return next(iter(outer or found), None)

@@ -68,8 +68,9 @@ class Readings:
     @cached_property
     def others_deployment(self) -> Exchange | None:
         """The response with a deployment that is not the created one, None if there is none."""
-        found = sorted(self._read_ones(), key=self.is_given, reverse=True)
-        return found[0] if found else None
+        read = self._read_ones()
+        given = [each for each in read if self.is_given(each)]
+        return next(iter(given or read), None)
 
     def is_given(self, exchange: Exchange) -> bool:
         """Whether a person has named this deployment."""
@@ -96,19 +97,13 @@ class Readings:
         found += [each.json for each in self._read_ones() if not self.is_given(each)]
         return found
 
-    def names_of_others(self) -> list[str]:
-        """The ids and names of the projects of others."""
-        path = self.run.places.id
-        found = []
-        for project in self.run.places.others:
-            found.append(name_in(project, self.run.name_members))
-            if path is not None:
-                found.append(str(at(project, path)))
-        return found
-
-    def own_names(self) -> list[Any]:
-        """The ids and the name of the created project and its deployment."""
-        return [self.run.places.created_id, self.run.created_name, self.deployment_id]
+    def names(self) -> list[str]:
+        """The ids and names of all projects, and the id of the created deployment."""
+        run = self.run
+        found = [run.places.created_id, run.created_name, self.deployment_id]
+        for project in run.places.others:
+            found += [name_in(project, run.name_members), run.own_id(project)]
+        return [str(each) for each in found if each is not None]
 
     def _read_ones(self) -> list[Exchange]:
         """The responses with deployments that are not the created one."""
@@ -153,12 +148,10 @@ class Readings:
 
     def marks_of_other(self, kind: str, project: Any, *, is_shown: bool) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
-        path = self.run.places.id
-        own_id = None if path is None or project is None else at(project, path)
         exchange = self.others_deployment
         return Marks(
             kind,
-            own_id if is_id(own_id) else None,
+            self.run.own_id(project),
             name_in(project, self.run.name_members),
             None if exchange is None else id_of(exchange),
             times=self.times,
@@ -170,13 +163,12 @@ class Readings:
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""
         asked = deployment.deployment_id
-        path = self.run.places.id
         values = [value for _, value in scalars(deployment.json) if is_id(value)]
         projects = [*self.run.places.others]
         if self.run.places.mine is not None:
             projects.append(self.run.places.mine)
         for project in projects:
-            own_id = None if path is None else at(project, path)
+            own_id = self.run.own_id(project)
             name = name_in(project, self.run.name_members)
             if names_deployment(project, asked) or own_id in values or name in values:
                 return project
@@ -185,10 +177,7 @@ class Readings:
     # Where the status stands
 
     def status_paths(self, readings: list[Reading]) -> set[Path]:
-        """Where these bodies have the status: a text that changes with it, or whose name says it.
-
-        A text that changes comes before all that do not.
-        """
+        """Where these bodies have the status: a text that changes with it, or is called so."""
         found = set()
         for path, value in scalars(readings[-1].body):
             texts = [at(each.body, path) for each in readings]

@@ -42,8 +42,8 @@ class Places:
 class Run:
     """What was exchanged, in its order.
 
-    `request` is the body of the creation, with the marker of the name. `tokens` finds
-    the token in a response, `redactor` masks all that is secret in what is printed.
+    `request` is the body of the creation, with the marker of the name. `tokens` finds the token in
+    a response, `redactor` masks all secrets in what is printed.
     """
 
     contract: stub.Contract
@@ -106,6 +106,11 @@ class Run:
         found = NOTHING if path is None else at(exchange.json, path)
         return found if exchange.is_success and isinstance(found, list) else []
 
+    def own_id(self, project: Any) -> Any:
+        """The id of a listed project, None if it has none."""
+        found = NOTHING if self.places.id is None else at(project, self.places.id)
+        return found if is_id(found) else None
+
     # The created project
 
     @property
@@ -139,8 +144,8 @@ class Run:
     def created_item(self, exchange: Exchange) -> Any:
         """The created project in a list, by its name or its id; None if it is not there.
 
-        They count where the creation has them: a text may stand elsewhere by chance, but for a name
-        of verify's own.
+        Name and id count where the creation has them, since such a text may stand elsewhere by
+        chance. A name of verify's own counts anywhere.
         """
         items, name = self.items_of(exchange), self.created_name
         if self.creation is None or self.creation.json is NO_JSON:
@@ -161,10 +166,10 @@ class Run:
         return find_id(others[0], others[1:]) if others else None
 
     def _find_created_id(self) -> Any:
-        mine, path = self.places.mine, self.places.id
-        if mine is not None and path is not None:
-            return at(mine, path)
-        return self.id_in(self.creation) if self.creation else None
+        listed = self.own_id(self.places.mine)
+        if listed is None and self.creation:
+            return self.id_in(self.creation)
+        return listed
 
     def id_in(self, exchange: Exchange) -> Any:
         """The id in the response to a creation, None if there is none."""
@@ -187,12 +192,10 @@ class Run:
     def _id_of_post(self, post: Exchange) -> Any:
         if post is self.creation:
             return self.places.created_id
-        found = self.id_in(post)
-        name, path = self.name_in(post), self.places.id
-        for exchange in self.succeeded(*LISTS) if name and path and found is None else []:
-            item = find_named(self.items_of(exchange), name)
-            listed = NOTHING if item is None else at(item, path or ())
-            found = listed if is_id(listed) else found
+        found, name = self.id_in(post), self.name_in(post)
+        for exchange in self.succeeded(*LISTS) if found is None else []:
+            listed = self.own_id(find_named(self.items_of(exchange), name))
+            found = listed if listed is not None else found
         return found
 
     # Deployments
@@ -226,12 +229,11 @@ class Run:
 
     def owners_of(self, deployment_id: str) -> list[str]:
         """The ids of the projects that name a deployment."""
-        path = self.places.id
         named = [each for each in self.places.others if names_deployment(each, deployment_id)]
-        found = [] if path is None else [at(each, path) for each in named]
+        found = [self.own_id(each) for each in named]
         if any(names_deployment(each, deployment_id) for each in self.bodies_of_creation()):
             found.append(self.places.created_id)
-        return [str(each) for each in found if is_id(each)]
+        return [str(each) for each in found if each is not None]
 
 
 def names_deployment(project: Any, deployment_id: str) -> bool:

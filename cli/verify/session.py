@@ -34,7 +34,7 @@ from .probes import (
     Probe,
 )
 from .run import Run
-from .values import Path, at, is_through_objects
+from .values import Path, is_through_objects
 from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
@@ -47,8 +47,8 @@ class Session:
     """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe.
 
     `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
-    sent twice, and the list is read with each status: a profile will be made of the responses,
-    which `saves` says is kept.
+    sent twice, and the list is read with each status, since a profile is made of the responses.
+    With `saves` that profile is written.
     """
 
     run: Run
@@ -172,7 +172,7 @@ class Session:
     def _seek(self, candidates: list[Candidate], least: int = 0) -> Exchange | None:
         """The response to the first of these ids that the service does not reject, if any.
 
-        So many GETs are left.
+        `least` is the number of GETs that stay for a later search.
         """
         for candidate in candidates:
             if self.candidates_left <= least:
@@ -202,7 +202,7 @@ class Session:
             candidates = candidates[:1]
 
     def _rename(self, exchange: Exchange, probe: Probe) -> Exchange:
-        """An exchange of another probe than was known before."""
+        """Give an exchange the probe that it turned out to be."""
         index = self.run.exchanges.index(exchange)
         self.run.exchanges[index] = replace(exchange, probe=probe)
         return self.run.exchanges[index]
@@ -248,9 +248,8 @@ class Session:
         return [found]
 
     def _listed_candidates(self) -> list[Candidate]:
-        others, path = self.run.places.others, self.run.places.id
-        own_id = at(others[0], path) if others and path else None
-        return find_candidates(others, own_id)
+        others = self.run.places.others
+        return find_candidates(others, self.run.own_id(others[0]) if others else None)
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from stub.like.markers import Path as Path
 from stub.rules import TYPES, is_of_type, parse_time
-
-Path = tuple[str | int, ...]
 
 NOTHING = object()
 """What is at a path that a value does not have."""
@@ -57,6 +56,10 @@ def arrays_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
             yield from arrays_in(each, (*path, name))
 
 
+def has_records(items: list[Any]) -> bool:
+    return any(isinstance(each, dict) for each in items)
+
+
 def type_of(value: Any) -> str:
     """The type of JSON: one of `TYPES`."""
     return next(name for name in TYPES if is_of_type(value, name))
@@ -92,6 +95,13 @@ def words_of(name: str) -> list[str]:
 def last_word(name: str) -> str:
     words = words_of(name)
     return words[-1] if words else ""
+
+
+def called_name(texts: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """The texts whose member is called `name`, then those whose member ends with that word."""
+    exact = [each for each in texts if last_name(each[0]) == "name"]
+    alike = [each for each in texts if last_word(last_name(each[0])) == "name"]
+    return [*exact, *alike]
 
 
 def parse_seconds(text: Any) -> float | None:
