@@ -1,5 +1,6 @@
 """What verify finds in bodies without names: the list, the ids, the deployment, the status."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,6 +127,28 @@ def test_at_most_ten_gets_look_for_a_deployment() -> None:
     assert done.status == 1
     assert verify(service, "--fail-on", "broken", level="write").status == 0
     assert verify(Service(*service.changes), level="read").status == 0
+
+
+@pytest.mark.process
+def test_what_a_profile_will_lack_is_in_the_first_screen(tmp_path: Path) -> None:
+    hidden = on_projects(without("latest_deployment_id"))
+    done = verify(Service(hidden), "--save", str(tmp_path / "p"), level="write")
+    first = done.stdout.splitlines()[:24]
+    why = "no deployment was read: no response names one; give --deployment ID"
+    assert f"{why}; the profile lacks deployment, statuses" in first
+
+
+@pytest.mark.process
+def test_an_envelope_is_named_by_its_pointer() -> None:
+    def around(body: Any) -> Any:
+        return {"data": body}
+
+    error = on("unknown", body=lambda body: {"error": body})
+    service = Service(on("list", body=around), on_deployment(around), error)
+    parts = verify(service).parts
+    schemas = "#/components/schemas/"
+    for name, place in (("ProjectList", "/data"), ("Deployment", "/data"), ("Problem", "/error")):
+        assert parts[schemas + name]["observed"] == f"at {place}"
 
 
 @pytest.mark.process
