@@ -276,9 +276,13 @@ class Stub:
             self._kept += size
             if self._kept > most:
                 journals = [world.journal for world in list(self._worlds.values())]
+                excess = sum(each.size for each in journals) - most * 15 // 16
+                while excess > 0:
+                    dropped = max(journals, key=lambda each: each.size).drop()
+                    if not dropped:  # a request has cleared the journals meanwhile
+                        break
+                    excess -= dropped
                 self._kept = sum(each.size for each in journals)
-                while self._kept > most * 15 // 16:
-                    self._kept -= max(journals, key=lambda each: each.size).drop()
 
     def judge(
         self,
