@@ -24,7 +24,13 @@ from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
 from web.validation import pointer, require_valid, under
 
 from . import rules
-from .documents import Readable, explained, read, unquote_numbers
+from .documents import (
+    Readable,
+    explained,
+    texts_of_items,
+    texts_of_members,
+    without_members,
+)
 from .like.ids import make_id
 from .like.profile import Profile
 from .rules import parse_time
@@ -39,7 +45,7 @@ GIVEN = ("id", "created_at")
 
 
 class SeedProject(NamedTuple):
-    """A project of a seed; `sent` is its JSON without what a service gives."""
+    """A project of a seed; `sent` is its JSON text without what a service gives."""
 
     id: str | None
     name: str
@@ -87,7 +93,7 @@ def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
     """
     ids_to_texts(document, like)
     require_valid(check_seed(document, like))
-    return seed_of_valid(document, read(text))
+    return seed_of_valid(document, text)
 
 
 def read_seed(path: Readable, like: Profile | None = None) -> Seed:
@@ -105,16 +111,21 @@ def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
             ids_to_texts(document, like)
         errors = (under((x,), check_seed(each, like)) for x, each in documents.items())
         require_valid(chain.from_iterable(errors))
-        exact = read(text)
-        return {name: seed_of_valid(documents[name], exact[name]) for name in documents}
+        texts = texts_of_members(text)
+        return {name: seed_of_valid(documents[name], texts[name]) for name in documents}
 
 
-def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
-    """The seed of a document without errors; `exact` has its numbers as text."""
-    pairs = zip(document.get("projects", ()), exact.get("projects", ()), strict=True)
+def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
+    """The seed of a document without errors, and of its text, of which the projects are kept."""
+    texts = texts_of_items(texts_of_members(text).get("projects", "[]"))
     projects = (
-        SeedProject(each.get("id"), each["name"], parse_time(each.get("created_at")), encode(sent))
-        for each, sent in pairs
+        SeedProject(
+            each.get("id"),
+            each["name"],
+            parse_time(each.get("created_at")),
+            without_members(project_text, GIVEN),
+        )
+        for each, project_text in zip(document.get("projects", ()), texts, strict=True)
     )
     deployments = (
         Deployment(
@@ -126,12 +137,6 @@ def seed_of_valid(document: dict[str, Any], exact: dict[str, Any]) -> Seed:
         for each in document.get("deployments", ())
     )
     return Seed(tuple(projects), tuple(deployments))
-
-
-def encode(project: dict[str, Any], separators: tuple[str, str] = (", ", ": ")) -> str:
-    """The JSON of a project without what a service gives, with its numbers as they were sent."""
-    members = {name: value for name, value in project.items() if name not in GIVEN}
-    return unquote_numbers(json.dumps(members, ensure_ascii=False, separators=separators))
 
 
 # Checking
@@ -155,7 +160,8 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
                 yield FieldError(pointer(array, index, member), "is used twice in this document")
             seen.add(value)
     for index, project in enumerate(items(document, "projects")):
-        if len(encode(project, (",", ":")).encode()) > MAX_BYTES:
+        sent = {name: value for name, value in project.items() if name not in GIVEN}
+        if len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
 
