@@ -157,11 +157,19 @@ class MemoryStore:
         records = self._initial if records is None else records
         with self._lock:
             self._started = truncate_to_milliseconds(self.now())
-            self._projects = records.projects_by_id
-            self._deployments = records.deployments_by_id
-            self._names = records.names
-            self._list = records.list
-            self._is_shared = True
+            self._share(records)
+
+    def restore(self, records: Records) -> None:
+        with self._lock:
+            self._share(records)
+
+    def _share(self, records: Records) -> None:
+        """Take records that others may have, too, until one is to change."""
+        self._projects = records.projects_by_id
+        self._deployments = records.deployments_by_id
+        self._names = records.names
+        self._list = records.list
+        self._is_shared = True
 
     def _prepare_change(self) -> None:
         """Copy the records if they are shared, and drop the list."""

@@ -196,6 +196,7 @@ class RedisStore:
         raise StoreUnavailable
 
     add = partialmethod(_change, MemoryStore.add)
+    restore = partialmethod(_change, MemoryStore.restore)
     remove_projects = partialmethod(_change, MemoryStore.remove_projects)
     put_deployment = partialmethod(_change, MemoryStore.put_deployment)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from flask import Blueprint, Response, current_app, g, request
@@ -21,7 +22,7 @@ from .clock import MAX_ADVANCE
 from .grease.axes import check_grease
 from .journal import read_filters
 from .like.profile import lacking
-from .pact import find_state, read_change
+from .pact import find_state, read_change, take_back
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .verdict import KINDS, Verdict, parse_kinds
 from .worlds import Stub, TooManyWorlds, World
@@ -149,12 +150,13 @@ def clear_requests() -> Response:
 
 @controls.post("/pact")
 def change_state() -> ResponseReturnValue:
-    state, params = read_change()
+    is_teardown, state, params = read_change()
     if not state:
         return json_response({})
-    set_up = find_state(current_stub(), state, params)
+    take = partial(take_back, state, params)
+    change = take if is_teardown else find_state(current_stub(), state, params)
     try:
-        return json_response(set_up(open_world(), params))
+        return json_response(change(open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
         reason = "needs more records or worlds than there is room for"
         raise InvalidBody([FieldError("", reason)]) from None

@@ -58,6 +58,9 @@ class WorldStore(Store, Protocol):
     def add(self, records: Records) -> None:
         """Add the records whose id and name are not in use, all or none. Raises `StoreFull`."""
 
+    def restore(self, records: Records) -> None:
+        """Replace all records by those that `records()` returned before; the clock goes on."""
+
     def remove_projects(self) -> None:
         """Remove all projects, and the deployments that belong to one."""
 
@@ -72,6 +75,14 @@ class WorldStore(Store, Protocol):
         there may be as many as there may be projects. What `reset` brings has no bound, nor have
         the deployments that `add` brings.
         """
+
+
+class SetUp(NamedTuple):
+    """A provider state that was set up, and the records of before."""
+
+    name: str
+    params: dict[str, Any]
+    before: Records
 
 
 class StubOptions(NamedTuple):
@@ -319,6 +330,7 @@ class World:
         self.coverage = Coverage(stub.contract)
         self.journal = Journal()
         self.faults = Faults()
+        self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
         self.grease = Switch(stub.grease)
         self.ids = stub.ids.of_world(name, self.grease)
         clock, frozen_at = stub.clock, stub.options.freeze

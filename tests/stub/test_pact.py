@@ -8,7 +8,14 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import SAMPLE_NAMES, control_client_of, counting_ids, names, seed_of
+from tests.conftest import (
+    SAMPLE_NAMES,
+    SAMPLE_SEED,
+    Clock,
+    control_client_of,
+    names,
+    seed_of,
+)
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 
@@ -53,10 +60,11 @@ def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
     query = "state=a%20deployment%20exists&action=setup&id=q&status=failed&other=1"
     made = {"id": "q", "deployment_id": "q", "status": "failed"}
     assert stub.post(f"/_stub/pact?{query}").json == made
-    assert stub.post("/_stub/pact?state=a+project+exists&name=").json["name"] == "project_1"
+    assert stub.post("/_stub/pact?state=a+project+exists").json["name"] == "project_1"
+    assert_invalid(stub.post("/_stub/pact?state=a+project+exists&name="), "/params/name")
 
 
-def test_no_state_and_teardown_change_nothing(stub: FlaskClient) -> None:
+def test_no_state_and_a_teardown_of_none_change_nothing(stub: FlaskClient) -> None:
     for query in ("state=", "state=nope&action=teardown"):
         assert stub.post(f"/_stub/pact?{query}").json == {}
     for document in (
@@ -80,17 +88,35 @@ def test_a_full_store_and_too_many_worlds_are_422(full_app: Flask) -> None:
 
 def test_a_project_without_a_name_is_a_new_one() -> None:
     stub = control_client_of(create_app())
-    for params in ({}, {"name": None}, {"name": ""}, None):
+    for params in ({}, {"name": None}, None):
         response = stub.post("/_stub/pact", json={"state": "a project exists", "params": params})
         assert response.json["name"] == names(stub)[-1]
-    assert len({*names(stub)}) == 4
+    assert len({*names(stub)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "params", "pointer"),
+    [
+        ("a project exists", {"name": ""}, "/params/name"),
+        ("a project exists", {"name": 7}, "/params/name"),
+        ("a deployment exists", {"id": ""}, "/params/id"),
+        ("a deployment exists", {"status": ""}, "/params/status"),
+        ("a deployment exists", {"project_id": ""}, "/params/project_id"),
+    ],
+)
+def test_invalid_params_set_up_nothing(
+    stub: FlaskClient, state: str, params: dict[str, Any], pointer: str
+) -> None:
+    before = stub.get("/_stub/state").data
+    assert_invalid(stub.post("/_stub/pact", json={"state": state, "params": params}), pointer)
+    assert stub.get("/_stub/state").data == before
 
 
 OWN = {
     "a team's own": {
         "projects": [{"name": "website", "id": "other"}, {"name": "mine", "id": "prj_mine"}],
         "deployments": [
-            {"id": "dpl_failed", "status": "queued"},
+            {"id": "dpl_failed", "status": "failed"},
             {"id": "dpl_new", "status": "canceled", "project_id": "other"},
         ],
     },
@@ -138,14 +164,70 @@ def test_a_deployment_of_no_project_stays_one_whatever_exists(given: dict[str, s
         assert names(stub) == ["shop", "other"]
 
 
-def test_nothing_is_queued_for_a_project_that_is_left_out() -> None:
-    seed = seed_of({"projects": [{"name": "a", "id": "taken"}]})
-    state = {"projects": [{"name": "b", "id": "taken"}]}
-    stub = with_states({"s": state}, seed=seed, new_id=counting_ids())
-    values = {"id": "taken", "project_id": "taken", "name": "a", "deployment_id": "dpl_1"}
-    assert change(stub, "s") == values
-    assert stub.get("/v1/deployments/dpl_1").status_code == 200
-    assert_problem(stub.get("/v1/deployments/dpl_2"), 404, "deployment_not_found")
+@pytest.mark.parametrize(
+    ("state", "detail"),
+    [
+        (
+            {"projects": [{"name": "shop", "id": "prj_website"}]},
+            "its project shop has the id prj_website, as has website here",
+        ),
+        (
+            {"deployments": [{"id": "dpl_failed", "status": "failed"}]},
+            "its deployment dpl_failed exists with another project or other statuses: use a "
+            "teardown, or reset the world",
+        ),
+        (
+            {
+                "projects": [{"name": "website", "id": "w"}],
+                "deployments": [{"id": "dpl_failed", "status": "queued", "project_id": "w"}],
+            },
+            "its deployment dpl_failed exists with another project or other statuses: use a "
+            "teardown, or reset the world",
+        ),
+    ],
+)
+def test_a_state_whose_ids_others_have_sets_up_nothing(state: Any, detail: str) -> None:
+    document = {**state, "projects": [*state.get("projects", ()), {"name": "new"}]}
+    stub = with_states({"s": document}, seed=SAMPLE_SEED)
+    before = stub.get("/_stub/state").data
+    response = stub.post("/_stub/pact", json={"state": "s"})
+    assert assert_invalid(response, "/state")[0]["detail"] == detail
+    assert stub.get("/_stub/state").data == before
+
+
+def test_a_teardown_takes_back_what_its_state_and_the_requests_after_it_changed(
+    clock: Clock,
+) -> None:
+    states = {"own": {"projects": [{"name": "own"}], "deployments": [{"id": "d", "status": "x"}]}}
+    stub = with_states(states, seed=SAMPLE_SEED, clock=clock)
+
+    def tear_down(state: str, **params: Any) -> None:
+        document = {"state": state, "params": params, "action": "teardown"}
+        assert stub.post("/_stub/pact", json=document).json == {}
+
+    before = stub.get("/_stub/state").data
+    for state, params in (
+        ("own", {}),
+        ("no projects exist", {}),
+        ("a project exists", {"name": "shop"}),
+        ("a deployment exists", {"id": "dpl_failed", "status": "queued"}),
+    ):
+        change(stub, state, **params)
+        stub.post("/v1/projects", json={"name": "of a request"})
+        stub.post("/_stub/clock", json={"advance": 1})
+        tear_down(state, name="another")
+        assert stub.get("/_stub/state").data != before
+        tear_down(state, **params)
+        assert stub.get("/_stub/state").data == before
+    change(stub, "a project exists", name="first")
+    middle = stub.get("/_stub/state").data
+    change(stub, "a project exists", name="second")
+    tear_down("a project exists", name="second")
+    assert stub.get("/_stub/state").data == middle
+    change(stub, "a project exists", name="second")
+    for name in ("first", "second"):
+        tear_down("a project exists", name=name)
+        assert stub.get("/_stub/state").data == before
 
 
 def test_a_deployment_without_an_id_gets_one_and_has_succeeded(stub: FlaskClient) -> None:

@@ -4,6 +4,7 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from pact import Verifier
@@ -52,6 +53,13 @@ def write_pact(path: Path, status: str, state: str) -> Path:
     return path
 
 
+def state_of(url: str, token: str) -> bytes:
+    headers = {"Authorization": f"Bearer {token}"}
+    with urlopen(Request(f"{url}/_stub/state", headers=headers)) as response:
+        found: bytes = response.read()
+        return found
+
+
 @pytest.mark.parametrize(
     ("status", "state", "expected"),
     [
@@ -68,8 +76,10 @@ def test_the_verifier_of_pact_passes_and_fails_as_expected(
             Verifier("stub", "127.0.0.1")
             .add_transport(url=live_url)
             .add_source(write_pact(tmp_path / "pact.json", status, state))
-            .state_handler(f"{live_url}/_stub/pact", body=in_body)
+            .state_handler(f"{live_url}/_stub/pact", teardown=True, body=in_body)
             .add_custom_headers({"Authorization": f"Bearer {own_token}"})
         )
+        before = state_of(live_url, own_token)
         with expected:
             verifier.verify()
+        assert state_of(live_url, own_token) == before
