@@ -139,8 +139,9 @@ class Log:
         reason = f"{rejected.status} {rejected.code} ({rejected.detail})\n"
         self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
-            name = re.sub(":[0-9]*$", "", rejected.host).strip("[]")
-            self._hint(f"Host {rejected.host} is not served: start with --trusted-host {name}")
+            host = self._redactor.host(rejected.host)
+            name = re.sub(":[0-9]*$", "", host).strip("[]")
+            self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
     def latest(self) -> str:
         """The latest lines that were not printed."""

@@ -112,8 +112,11 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
         is_open = not server.address_of(settings.host).is_loopback
     except server.ListenError as error:
         raise click.UsageError(f"--host: {error}: give a host name or an IP address.") from None
+    empty = [OPTIONS[name].opts[0] for name in given if getattr(settings, name) in ("", ())]
+    command = start.words[0] if start.words else ""
     rules: list[tuple[object, str]] = [
-        ((probe or start.words is not None) and not start.words, "give a command after --."),
+        (empty, f"{', '.join(empty)} is empty: give a value, or leave the option out."),
+        ((probe or start.words is not None) and not command, "give a command after --."),
         (
             is_open and DEFAULT_TOKEN in settings.token,
             f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "

@@ -1,6 +1,8 @@
 """The settings of the program: each option stands once, and `--help` is their reference."""
 
+import math
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -39,6 +41,12 @@ class Integer(click.IntRange):
 
 class Number(click.FloatRange):
     name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):  # which is neither below the least nor above the most
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        return number
 
 
 class SpacedText(click.types.StringParamType):
@@ -91,9 +99,9 @@ def parse_path(text: str) -> Path:
 
 
 def parse_delay(text: str) -> tuple[float, float]:
-    least, dash, most = text.partition("-")
+    least, *most = re.split("(?<!e)-", text.lower(), maxsplit=1)  # the `-` of 1e-3 is no dash
     try:
-        delay = float(least), float(most if dash else least)
+        delay = float(least), float(most[0] if most else least)
     except ValueError:
         delay = (1.0, 0.0)
     if not 0 <= delay[0] <= delay[1] <= stub.MAX_DELAY:

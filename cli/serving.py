@@ -20,6 +20,7 @@ from store import Store
 from stub.failures import STALLED
 from stub.like.profile import Profile, lacking, read_profile
 from stub.seed import Seed, read_seed, read_states, sample_of
+from web.redaction import SHORT
 from web.routing import CONTROLS
 
 from .log import Log, say
@@ -144,6 +145,11 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
         yield f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects'
     if hints and not settings.no_stub:
         yield f"open {url}/"
+    if any(len(token) < SHORT for token in settings.token):
+        yield (
+            f"warning: a token of less than {SHORT} characters is masked in the log and in the "
+            "journal only where it is a whole word"
+        )
     if settings.grease:
         axes, seed = ",".join(settings.grease), settings.grease_seed
         yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'

@@ -4,13 +4,18 @@
 one. It imports neither Flask nor the stub.
 """
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from redis import RedisError
 
 from .scripts import keys_of
 from .server import INVALID_URL, URL, RedisConnection, unusable
 from .store import RedisClock, RedisStore
+
+# The options of a URL whose files redis-py opens with a message that names none.
+FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 
 
 class RedisStores(RedisConnection):
@@ -30,6 +35,9 @@ def connect(url: str, threads: int) -> RedisStores:
     """
     if not URL.fullmatch(url):
         raise ValueError(INVALID_URL)
+    for name, (path, *_) in parse_qs(urlsplit(url).query).items():
+        if name in FILES and not Path(path).exists():
+            raise ValueError(f"{name}: there is no file {path}")
     try:
         stores = RedisStores(url, threads)
         stores.client.eval("return redis.call('EXISTS', KEYS[1])", 1, keys_of("")[0])

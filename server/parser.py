@@ -31,8 +31,8 @@ PROBLEMS = {
     "host_not_allowed": (
         400,
         "Bad Request",
-        "Call a server that listens on loopback by localhost, 127.0.0.1 or [::1], or have the "
-        "name added to its trusted hosts.",
+        "Call a server that listens on loopback by localhost, 127.0.0.1 or [::1], or start it with "
+        "--trusted-host and the name.",
     ),
     "body_too_large": (413, "Request Entity Too Large", "Send a much smaller body."),
     "headers_too_large": (

@@ -268,7 +268,7 @@ class Stub:
             "method": redactor.text(method),
             "path": redactor.text(path),
             "query": redactor.query(query),
-            "headers": {"Host": redactor.text(host)} if host else {},
+            "headers": {"Host": redactor.host(host)} if host else {},
             "body": "",
             "status": status,
             "code": code,

@@ -39,6 +39,29 @@ def test_only_a_whole_token_is_masked_and_the_longest() -> None:
         assert redactor.text(text) == text
 
 
+def test_a_short_token_is_masked_only_as_a_whole_word() -> None:
+    redactor = Redactor(["test"])
+    for text in ("latest_deployment_id", "tests", "test_1", "contest", "%6Catest", "5test"):
+        assert redactor.text(text) == text
+    for text, shown in (
+        ("test", "***"),
+        ("a Test.job, (test)", "a ***.job, (***)"),
+        ("x%2Ftest", "x%2F***"),
+        ("%74est", "***"),
+        ("%2574%2565st", "***"),
+        ("%25%37%34est", "***"),
+    ):
+        assert redactor.text(text) == shown, text
+
+
+def test_a_host_that_begins_a_token_is_masked() -> None:
+    redactor = Redactor(["My.Own~Secret_2/x+y"])
+    for host in ("my.own~secret_2", "My.Own~Secret_2:80", "My.Own", "My.Own~Secret_2/x+y"):
+        assert redactor.host(host) == "***", host
+    for host in ("", "own~secret_2", "my.own.example", "localhost:8080"):
+        assert redactor.host(host) == host
+
+
 def test_header_fields_with_a_secrets_name_are_secret() -> None:
     for name in ("Proxy-Authorization", "X-Api-Key", "X-ApiKey", "X-Auth", "Cookie", "X-Password"):
         assert Redactor.secret(name, "tr1ed") == "***", name

@@ -1,6 +1,7 @@
 """What is masked in a log or in the journal: replaced by `***`.
 
-A valid token is masked wherever it stands, in any spelling. Also masked are the credential of the
+A valid token is masked wherever it stands, in any spelling; a short one only where it is a whole
+word, since it may be a part of others. Also masked are the credential of the
 Authorization header, header fields with a secret's name, and the value of the query parameter
 `access_token` (RFC 6750 §2.3). Nothing else is searched for or changed.
 """
@@ -11,6 +12,7 @@ from functools import cached_property
 from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
+SHORT = 8  # characters; a token of less is short
 SECRET_NAME = re.compile(
     "authorization|(?:^|[-_])auth(?:[-_]|$)|bearer|token|api[-_]?key|cookie|secret|password|jwt",
     re.IGNORECASE,
@@ -37,8 +39,16 @@ class Redactor:
             return text
         text = self._pattern.sub(MASK, text)
         # Encoded more than once, or in part. Its position is unknown: mask the whole text.
-        decoded = unquote(unquote(text)).lower() if "%" in text else ""
-        return MASK if any(token in decoded for token in self._lower) else text
+        decoded = unquote(unquote(text)) if "%" in text else ""
+        return MASK if self._pattern.search(decoded) else text
+
+    def host(self, host: str) -> str:
+        """A field Host, masked also where its name is the beginning of a token: a host can have no
+        `/` and no `+`, which may follow there.
+        """
+        name = re.sub(":[0-9]*$", "", host).lower()
+        is_beginning = name and any(token.startswith(name) for token in self._lower)
+        return MASK if is_beginning else self.text(host)
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
@@ -65,11 +75,14 @@ class Redactor:
 def spellings(token: str) -> str:
     """A pattern of a token, percent-encoded (also twice), or escaped as in JSON or a pointer."""
     pointer = {"~": "~0|", "/": "~1|"}
-    return "".join(
+    pattern = "".join(
         rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
         rf"|\\u{ord(char):04x}|%(?:25)*{ord(char):02x})"
         for char in token
     )
+    if len(token) >= SHORT:
+        return pattern
+    return rf"(?:(?<!\w)|(?<=%[0-9a-f]{{2}})){pattern}(?!\w)"
 
 
 def printable(text: str) -> str:

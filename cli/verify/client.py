@@ -5,19 +5,23 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from pathlib import Path
 from string import ascii_lowercase, digits
+from typing import TypeVar
 from urllib.error import URLError
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from .exchange import Exchange
 from .probes import NAME_PREFIX, NONE, TOKEN, WRONG, Probe
 
+T = TypeVar("T")
+
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
+PORTS = {"http": 80, "https": 443}
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMED_OUT, CUT_OFF = "timed out", "the connection was cut off"  # the first as TimeoutError says it
 
@@ -44,11 +48,10 @@ class Client:
             )
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
-        self._context: ssl.SSLContext | None = None
-        if self._base.scheme == "https":
-            self._context = ssl.create_default_context()
-            if ca:
-                self._context.load_verify_locations(ca)
+        context = ssl.create_default_context()
+        if ca:
+            context.load_verify_locations(ca)
+        self._context = context if self._base.scheme == "https" else None
 
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
@@ -66,15 +69,9 @@ class Client:
         )
 
     def send(self, request: Exchange) -> Exchange:
-        """Send and receive, in a thread: neither a look-up nor bytes that drip have a timeout."""
+        """Send and receive."""
         request = replace(request, sent_at=time.time())
-        received = [replace(request, failure=TIMED_OUT)]
-        thread = threading.Thread(
-            target=lambda: received.append(self._receive(request)), daemon=True
-        )
-        thread.start()
-        thread.join(TIMEOUT)
-        return received[-1]
+        return within_timeout(lambda: self._receive(request), replace(request, failure=TIMED_OUT))
 
     def _receive(self, exchange: Exchange) -> Exchange:
         accept = "application/json, application/problem+json"
@@ -104,10 +101,54 @@ class Client:
         )
 
     def _connect(self) -> HTTPConnection:
-        host, port = self._base.hostname or "", self._base.port
-        if self._context:
-            return HTTPSConnection(host, port, timeout=TIMEOUT, context=self._context)
-        return HTTPConnection(host, port, timeout=TIMEOUT)
+        return connect(self._base, self._context)
+
+    def explain_scheme(self) -> str:
+        """What to give in place of the scheme of the URL, if the port speaks the other one."""
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        is_tls = responds(connect(self._base, context))
+        if is_tls and not self._context:
+            return "the port speaks TLS: give an https:// URL"
+        if self._context and not is_tls and responds(connect(self._base, None)):
+            return "the port does not speak TLS: give an http:// URL"
+        return ""
+
+
+def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection:
+    """A connection that is not open yet, with TLS if there is a context."""
+    host, port = base.hostname or "", base.port or PORTS[base.scheme]
+    if context:
+        return HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
+    return HTTPConnection(host, port, timeout=TIMEOUT)
+
+
+def responds(connection: HTTPConnection) -> bool:
+    """Whether there is an HTTP response to a request without a token."""
+
+    def ask() -> bool:
+        try:
+            with closing(connection):
+                connection.request("HEAD", "/")
+                connection.getresponse()
+        except (OSError, HTTPException, UnicodeError):
+            return False
+        return True
+
+    return within_timeout(ask, otherwise=False)
+
+
+def within_timeout(call: Callable[[], T], otherwise: T) -> T:
+    """What a call returns, made in a thread: neither a look-up nor bytes that drip have a timeout.
+
+    After `TIMEOUT` seconds it is `otherwise`.
+    """
+    results = [otherwise]
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(TIMEOUT)
+    return results[-1]
 
 
 def failure_of(error: Exception) -> str:

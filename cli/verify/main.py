@@ -11,10 +11,12 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import click
 
 import stub
+from server.settings import LOOPBACK, in_brackets
 from stub.like.markers import CHOICE, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, lacking, read_profile
 from web.files import read_file
@@ -259,7 +261,9 @@ def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None
     if inputs.recording:
         take_recording(run, inputs.recording, options.deployment, tell)
         return
-    if re.match(r"http://(?!127\.|localhost\b|\[::1\])", options.url):
+    url = urlsplit(options.url)
+    is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
+    if url.scheme == "http" and not is_here:
         tell("warning: http sends the token without encryption")
     assert inputs.client
     session = Session(

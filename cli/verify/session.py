@@ -103,11 +103,14 @@ class Session:
         run = self.run
         responses = [run.of(each.name)[-1] for each in run.probes[:3]]
         first, second, _ = responses
+        has_json = any(each.json is not NO_JSON for each in responses)
+        if not has_json and (reason := self.client.explain_scheme()):
+            raise click.UsageError(f"{reason}.")
         if {first.status, second.status} <= {401, 403}:
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({first.status}).")
         if not any(list(claims_of(run, each)) for each in responses):
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
-        if all(each.json is NO_JSON for each in responses):
+        if not has_json:
             place = ""
             if first.is_redirect:
                 place = printable(run.redactor.text(f" to {first.header('Location')}"))

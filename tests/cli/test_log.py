@@ -126,6 +126,7 @@ NOT_SERVED = [
     ("stub.test:99", f"Host stub.test:99{START}stub.test"),
     ("[2001:db8::1]:9", f"Host [2001:db8::1]:9{START}2001:d"),
     ("My.Own~Secret_2xy", "Host ***"),
+    ("My.Own~Sec:80", f"Host ***{START}***"),
 ]
 
 
@@ -139,10 +140,16 @@ def test_a_host_that_is_not_served_is_explained_once_and_masked(host: str, line:
 
     stderr = run("--quiet", "--token", "My.Own~Secret_2", during=ask).stderr
     assert sum(each.startswith(line) for each in stderr.splitlines()) == 1
-    assert "secret_2" not in stderr.lower()
+    assert "~sec" not in stderr.lower()
     assert "400 host_not_allowed" not in stderr
     shown = run(during=ask).stderr
     assert shown.count("GET /v1/projects?a=b 400 host_not_allowed (Call a server") == 2
+
+
+def test_a_short_token_is_warned_of() -> None:
+    warning = "warning: a token of less than 8 characters is masked in the log"
+    assert warning in run("--token", "test-12", "--", "true").stderr
+    assert "warning: a token" not in run("--token", "test-123", "--", "true").stderr
 
 
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:

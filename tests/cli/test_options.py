@@ -148,6 +148,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--port", "1", "health", "--", "ls"], "its options after its name: remove --port, --."),
     (["--port", "65536"], "'--port': 65536"),
     *((["--pace", each], f"'--pace': {each}") for each in ("-1", "inf")),
+    *(([name, "NaN"], "'NaN' is not a valid number") for name in ("--deadline", "--grace")),
     (["--threads", "1001"], "'--threads': 1001"),
     (["--freeze", "9901-01-01T00:00:00Z"], "up to 9900"),
     (["--token", "a b"], "a token is made of one or more of A-Z"),
@@ -163,7 +164,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
     (["--grease", "members@Nope"], "'Nope' is no part of members: they are ProjectList, "),
     (["--freeze", "yesterday"], "RFC 3339"),
-    *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-")),
+    *((["--delay", each], "0.2-1.5") for each in ("31", "2-1", "1-", "1e-3-", "nan")),
     (["--fail-on", "idle,x"], "'x' is unknown: there are violations"),
     (["--no-stub", "--probe", "all", "--", "true"], "leave out --grease, --no-stub and --store."),
     (["--probe", "all"], "give a command after --."),
@@ -176,6 +177,9 @@ INVALID: list[tuple[list[str], str]] = [
     (["--seed", ""], "'--seed': give the name of a file, not ''."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--"], "give a command after --."),
+    (["--", ""], "give a command after --."),
+    (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
+    (["--grease", "", "--store", ""], "--grease, --store is empty"),
 ]
 
 

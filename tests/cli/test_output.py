@@ -44,7 +44,7 @@ def test_an_open_address_is_printed_for_this_machine(host: str, loopback: str) -
 PART = "headers@getDeployment 404"
 RANDOM = [
     ('responses vary on purpose: --grease "{}" --grease-seed ', ["--grease", PART], PART),
-    ("delays are random: --delay {} --ids-seed ", ["--delay", "0.001-0.002"], "0.001-0.002"),
+    ("delays are random: --delay {} --ids-seed ", ["--delay", "1e-3-2e-3"], "0.001-0.002"),
 ]
 
 

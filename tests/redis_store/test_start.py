@@ -58,6 +58,7 @@ def test_the_reason_is_told(shared_redis: RedisServer, tmp_path: Path) -> None:
     invalid = tmp_path / "invalid.pem"
     invalid.write_text("secret")
     assert_told(f"rediss://{here}?ssl_ca_certs={invalid}", "no certificate")
+    assert_told(f"rediss://{here}?ssl_keyfile=/no/key.pem", "ssl_keyfile: ", " /no/key.pem")
 
 
 def test_a_password_of_any_characters_is_encoded(shared_redis: RedisServer) -> None:

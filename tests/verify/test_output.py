@@ -161,7 +161,8 @@ WRONG = [
     *(("http://user:pw@127.0.0.1:1",), (f"{URL}/?a=b",), (f"{URL}/v1/",), (f"{URL}/\r\nX: y",)),
     *((URL, "--abuse"), (URL, "--wait", "-1"), (URL, "--fail-on", "kept"), (URL, "--fail-on=")),
     *((URL, "--token", "x"), (URL, "--report", "-"), (URL, "--save", "-"), (URL, URL)),
-    ("https://127.0.0.1:1", "--ca", __file__),
+    *(("https://127.0.0.1:1", "--ca", __file__), (URL, "--ca", "/no/such.pem")),
+    (URL, "--pause", "nan"),
 ]
 
 
