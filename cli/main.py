@@ -13,12 +13,12 @@ from click.core import ParameterSource
 from flask import Flask
 
 import server
-from auth import DEFAULT_TOKEN
+from auth import DEFAULT_TOKEN, BearerAuth
 
 from .documents import show_document
 from .health import health
 from .log import Log, background_stderr, say
-from .options import OPTIONS, Program, Settings, Start
+from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import make_app, read_files, remove_old_report, report, server_options
 from .verify import verify
 
@@ -111,7 +111,11 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     try:
         is_open = not server.address_of(settings.host).is_loopback
     except server.ListenError as error:
-        raise click.UsageError(f"--host: {error}: give a host name or an IP address.") from None
+        raise invalid("host", f"{error}: give a host name or an IP address.") from None
+    try:
+        BearerAuth(settings.token, worlds=not settings.no_stub)
+    except ValueError as error:
+        raise invalid("token", f"{error}.") from None
     empty = [OPTIONS[name].opts[0] for name in given if getattr(settings, name) in ("", ())]
     command = start.words[0] if start.words else ""
     rules: list[tuple[object, str]] = [
@@ -142,7 +146,7 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
 
     known = [str(option.envvar) for option in OPTIONS.values()]
     for name in sorted({*environ} - {*known, *OTHER_VARIABLES}):
-        if name.startswith("STUB_"):
+        if name.startswith("STUB_") and not is_link(name, environ[name]):
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 

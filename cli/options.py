@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 from flask import Flask
 
 import server
@@ -28,11 +29,41 @@ class Start(NamedTuple):
     environ: Mapping[str, str]
 
 
+# What Kubernetes sets for a Service, and Docker for a link, of the name `stub` or `stub-…`. Their
+# PORT differs from an option, or from a typing error, in its value alone.
+LINK = re.compile(
+    r"STUB_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)"
+    r"|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)=.*"
+    r"|STUB_(?:\w+_)?(?:PORT=(?:tcp|udp|sctp)://.*|NAME=/.*|ENV_\w+=.*)",
+    re.DOTALL,
+)
+
+
+def is_link(name: str, value: str) -> bool:
+    """Whether a variable is no setting of this program, but the address of a service."""
+    return LINK.fullmatch(f"{name}={value}") is not None
+
+
 class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        return ctx.obj.environ.get(self.envvar) or None
+        value = ctx.obj.environ.get(self.envvar) or None
+        return None if value and is_link(str(self.envvar), value) else value
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        value = self.resolve_envvar_value(ctx)
+        if value is None or not self.multiple:
+            return super().value_from_envvar(ctx)
+        separator = self.type.envvar_list_splitter or r"[\s,]"
+        words = (each.strip(" \t\r\ufeff") for each in re.split(separator, value))
+        return [each for each in words if each] or None
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        source = ctx and ctx.get_parameter_source(str(self.name))
+        if source is ParameterSource.ENVIRONMENT:
+            return f"'{self.envvar}'"
+        return super().get_error_hint(ctx)
 
 
 class Integer(click.IntRange):
@@ -198,6 +229,11 @@ OPTIONS = {
     name: Option([f"--{name.replace('_', '-')}"], envvar=f"STUB_{name.upper()}", **more)
     for name, more in Settings._field_defaults.items()
 }
+
+
+def invalid(name: str, reason: str) -> click.BadParameter:
+    """The error of an option, which names its variable if that was given."""
+    return click.BadParameter(reason, click.get_current_context(), OPTIONS[name])
 
 
 class Program(click.Group):

@@ -24,7 +24,7 @@ from web.redaction import SHORT
 from web.routing import CONTROLS
 
 from .log import Log, say
-from .options import Settings, Start
+from .options import Settings, Start, invalid
 
 if TYPE_CHECKING:
     from .command import Command
@@ -52,7 +52,7 @@ def make_app(
             log=log.add,
             **more,
         )
-    except ValueError as error:  # of a token, or of a part in --grease
+    except ValueError as error:  # of a part in --grease
         raise click.UsageError(f"{error}.") from None
 
 
@@ -66,7 +66,7 @@ def connect_store(url: str, threads: int) -> Callable[..., Store]:
         reason = f'{error.name} is not installed: run `"{sys.executable}" -m pip install redis`'
     except ValueError as error:
         reason = str(error)
-    raise click.UsageError(f"--store: {reason}.")
+    raise invalid("store", f"{reason}.")
 
 
 def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:

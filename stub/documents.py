@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -76,6 +77,11 @@ class Readable(Protocol):
     """A path, or a file in a package, which may be in a zip file."""
 
     def read_bytes(self) -> bytes: ...
+
+
+def content_of(path: Readable) -> bytes:
+    """The bytes of a file without the byte order mark that some editors write."""
+    return path.read_bytes().removeprefix(BOM_UTF8)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from web.validation import pointer, require_valid, under
 from . import rules
 from .documents import (
     Readable,
+    content_of,
     explained,
     texts_of_items,
     texts_of_members,
@@ -99,13 +100,13 @@ def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
 def read_seed(path: Readable, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        return make_seed(*parse_json(path.read_bytes(), SEED_DEPTH), like)
+        return make_seed(*parse_json(content_of(path), SEED_DEPTH), like)
 
 
 def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
     """The provider states of a file, a seed document for each name; `ValueError` as for a seed."""
     with explained(path):
-        text, documents = parse_json(path.read_bytes(), SEED_DEPTH + 1)
+        text, documents = parse_json(content_of(path), SEED_DEPTH + 1)
         require_valid(rules.errors_of(documents, {"type": "object"}))
         for document in documents.values():
             ids_to_texts(document, like)

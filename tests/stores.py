@@ -59,6 +59,9 @@ class PlainStore:
 
     def reset(self, records: Records | None = None) -> None:
         assert records
+        self.restore(records)
+
+    def restore(self, records: Records) -> None:
         self.projects = [*records.projects]
         self.deployments = [*records.deployments]
 

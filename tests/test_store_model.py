@@ -83,6 +83,10 @@ class AgainstTheModel(RuleBasedStateMachine):
     def reset(self, numbers: list[int]) -> None:
         self.both(lambda store: store.reset(records_of(*numbers)))
 
+    @rule(numbers=st.lists(st.integers(0, 3), unique=True))
+    def restore(self, numbers: list[int]) -> None:
+        self.both(lambda store: store.restore(records_of(*numbers)))
+
     @invariant()
     def records_agree(self) -> None:
         self.both(lambda store: store.list_projects())

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from stub.contract import object_in
+from stub.documents import content_of
 from stub.like.markers import NAME
 from web.redaction import SECRET_NAME
 
@@ -68,7 +69,7 @@ def read_har(file: File, base: str) -> Recording:
     Raises `ValueError` with what is wrong, and `OSError`.
     """
     try:
-        document = json.loads(file.read_bytes().decode("utf-8-sig"))
+        document = json.loads(content_of(file).decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: no JSON, perhaps cut off: {error}") from None
     log = document.get("log") if isinstance(document, dict) else None

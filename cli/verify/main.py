@@ -17,6 +17,7 @@ import click
 
 import stub
 from server.settings import LOOPBACK, in_brackets
+from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
 from stub.like.profile import MAX_BYTES, Profile, lacking, read_profile
 from web.files import read_file
@@ -135,7 +136,7 @@ def read_inputs(options: Options, token: str) -> Inputs:
 
 def read_known(path: Path) -> list[str]:
     """The lines of a file of known findings, without their reasons, which follow a ` # `."""
-    lines = path.read_text("utf-8", errors="replace").splitlines()
+    lines = content_of(path).decode(errors="replace").splitlines()
     findings = (re.split(r"(?:^|\s)#(?:\s|$)", line)[0].strip() for line in lines)
     return [each for each in findings if each]
 
@@ -146,7 +147,7 @@ def read_request(path: Path) -> dict[str, Any]:
     Raises `ValueError` with what is wrong, and `OSError`.
     """
     try:
-        _, document = parse_json(path.read_bytes())
+        _, document = parse_json(content_of(path))
     except MalformedJSON as error:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)

@@ -13,7 +13,7 @@ from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_DEPTH, parse_json
 from web.validation import require_valid
 
-from ..documents import explained
+from ..documents import content_of, explained
 from ..rules import spell_time
 from .check import errors_in, words_of
 from .ids import DERIVED
@@ -159,7 +159,7 @@ def make_profile(document: Any) -> Profile:
 def read_profile(path: Path) -> Profile:
     """The profile of a file. Raises `ValueError` with all errors and their places."""
     with explained(path):
-        data = path.read_bytes()
+        data = content_of(path)
         if len(data) > MAX_BYTES:
             raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
         return make_profile(parse_json(data, DEPTH)[1])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.contract import assert_problem
 from tests.program import not_started, run
 from tests.wire import call
@@ -36,6 +37,14 @@ def test_an_invalid_file_is_one_line_for_each_error(
     assert len(lines) == len(reasons)
     for line, reason in zip(lines, reasons, strict=True):
         assert line.startswith(f"error: {path}: {reason}")
+
+
+def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    profile = (ROOT / "tests" / "services" / "vercel.json").read_text("utf-8")
+    for option, document in (("--seed", "{}"), ("--states", "{}"), ("--like", profile)):
+        path.write_text(document, "utf-8-sig")
+        assert run(option, str(path)).stderr.startswith("try: ")
 
 
 def test_seed_and_states_are_read_and_their_size_is_bounded(tmp_path: Path) -> None:

@@ -154,11 +154,11 @@ INVALID: list[tuple[list[str], str]] = [
     (["--token", "a b"], "a token is made of one or more of A-Z"),
     (["--token", "a", "--token", "a.b"], "one token would also be a world of another"),
     (["--host", "0.0.0.0"], "is published: give a --token of your own (with `docker run`: "),
-    (["--host", "*"], "--host: no address is known for '*': give a host name or an IP address."),
+    (["--host", "*"], "'--host': no address is known for '*': give a host name or an IP address."),
     (["--host", "0.0.0.0", "--token", "a", "--token", "dev-token"], "give a --token"),
     (["--host", "192.0.2.1", "--token", "a"], "192.0.2.1"),
     (["--trusted-host", "http://a"], "http://a is not a host name"),
-    (["--store", "http://s3cret"], "--store: the URL is invalid: give redis://"),
+    (["--store", "http://s3cret"], "'--store': the URL is invalid: give redis://"),
     (["--empty", "--seed", "x.json"], "exclude each other"),
     (["--cors-origin", "localhost:5173"], "an origin is a scheme and a host"),
     (["--grease", "members,nope"], "'nope' is no axis: they are members, "),
@@ -191,6 +191,54 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
     assert "s3cret" not in message
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("STUB_PORT", "x"), ("STUB_TOKEN", "é"), ("STUB_HOST", "*"), ("STUB_DELAY", "x")),
+        *(("STUB_STORE", "x"), ("STUB_FAIL_ON", "idle x")),
+    ],
+)
+def test_an_invalid_variable_is_named_in_its_error(name: str, value: str) -> None:
+    assert f"Invalid value for '{name}': " in not_started(env={name: value})
+
+
+# Of a Service of Kubernetes, and of a link of Docker.
+LINKS = {
+    "STUB_PORT": "tcp://10.96.12.7:8080",
+    "STUB_SERVICE_HOST": "10.96.12.7",
+    "STUB_SERVICE_PORT": "8080",
+    "STUB_SERVICE_PORT_HTTP": "8080",
+    "STUB_PORT_8080_TCP": "tcp://10.96.12.7:8080",
+    "STUB_PORT_8080_TCP_PROTO": "tcp",
+    "STUB_PORT_8080_TCP_PORT": "8080",
+    "STUB_PORT_8080_TCP_ADDR": "10.96.12.7",
+    "STUB_LOG_SERVICE_HOST": "10.96.12.8",
+    "STUB_LOG_PORT": "udp://10.96.12.8:53",
+    "STUB_LOG_PORT_53_UDP_ADDR": "10.96.12.8",
+    "STUB_NAME": "/web/stub",
+    "STUB_ENV_PATH": "/bin",
+}
+
+
+def test_the_variables_of_a_service_that_is_called_stub_are_ignored() -> None:
+    done = run("--", "true", env=LINKS)
+    assert (done.status, "sets no option" in done.stderr) == (0, False), done.stderr
+    done = run(env={"STUB_LISTEN_PORT": "1", "STUB_NAME": "x"})
+    assert done.stderr.count("sets no option") == 2
+
+
+def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
+    env = {
+        "STUB_FAIL_ON": "violations, unpromised\tidle,\r\n",
+        "STUB_ALLOW": "\ufeffidle: listProjects\r\nidle: create*\n\n idle: getDeployment \r\n",
+        "STUB_TOKEN": "first-token,second-token",
+    }
+    done = run("--", "true", env=env)
+    assert (done.status, "finding" in done.stderr, "matches no" in done.stderr) == (0, False, False)
+    done = run(during=lambda url: call(url, "/v1/projects", token="second-token"), env=env)
+    assert done.result.status_code == 200
+
+
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
     env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x"}
     others = {"STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}
@@ -203,7 +251,7 @@ def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
 
 
 def test_a_variable_is_checked_as_its_option_is() -> None:
-    assert "'--port': 'abc' is not a valid integer" in not_started(env={"STUB_PORT": "abc"})
+    assert "'STUB_PORT': 'abc' is not a valid integer" in not_started(env={"STUB_PORT": "abc"})
     assert "s3cret" not in not_started(env={"STUB_TOKEN": "s3cret!"})
 
 

@@ -45,17 +45,3 @@ def test_a_project_that_loses_an_older_deployment_keeps_its_latest(store: WorldS
     latest = {each.id: each.latest_deployment_id for each in store.list_projects()}
     assert latest == {"p1": "newer", "p2": "older"}
     assert len(store.records().deployments) == before
-
-
-def test_restored_records_are_those_of_before(store: WorldStore, clock: Clock) -> None:
-    store.reset(records_of(1, 2))
-    before = store.records()
-    listed = store.list_projects()
-    clock.advance(5)
-    store.create_project("new", '{"name": "new"}')
-    store.put_deployment("d1", (Stage("failed"),), "p2")
-    store.restore(before)
-    assert store.list_projects() == listed
-    assert {*store.records().deployments} == {*before.deployments}
-    store.create_project("new", '{"name": "new"}')
-    assert {*before.projects} == {*listed}

@@ -137,7 +137,10 @@ def test_its_commands_are_the_programs(start: Run, live_url: str, tmp_path: Path
     assert f"responses are like {profile}; as the contract says" in done.stderr
     assert start("docs", "ci").stdout == (ROOT / "docs" / "ci.md").read_text("utf-8")
     advice = f'redis is not installed: run `"{sys.executable}" -m pip install redis`.\n'
-    assert start("--store", "redis://127.0.0.1").stderr == f"error: --store: {advice}"
+    assert (
+        start("--store", "redis://127.0.0.1").stderr
+        == f"error: Invalid value for '--store': {advice}"
+    )
 
 
 def test_the_archive_is_small_and_has_nothing_of_one_system(pyz: Path) -> None:

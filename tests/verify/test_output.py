@@ -244,7 +244,7 @@ KNOWN = [
 @pytest.mark.parametrize(("text", "status", "unused"), KNOWN)
 def test_a_known_finding_is_none(text: str, status: int, unused: int, tmp_path: Path) -> None:
     file = tmp_path / "known.txt"
-    file.write_text(text)
+    file.write_text(text, "utf-8-sig")
     done = verify(Service(NO_STATUS, GONE), *ALL, "--known", str(file))
     assert done.status == status, done.stdout
     assert done.stdout.count("matches no finding") == unused
