@@ -145,6 +145,8 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
         yield f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects'
     if hints and not settings.no_stub:
         yield f"open {url}/"
+    for address in server.addresses_for_others(settings.host):
+        yield f"for other machines: http://{server.in_brackets(address)}:{port}"
     if any(len(token) < SHORT for token in settings.token):
         yield (
             f"warning: a token of less than {SHORT} characters is masked in the log and in the "

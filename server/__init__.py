@@ -47,6 +47,10 @@ SPARE_FILES = 128  # file descriptors for everything but connections
 # Windows has no SIGHUP.
 STOP_SIGNALS = [each for each in signal.Signals if each.name in ("SIGTERM", "SIGINT", "SIGHUP")]
 DEFAULTS = ServerOptions()
+FAR: dict[int, str] = {  # addresses of other networks (RFC 5737, RFC 3849)
+    socket.AF_INET: "192.0.2.1",
+    socket.AF_INET6: "2001:db8::1",
+}
 
 
 class ListenError(OSError):
@@ -64,19 +68,56 @@ def resolve(host: str, port: int) -> tuple[int, tuple[Any, ...]]:
     return family, address
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen on the one address that `resolve()` gives; ListenError if it is not ours or taken."""
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Listen on the address that `resolve()` gives; ListenError if it is not ours or taken.
+
+    For `localhost` also on ::1, which clients may try first.
+    """
     family, address = resolve(host, port)
+    sockets: list[socket.socket] = []
     try:
-        return socket.create_server(address, family=family)
+        sockets.append(socket.create_server(address, family=family))
+        if host.lower() == "localhost" and family == socket.AF_INET and has_address("::1"):
+            other = ("::1", sockets[0].getsockname()[1])
+            sockets.append(socket.create_server(other, family=socket.AF_INET6))
     except OSError as error:
+        for each in sockets:
+            each.close()
         reason, _, _ = str(error.strerror).partition(" (while")
         raise ListenError(f"cannot listen on {host}, port {port}: {reason}") from error
+    return sockets
+
+
+def has_address(address: str) -> bool:
+    """Whether this machine has an IPv6 address."""
+    try:
+        socket.create_server((address, 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
 
 
 def address_of(host: str) -> IPv4Address | IPv6Address:
     """What `listen()` listens on. Raises ListenError as `resolve()` does."""
     return ip_address(resolve(host, 0)[1][0])
+
+
+def addresses_for_others(host: str) -> list[str]:
+    """The addresses of this machine for other machines, if the host is a wildcard such as 0.0.0.0.
+
+    They are that of the default route, and those of the machine's name.
+    """
+    family, address = resolve(host, 0)
+    if not ip_address(address[0]).is_unspecified:
+        return []
+    found: list[str] = []
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:  # which sends nothing
+        sock.connect((FAR[family], 9))
+        found.append(sock.getsockname()[0])
+    with suppress(OSError):
+        for *_, own in socket.getaddrinfo(socket.gethostname(), None, family):
+            found.append(str(own[0]))
+    return [each for each in dict.fromkeys(found) if not ip_address(each).is_loopback]
 
 
 def connection_limit() -> int:
@@ -96,13 +137,14 @@ def raise_file_limit() -> None:
 
 def create_server(app: App, host: str, port: int, options: ServerOptions = DEFAULTS) -> Server:
     """Listen, and return the server, whose port is `effective_port`. Raises as `listen()` does."""
-    sock = listen(host, port)
+    sockets = listen(host, port)
     try:
-        on_loopback = ip_address(sock.getsockname()[0]).is_loopback
+        on_loopback = ip_address(sockets[0].getsockname()[0]).is_loopback
         settings = make_settings(options, connection_limit(), host if on_loopback else None)
-        return Server(app, sock, settings)
+        return Server(app, sockets, settings)
     except BaseException:
-        sock.close()
+        for each in sockets:
+            each.close()
         raise
 
 

@@ -2,6 +2,8 @@
 
 import socket
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from waitress import wasyncore
@@ -12,8 +14,37 @@ from .connection import Connection, log_failure
 from .settings import MAX_JOINED, MAX_UNREAD, OTHER_THREADS, TICK, App, Settings
 
 
+class OtherListener(wasyncore.dispatcher):
+    """A further address, whose connections are those of the server."""
+
+    def __init__(self, server: "Server", sock: socket.socket) -> None:
+        super().__init__(sock, map=server._map)
+        self.server = server
+        self.accepting = True
+
+    def readable(self) -> bool:
+        return bool(self.server.readable())
+
+    def writable(self) -> bool:
+        return False
+
+    def handle_accept(self) -> None:
+        server = self.server
+        with suppress(OSError):  # as in waitress: the client has closed the connection already
+            if accepted := self.accept():
+                sock, address = accepted
+                server.set_socket_options(sock)
+                Connection(server, sock, address, server.adj, map=server._map)
+
+    def handle_error(self) -> None:
+        self.server.handle_error()
+
+
 class Server(TcpWSGIServer):
-    """`run()` until `stop()`, from any thread or a signal handler; then `close()`."""
+    """`run()` until `stop()`, from any thread or a signal handler; then `close()`.
+
+    It listens on all of the sockets.
+    """
 
     channel_class = Connection
 
@@ -21,19 +52,20 @@ class Server(TcpWSGIServer):
     active_channels: dict[int, Connection]  # type: ignore[assignment]
     effective_port: int
     trigger: Any
-    _map: dict[int, object]
+    _map: Any
 
     is_stopping = False
     next_check = 0.0  # by the clock of the options
 
-    def __init__(self, app: App, sock: socket.socket, settings: Settings) -> None:
+    def __init__(self, app: App, sockets: Sequence[socket.socket], settings: Settings) -> None:
         self.options = settings.options
         self.pools: list[Any] = [ThreadedTaskDispatcher(), ThreadedTaskDispatcher()]
         self.pools[0].set_thread_count(self.options.threads)
         self.pools[1].set_thread_count(OTHER_THREADS if self.options.control_prefix else 0)
         super().__init__(
-            app, {}, _sock=sock, adj=settings, bind_socket=False, dispatcher=self.pools[0]
+            app, {}, _sock=sockets[0], adj=settings, bind_socket=False, dispatcher=self.pools[0]
         )
+        self.others = [OtherListener(self, sock) for sock in sockets[1:]]
         self.effective_port = int(self.effective_port)
 
     def add_task(self, connection: Connection) -> None:  # type: ignore[override]
@@ -88,9 +120,10 @@ class Server(TcpWSGIServer):
         known = -1
         while self.accepting and known != len(self._map):  # accept what the kernel has received
             known = len(self._map)
-            self.handle_accept()
+            for each in (self, *self.others):
+                each.handle_accept()
         self.run_once(0)
-        wasyncore.dispatcher.close(self)
+        self.close_listeners()
         while True:
             for connection in list(self.active_channels.values()):
                 connection.end()
@@ -99,8 +132,12 @@ class Server(TcpWSGIServer):
                 return
             self.run_once(min(TICK, left))
 
+    def close_listeners(self) -> None:
+        for each in (self, *self.others):
+            wasyncore.dispatcher.close(each)
+
     def close(self) -> None:
-        wasyncore.dispatcher.close(self)
+        self.close_listeners()
         for pool in self.pools:
             pool.shutdown(timeout=0.5)  # seconds
         self.trigger.close()

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,10 +36,24 @@ def test_it_prints_its_address_an_example_and_the_coverage() -> None:
 def test_an_open_address_is_printed_for_this_machine(host: str, loopback: str) -> None:
     if ":" in host and not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    done = run("--host", host, "--token", "x", during=port_of)
+    done = run("--host", host, "--token", "long-token", during=port_of)
     url = f"http://{loopback}:{done.result}"
     assert done.stdout == f"listening on {url}\n"
     assert f'try: curl -H "Authorization: Bearer $STUB_TOKEN" {url}/v1/projects\n' in done.stderr
+
+
+def test_an_open_address_is_printed_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [(socket.AF_INET, 0, 0, "", (each, 0)) for each in ("127.0.1.1", "203.0.113.7")]
+    find = socket.getaddrinfo
+
+    def find_own(host: Any, *args: Any, **more: Any) -> Any:
+        return own if host == socket.gethostname() else find(host, *args, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", find_own)
+    done = run("--host", "0.0.0.0", "--token", "long-token", during=port_of)
+    assert f"for other machines: http://203.0.113.7:{done.result}\n" in done.stderr
+    assert "http://127.0.1.1" not in done.stderr
+    assert "for other machines" not in run().stderr
 
 
 PART = "headers@getDeployment 404"

@@ -47,6 +47,20 @@ def test_a_name_with_addresses_of_both_kinds_is_its_ipv4_one(
         assert client.sock.getpeername()[0] == "127.0.0.1"
 
 
+def test_localhost_is_both_loopbacks(echo: Echo) -> None:
+    addresses = ["127.0.0.1", *(["::1"] if socket.has_dualstack_ipv6() else [])]
+    with serving(echo.app, "localhost") as port:
+        for address in addresses:
+            with Connection(port, address) as client:
+                client.send(get("/"))
+                assert client.reply().status_code == 200
+        with pytest.raises(ListenError):  # of the last one alone
+            create_server(echo.app, addresses[-1], port)
+    for address in addresses:
+        with pytest.raises(OSError, match="refused"):
+            Connection(port, address)
+
+
 def test_the_error_for_an_address_that_cannot_be_used_is_one_line(port: int, echo: Echo) -> None:
     with pytest.raises(ListenError, match=rf"^cannot listen on 127.0.0.1, port {port}: [\w ]+$"):
         create_server(echo.app, "127.0.0.1", port)
