@@ -25,9 +25,14 @@ func TestOperations(t *testing.T) {
 	s := stub.New(t)
 	s.Reset(stub.JSON{"projects": []any{}})
 	timeline := []stub.JSON{{"status": "queued", "seconds": 60}, {"status": "failed"}}
-	made := s.PutDeployment("a%2Fb", stub.JSON{"timeline": timeline})
-	if made["status"] != "queued" || s.Freeze()["frozen"] != true || s.Advance(60)["frozen"] != true {
-		t.Fatal(made)
+	for _, id := range []string{"a?b", "team/42", "50%", "a b", "a#b", "a%2Fb", "a+b"} {
+		made := s.PutDeployment(id, stub.JSON{"timeline": timeline})
+		if made["id"] != id || made["status"] != "queued" {
+			t.Fatal(made)
+		}
+	}
+	if s.Freeze()["frozen"] != true || s.Advance(60)["frozen"] != true {
+		t.Fatal("the clock is not frozen")
 	}
 	s.Fault(stub.JSON{"status": 503})
 	if status := call(t, s, "GET", "/v1/projects", ""); status != 503 || len(s.Requests()) != 1 {
