@@ -28,6 +28,11 @@ pytestmark = pytest.mark.process
 FIXTURES = ROOT / "docs" / "fixtures"
 TEAMS = Path(__file__).parent / "teams"
 JARS = Path("/usr/share/java")  # of Debian's package junit5
+IN_PARALLEL = [
+    "--config=junit.jupiter.execution.parallel.enabled=true",
+    "--config=junit.jupiter.execution.parallel.config.strategy=fixed",
+    "--config=junit.jupiter.execution.parallel.config.fixed.parallelism=2",
+]
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider", "-q"]
 ALONE = {"PYTHONUTF8": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
@@ -96,9 +101,10 @@ def junit(folder: Path) -> Team:
     words = ["javac", "-cp", f"{JARS}/*", "Stub.java", "ShopTest.java", "TeamTest.java"]
     assert execute(words, folder).returncode == 0
     launcher = "org.junit.platform.console.ConsoleLauncher"
-    words = ["java", "-cp", f".:{JARS}/*", launcher, "-c", "ShopTest", "-c", "TeamTest"]
+    classes = ["-c", "ShopTest", "-c", "TeamTest", "-c", "TogetherTest"]
+    words = ["java", "-cp", f".:{JARS}/*", launcher, *classes, *IN_PARALLEL]
     shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
-    return Team(words, shown, 4)
+    return Team(words, shown, 6)
 
 
 TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
@@ -116,9 +122,9 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
 
     nowhere = "http://127.0.0.1:1"
     named = {"STUB_TOKEN": "s3cret", "HTTP_PROXY": nowhere}
-    with program("--token", "s3cret") as (started, url):
+    with program("--token", "s3cret", "--token", "dev-token") as (started, url):
         call(url, "/v1/projects", token=f"s3cret.{team.left}")
-        status, output = run(STUB_URL=url, **named)
+        status, output = run(STUB_URL=url, HTTP_PROXY=nowhere)
         assert status == 0, output
         status, output = run(STUB_URL=url, **named, FAILING="1")
         call(url, "/_stub/reset", method="POST", token=f"s3cret.{team.left}")
@@ -130,8 +136,19 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
     # A test without a request may have sent another token.
     assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
     assert nowhere in run(STUB_URL=nowhere, **named)[1]
-    # Without a stub the reason is the first that one reads.
-    assert re.search("`deployment-stub --|there is no stub at ", run()[1])
+    # Without a stub the reason is all that one reads.
+    output = run()[1]
+    assert re.search("`deployment-stub --|there is no stub at ", output)
+    assert not re.search("does not respond|scheme", output)
+
+
+@pytest.mark.slow
+def test_go_caches_no_result_of_a_run_of_a_probe(tmp_path: Path) -> None:
+    go(tmp_path)
+    probed = [sys.executable, str(ROOT / "app.py"), "--probe=members", "--quiet"]
+    done = execute([*probed, "--", "go", "test", "./..."], tmp_path)
+    assert "probe: members: passes" in done.stderr, done.stdout + done.stderr
+    assert "not met" not in done.stderr.partition("coverage:")[0]
 
 
 SHOWN = {
