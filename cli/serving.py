@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -203,13 +204,14 @@ def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
     Raises `OSError` if a new one cannot be written.
     """
     path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        raise OSError(0, "not a file", str(path))
+    with suppress(FileNotFoundError):
+        if not S_ISREG(path.stat().st_mode):
+            raise OSError(0, "not a file", str(path))
     if path.exists() and not os.access(path.parent, os.W_OK):
         raise PermissionError(0, "its folder cannot be written to", str(path))
     if not (is_kept and path.exists()):
         path.touch()
-        path.unlink()
+        path.unlink(missing_ok=True)  # another program may have the same report
 
 
 def write_whole(path: Path, text: str) -> None:
