@@ -59,7 +59,7 @@ def in_pytest(folder: Path) -> Team:
     words = [sys.executable, *PYTEST, "-p", "stub_fixture"]
     shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
     left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
-    return Team(words, shown, 10, f"test_records-{left}")
+    return Team(words, shown, 12, f"test_records-{left}")
 
 
 def node(folder: Path) -> Team:
@@ -188,10 +188,14 @@ def sections_of(output: str) -> dict[str, str]:
 
 
 def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> None:
-    """It starts the program beside it, whatever the variables say."""
+    """It starts the program beside it, whatever the variables say; for xdist without a verdict."""
     variables = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
+    verdict = {"STUB_FAIL_ON": "violations", "STUB_REPORT": "report.json"}
+    variables |= {"PYTEST_XDIST_WORKER": "gw0", **verdict}
     done = run(team, "--show-capture=no", "--tb=short", **variables, FAILING="1")
     assert done.returncode == 1
+    assert "finding:" not in done.stdout
+    assert not (team / "report.json").exists()
     assert sections_of(done.stdout) == SHOWN
     assert "s3cret" not in done.stdout
     reason = "422 invalid_body: /status must be an integer from 400 to 599; /staus is not a known"
@@ -209,7 +213,7 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
     add(team, f"def {name}(stub):\n    {invalid}\n\ndef test_passing(stub):\n    {unpromised}")
     done = run(team, "-k", f"{name} or passing", STUB_FAIL_ON="unpromised")
     assert f"\n{printed}\n" in done.stdout
-    assert "1 failed, 1 passed, 6 deselected, 1 error" in done.stdout
+    assert "1 failed, 1 passed, 7 deselected, 1 error" in done.stdout
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout
 
 

@@ -65,6 +65,20 @@ def test_worlds(stub, text):
     assert call(stub, "POST", PROJECTS, {"name": "one"})[0] == 201
 
 
+@pytest.fixture(scope="session")
+def shared(stub_program):
+    world = stub_program.world("of a client")
+    yield world
+    world.reset()
+
+
+def test_shared(shared, stub_program, monkeypatch):
+    assert call(shared, "POST", PROJECTS, {"name": "one"})[0] == 201
+    assert len(shared.requests()) == 1
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
+    assert stub_program.world("of a client").token != shared.token
+
+
 @pytest.fixture
 def judged(stub):
     yield stub
