@@ -26,6 +26,7 @@ from web.routing import is_control_path
 
 from .options import Settings
 
+UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
 LATEST = 20  # lines that the end of a run shows
 MAX_WAITING = 1000  # pieces of text
 WRITE_GRACE = 1.0  # seconds to write what is waiting at the end
@@ -118,9 +119,7 @@ class Log:
         if not self._has_readers and status < 400:
             return response
         # The console has many files and asks each second, a health check every 5 seconds.
-        if path == stub.POLL_PATH or (
-            status == 200 and path.startswith((f"{stub.POLL_PATH}/", "/_stub/ready"))
-        ):
+        if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         is_control = is_control_path(path)
         self._write(
@@ -136,7 +135,8 @@ class Log:
         """Log a request that the server rejected."""
         sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
         path = rejected.target.partition("?")[0]
-        reason = f"{rejected.status} {rejected.code} ({rejected.detail})\n"
+        status = f"{rejected.status} " if rejected.status else ""
+        reason = f"{status}{rejected.code} ({rejected.detail})\n"
         self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             host = self._redactor.host(rejected.host)

@@ -79,8 +79,7 @@ class RejectionTask(ResponseTask, ErrorTask):
         assert error
         headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
         headers.update(options.headers_for(request.headers.get("ORIGIN")))
-        sent = (request.command, request.request_uri, request.headers.get("HOST", ""))
-        options.on_rejected(RejectedRequest(*sent, error.status, error.code, error.detail))
+        options.on_rejected(RejectedRequest(*request.sent, error.status, error.code, error.detail))
         self.version = "1.1"
         self.status = f"{error.status} {error.title}"
         self.response_headers = list(headers.items())
@@ -101,9 +100,11 @@ class Connection(HTTPChannel):
     requests_lock: Any
     is_waiting = False  # whether a request waits for the client to read; under requests_lock
     linger_until: float | None = None  # by the clock of the options
+    is_noted = False  # whether a request that did not arrive whole was reported
 
-    # Urgent data, which HTTP does not have: waitress logs it again and again, at full speed.
-    handle_expt = HTTPChannel.handle_close
+    def handle_expt(self) -> None:
+        # Urgent data, which HTTP does not have: waitress logs it again and again, at full speed.
+        self.handle_close()
 
     def received(self, data: bytes) -> bool:
         return self.linger_until is None and super().received(data)
@@ -133,9 +134,26 @@ class Connection(HTTPChannel):
         """Close a connection whose request has not arrived by its deadline; waitress has none."""
         due = self.linger_until
         if due is None and self.request and not self.requests:
-            due = self.request.arriving_since + self.adj.options.deadline
+            deadline = self.adj.options.deadline
+            due = self.request.arriving_since + deadline
+            if now > due:
+                self.note_incomplete(f"it did not arrive whole within {deadline:g} seconds")
         if due is not None and now > due:
             self.handle_close()
+
+    def handle_close(self) -> None:
+        self.note_incomplete("the connection ended before it had arrived whole")
+        super().handle_close()
+
+    def note_incomplete(self, reason: str) -> None:
+        """Report a request of which only a part has arrived, once; it gets no response."""
+        request = self.request
+        if self.is_noted or not (request and request.has_begun):
+            return
+        self.is_noted = True
+        self.adj.options.on_rejected(
+            RejectedRequest(*request.sent, None, "incomplete_request", reason)
+        )
 
     def end(self) -> None:
         """Close the connection after the last request whose head has arrived."""

@@ -240,6 +240,20 @@ class Parser(HTTPRequestParser):
             raise Rejection(code="body_too_large")
         return used
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether more than empty lines have arrived."""
+        return bool(self.header_plus or self.headers_finished)
+
+    @property
+    def sent(self) -> tuple[str, str, str]:
+        """The method, the target and the Host, as far as the head has arrived."""
+        method, target = self.command, self.request_uri
+        line, end, _ = self.header_plus.decode("latin-1").partition("\r\n")
+        if end and not self.headers_finished and not self.error:
+            method, target, _ = line.split(" ")
+        return method, target, self.headers.get("HOST", "")
+
     def close_connection(self) -> None:
         """End the connection after this request: the tasks look for this word."""
         self.headers["CONNECTION"] = "close"

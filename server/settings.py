@@ -31,10 +31,10 @@ App = Callable[..., Iterable[bytes]]  # of WSGI (PEP 3333)
 class RejectedRequest(NamedTuple):
     """A request that the server rejected, with what was read of it, and its response."""
 
-    method: str  # these three are empty if the head is malformed
+    method: str  # these three are empty if the head is malformed, or has not arrived
     target: str  # as it was sent
     host: str  # the field Host
-    status: int
+    status: int | None  # None if there is no response, since the request did not arrive whole
     code: str
     detail: str
 

@@ -257,9 +257,12 @@ class Stub:
                 self._dropped += previous.journal.dropped
 
     def count_rejection(
-        self, method: str, target: str, host: str, status: int, code: str, detail: str
+        self, method: str, target: str, host: str, status: int | None, code: str, detail: str
     ) -> None:
-        """Count a request that the server rejected before the app; the target is as it was sent."""
+        """Count a request that the server rejected before the app, or that did not arrive whole.
+
+        The target is as it was sent; without a response there is no status.
+        """
         redactor = self.redactor
         path, _, query = target.partition("?")
         request = {  # as the first one of a finding, which has a world and a number

@@ -1,5 +1,6 @@
 """The log: on stderr, in the file of --log, at the end of a failed run, masked; and its hints."""
 
+import json
 import os
 import re
 import select
@@ -152,6 +153,28 @@ def test_a_short_token_is_warned_of() -> None:
     assert "warning: a token" not in run("--token", "test-123", "--", "true").stderr
 
 
+def test_a_request_that_does_not_arrive_whole_is_logged_and_counted(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+
+    def ask(url: str) -> None:
+        with Connection(port_of(url)) as client:
+            client.send(
+                get(
+                    "/v1/projects?t=dev-token",
+                    "Host: localhost",
+                    "Content-Length: 5",
+                    method="POST",
+                )
+            )
+            client.send(b"1234")
+
+    done = run("--report", str(report), during=ask)
+    line = "POST /v1/projects?t=*** incomplete_request (the connection ended before it had "
+    assert f"{line}arrived whole)\n" in done.stderr
+    (row,) = json.loads(report.read_text("utf-8"))["rejected_by_the_server"]
+    assert row == {"status": None, "code": "incomplete_request", "count": 1}
+
+
 def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     warning = "warning: no request to /v1: does the command use STUB_URL?\n"
     assert warning in run("--", "true").stderr
@@ -165,7 +188,8 @@ def test_neither_the_console_nor_checks_of_health_are_logged() -> None:
     """An open page asks each second, a container every 5 seconds."""
 
     def ask(url: str) -> None:
-        for path in ("/_stub/console", "/_stub/console/poll.js", "/_stub/ready"):
+        polled = ("/_stub/console", "/_stub/console/poll.js", "/_stub/health", "/_stub/ready")
+        for path in polled:
             assert call(url, path).status_code == 200
         assert call(url, "/_stub/ready", method="PUT").status_code == 405
 

@@ -20,7 +20,7 @@ class Echo:
     def __init__(self) -> None:
         self.gate = threading.Event()
         self.entered = threading.Semaphore(0)
-        self.rejections: list[str] = []
+        self.rejections: list[RejectedRequest] = []
         self.app = Flask(__name__)
         self.app.config["PROPAGATE_EXCEPTIONS"] = True
         for rule in ("/", "/<path:path>"):
@@ -30,7 +30,7 @@ class Echo:
         self.app.add_url_rule("/boom", view_func=self.boom)
 
     def note_rejection(self, rejected: RejectedRequest) -> None:
-        self.rejections.append(rejected.code)
+        self.rejections.append(rejected)
 
     def echo(self, path: str = "") -> Response:
         return jsonify(
@@ -138,5 +138,5 @@ def port(echo: Echo) -> Iterator[int]:
 @pytest.fixture
 def stopped(echo: Echo) -> Iterator[Timed]:
     """A server with the default limits, on a clock that stands still."""
-    with timed(echo.app) as server:
+    with timed(echo.app, on_rejected=echo.note_rejection) as server:
         yield server

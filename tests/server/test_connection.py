@@ -18,7 +18,9 @@ REST = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize("opening", [b"", post("Content-Length: 200")], ids=["head", "body"])
-def test_a_request_that_trickles_is_closed_at_its_deadline(stopped: Timed, opening: bytes) -> None:
+def test_a_request_that_trickles_is_closed_at_its_deadline(
+    stopped: Timed, echo: Echo, opening: bytes
+) -> None:
     with Connection(stopped.port) as client:
         client.send(opening + b"G")
         for _ in range(3):
@@ -27,6 +29,31 @@ def test_a_request_that_trickles_is_closed_at_its_deadline(stopped: Timed, openi
             client.send(b"G")
         stopped.advance(1)
         assert client.closed()
+    (noted,) = echo.rejections
+    assert noted[:2] == (("POST", "/") if opening else ("", ""))
+    detail = "it did not arrive whole within 30 seconds"
+    assert noted[3:] == (None, "incomplete_request", detail)
+
+
+@pytest.mark.parametrize(
+    ("sent", "noted"),
+    [
+        *((b"", None), (b"\r\n", None), (get("/x"), None), (b"GE", ("", "", ""))),
+        (b"GET /x HTTP/1.1\r\nHo", ("GET", "/x", "")),
+        (post("Content-Length: 9") + b"12345678", ("POST", "/", "localhost")),
+        (get("/x") + b"GET /y HTTP/1.1\r\n", ("GET", "/y", "")),
+    ],
+)
+def test_a_request_whose_connection_ends_too_early_is_reported(
+    stopped: Timed, echo: Echo, sent: bytes, noted: tuple[str, str, str] | None
+) -> None:
+    with Connection(stopped.port) as client:
+        client.send(sent)
+        stopped.settle()
+    stopped.settle()
+    detail = "the connection ended before it had arrived whole"
+    expected = [(*noted, None, "incomplete_request", detail)] if noted else []
+    assert echo.rejections == expected
 
 
 def test_urgent_data_closes_its_connection(port: int) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -180,3 +181,19 @@ def test_the_distribution_needs_what_the_requirements_say() -> None:
         found = re.search(pattern, text)
         assert found
         assert ast.literal_eval(found[1]) == [each for each in lines if "pytest" not in each]
+
+
+def test_two_builds_have_the_same_bytes(
+    pyz: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash of the content names its folder in the cache."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    previous = os.umask(0o077)
+    try:
+        build(tmp_path / "again.pyz")
+    finally:
+        os.umask(previous)
+        monkeypatch.undo()
+        time.tzset()
+    assert (tmp_path / "again.pyz").read_bytes() == pyz.read_bytes()
