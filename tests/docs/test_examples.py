@@ -151,7 +151,8 @@ def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: s
 
 
 def test_every_option_in_the_documentation_exists() -> None:
-    shown = run("--help").stdout + run("verify", "--help").stdout
+    helps = (run(*words, "--help").stdout for words in ((), ("verify",)))
+    shown = "".join(helps)
     options = set(re.findall(r"--[a-z-]+", shown))
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options
@@ -161,5 +162,5 @@ def test_every_option_in_the_documentation_exists() -> None:
         other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py
         text = re.sub(other_tools, "", text, flags=re.DOTALL | re.MULTILINE)
         # What has options of its own: commands, uvx and pytest.
-        text = re.sub(r" -- [\w.].*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
+        text = re.sub(r"[ `]-- [\w.].*|-m pytest .*|\.ci/run --\w+|uvx --from", "", text)
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= options, name

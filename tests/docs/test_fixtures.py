@@ -1,4 +1,4 @@
-"""The fixtures for pytest, Node, Vitest, Go and JUnit 5, with the tests of a team in teams/.
+"""The fixtures for pytest, Node's runners, Go and JUnit 5, with the tests of a team in teams/.
 
 `test_ci.py` runs the recipes with them.
 """
@@ -19,7 +19,7 @@ import pytest
 
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
-from tests.docs.documents import blocks_of, execute, files_of, freed_worlds
+from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
 from tests.program import process, program
 from tests.wire import call, port_of
 
@@ -34,6 +34,29 @@ IN_PARALLEL = [
     "--config=junit.jupiter.execution.parallel.config.fixed.parallelism=2",
 ]
 PYTEST = ["-m", "pytest", "-p", "no:cacheprovider", "-q"]
+# The origin of a page in happy-dom, whose fetch sends a preflight.
+CORS = ("--cors-origin", "http://localhost:3000")
+NODE_ALONE = """
+test("a subtest has the world of its test", async (t) => {
+  await stub.reset({ projects: [] });
+  await t.test("part", async () => {
+    assert.equal(JSON.stringify(await call("/v1/projects")), '[200,{"projects":[]}]');
+  });
+});
+"""
+VITEST_ALONE = """
+import { vi } from "vitest";
+test.each([["row"], ["other row"]])("each %s", async () => {
+  vi.stubGlobal("fetch", undefined);
+  await stub.freeze();
+});
+"""
+TEST_OF_NODE = """
+import test, { afterEach, beforeEach } from "node:test";
+const { useStub } = await import("./stub_fixture.mjs");
+const stub = useStub({ beforeEach, afterEach });
+test("own", () => console.log(`token: ${stub.token}`));
+"""
 ALONE = {"PYTHONUTF8": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
@@ -41,14 +64,18 @@ class Team(NamedTuple):
     """How a team runs its tests, and what is then seen of them."""
 
     command: list[str]
-    shown: str  # of the requests of a test that fails
+    shown: str | None  # of the requests of a test that fails, if the runner tells which did
     worlds: int
     left: str = "any"  # a world that an ended run has left
 
 
-def add(folder: Path, tests: str) -> None:
-    with (folder / "test_shop.py").open("a", encoding="utf-8") as file:
+def append(path: Path, tests: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
         file.write(f"\n{tests}\n")
+
+
+def add(folder: Path, tests: str) -> None:
+    append(folder / "test_shop.py", tests)
 
 
 def in_pytest(folder: Path) -> Team:
@@ -62,7 +89,7 @@ def in_pytest(folder: Path) -> Team:
     return Team(words, shown, 12, f"test_records-{left}")
 
 
-def node(folder: Path) -> Team:
+def team_of_node(folder: Path) -> Team:
     needs("node")
     shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
     shutil.copy(TEAMS / "shop.test.mjs", folder)
@@ -71,13 +98,53 @@ def node(folder: Path) -> Team:
     return Team(["node", "--test", "--test-reporter=spec"], shown, 6)
 
 
-def vitest(folder: Path) -> Team:
-    team = node(folder)
+def with_a_copy(team: Team, folder: Path) -> Team:
+    """A team with two files of the same tests, which run in parallel or in one process."""
+    shutil.copy(folder / "shop.test.mjs", folder / "other.test.mjs")
+    return team._replace(worlds=2 * team.worlds)
+
+
+def node(folder: Path) -> Team:
+    team = team_of_node(folder)
+    append(folder / "shop.test.mjs", NODE_ALONE)
+    return with_a_copy(team._replace(worlds=7), folder)
+
+
+def other_runner(name: str, folder: Path) -> Team:
+    """A team whose runner is in the table of ci.md."""
+    team = team_of_node(folder)
     link_node_modules(folder)
+    (folder / "package.json").write_text("{}", "utf-8")
+    row = rf"^\| {name}[\w ]* \| `(.*)` \| `-- (.*)` \|$"
+    ((line, command),) = re.findall(row, TEXTS["docs/ci.md"], re.MULTILINE)
     test = folder / "shop.test.mjs"
-    text = test.read_text("utf-8").replace('test from "node:test"', '{ test } from "vitest"')
-    test.write_text(text, "utf-8")
-    return Team(["node", "node_modules/vitest/vitest.mjs", "run"], team.shown, 6)
+    _, _, rest = test.read_text("utf-8").partition("\n")
+    test.write_text(f"{line}\n{rest}", "utf-8")
+    return team._replace(command=command.replace("npx ", "node_modules/.bin/").split())
+
+
+def vitest(folder: Path) -> Team:
+    team = other_runner("Vitest", folder)
+    append(folder / "shop.test.mjs", VITEST_ALONE)
+    command = [*team.command, "--environment", "happy-dom"]
+    return with_a_copy(team._replace(command=command, worlds=8), folder)
+
+
+def jest(folder: Path) -> Team:
+    return with_a_copy(other_runner("Jest", folder)._replace(shown=None), folder)
+
+
+def mocha(folder: Path) -> Team:
+    team = other_runner("Mocha", folder)
+    return with_a_copy(team._replace(command=[*team.command, "other.test.mjs"]), folder)
+
+
+def playwright(folder: Path) -> Team:
+    team = other_runner("Playwright", folder)
+    test = folder / "shop.test.mjs"
+    text = test.read_text("utf-8").replace('["a name", "a name"', '["a name", "another"')
+    test.write_text(text, "utf-8")  # it rejects two tests with one name
+    return team
 
 
 def go(folder: Path) -> Team:
@@ -107,7 +174,9 @@ def junit(folder: Path) -> Team:
     return Team(words, shown, 6)
 
 
-TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in (node, vitest, go, junit)]
+OTHER_RUNNERS = (vitest, jest, mocha, playwright)
+ELSEWHERE = (node, *OTHER_RUNNERS, go, junit)
+TEAMS_ELSEWHERE = [pytest.param(each, marks=pytest.mark.slow) for each in ELSEWHERE]
 
 
 @pytest.mark.parametrize("make", [in_pytest, *TEAMS_ELSEWHERE])
@@ -122,7 +191,7 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
 
     nowhere = "http://127.0.0.1:1"
     named = {"STUB_TOKEN": "s3cret", "HTTP_PROXY": nowhere}
-    with program("--token", "s3cret", "--token", "dev-token") as (started, url):
+    with program("--token", "s3cret", "--token", "dev-token", *CORS) as (started, url):
         call(url, "/v1/projects", token=f"s3cret.{team.left}")
         status, output = run(STUB_URL=url, HTTP_PROXY=nowhere)
         assert status == 0, output
@@ -130,16 +199,18 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         call(url, "/_stub/reset", method="POST", token=f"s3cret.{team.left}")
         assert freed_worlds(started) == team.worlds
     assert status != 0
-    assert team.shown in output, output
     assert "must be an integer from 400 to 599" in output
     assert "s3cret" not in output
-    # A test without a request may have sent another token.
-    assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
-    assert nowhere in run(STUB_URL=nowhere, **named)[1]
-    # Without a stub the reason is all that one reads.
-    output = run()[1]
-    assert re.search("`deployment-stub --|there is no stub at ", output)
-    assert not re.search("does not respond|scheme", output)
+    if team.shown:
+        assert team.shown in output, output
+        # A test without a request may have sent another token.
+        assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
+    if make not in OTHER_RUNNERS:  # which have the fixture of Node
+        assert nowhere in run(STUB_URL=nowhere, **named)[1]
+        # Without a stub the reason is all that one reads.
+        output = run()[1]
+        assert re.search("`deployment-stub --|there is no stub at ", output)
+        assert not re.search("does not respond|scheme", output)
 
 
 @pytest.mark.slow
@@ -149,6 +220,58 @@ def test_go_caches_no_result_of_a_run_of_a_probe(tmp_path: Path) -> None:
     done = execute([*probed, "--", "go", "test", "./..."], tmp_path)
     assert "probe: members: passes" in done.stderr, done.stdout + done.stderr
     assert "not met" not in done.stderr.partition("coverage:")[0]
+
+
+def run_node(folder: Path, text: str, **variables: str) -> str:
+    """What Node's test runner prints for a file with this text."""
+    needs("node")
+    shutil.copy(FIXTURES / "stub_fixture.mjs", folder)
+    (folder / "own.test.mjs").write_text(text, "utf-8")
+    done = execute(["node", "--test", "--test-reporter=spec"], folder, **variables)
+    return f"{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("variables", [{}, {"STUB_TOKEN": ""}])
+def test_node_has_the_documented_token_without_a_variable(
+    variables: dict[str, str], live_url: str, tmp_path: Path
+) -> None:
+    text = f"process.argv.length = 1; {TEST_OF_NODE}"  # as with --test-isolation=none
+    assert "token: dev-token.own-" in run_node(tmp_path, text, STUB_URL=live_url, **variables)
+
+
+def test_node_rejects_two_tests_at_once(live_url: str, tmp_path: Path) -> None:
+    text = f"""{TEST_OF_NODE}
+test.describe("both", {{ concurrency: true }}, () => {{
+  test("first", () => stub.freeze());
+  test("second", () => stub.freeze());
+}});
+"""
+    error = '"second" began before "first" ended: run one test at a time'
+    assert error in run_node(tmp_path, text, STUB_URL=live_url)
+
+
+NOCK = 'import nock from "nock"; nock.disableNetConnect();'
+MSW = 'import { setupServer } from "msw/node"; setupServer().listen({ %s });'
+# By the option that lets the stub through: the mock without and with it.
+MOCKS = {
+    (option := 'nock.enableNetConnect("127.0.0.1")'): (NOCK, f"{NOCK} {option};"),
+    (option := 'onUnhandledRequest: "bypass"'): (MSW % 'onUnhandledRequest: "error"', MSW % option),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", MOCKS)
+def test_a_mock_lets_the_stub_through_by_the_option_that_the_error_names(
+    option: str, live_url: str, tmp_path: Path
+) -> None:
+    link_node_modules(tmp_path)
+    mock, lenient = MOCKS[option]
+    output = run_node(tmp_path, mock + TEST_OF_NODE, STUB_URL=live_url)
+    assert re.search(r"does not respond: (Nock: Disallowed|\[MSW\] Cannot bypass)", output)
+    assert "[cause]: " in output
+    assert option in output
+    assert f"`{option}`" in TEXTS["docs/ci.md"]
+    assert "token: dev-token.own-" in run_node(tmp_path, lenient + TEST_OF_NODE, STUB_URL=live_url)
 
 
 SHOWN = {
