@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.documents import FIXTURES
+from cli.documents import FIXTURES, TYPES
 from tests.conftest import ROOT
 from tests.program import run
 
@@ -20,6 +20,20 @@ FILES = {
 def test_each_document_is_printed_as_it_is(name: str) -> None:
     done = run("docs", name)
     assert (done.status, done.stdout, done.stderr) == (0, FILES[name].read_text("utf-8"), "")
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_types_of_a_fixture_are_printed_as_they_are(name: str) -> None:
+    text = (ROOT / "docs" / "fixtures" / TYPES[name]).read_text("utf-8")
+    done = run("docs", name, "--types")
+    assert (done.status, done.stdout, done.stderr) == (0, text, "")
+
+
+@pytest.mark.parametrize("words", [["pytest"], []])
+def test_what_has_no_types_is_named(words: list[str]) -> None:
+    done = run("docs", *words, "--types")
+    error = "error: --types needs one of these names: node.\n"
+    assert (done.status, done.stdout, done.stderr) == (2, "", error)
 
 
 def test_without_a_name_all_are_listed_with_their_titles() -> None:

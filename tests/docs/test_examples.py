@@ -151,7 +151,7 @@ def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: s
 
 
 def test_every_option_in_the_documentation_exists() -> None:
-    helps = (run(*words, "--help").stdout for words in ((), ("verify",)))
+    helps = (run(*words, "--help").stdout for words in ((), ("verify",), ("docs",)))
     shown = "".join(helps)
     options = set(re.findall(r"--[a-z-]+", shown))
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {

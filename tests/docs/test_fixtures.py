@@ -19,6 +19,7 @@ import pytest
 
 from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
+from tests.contract import STUB
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
 from tests.program import process, program
 from tests.wire import call, port_of
@@ -272,6 +273,21 @@ def test_a_mock_lets_the_stub_through_by_the_option_that_the_error_names(
     assert option in output
     assert f"`{option}`" in TEXTS["docs/ci.md"]
     assert "token: dev-token.own-" in run_node(tmp_path, lenient + TEST_OF_NODE, STUB_URL=live_url)
+
+
+@pytest.mark.slow
+def test_the_types_of_node_are_those_of_its_runners_and_of_the_contract(tmp_path: Path) -> None:
+    link_node_modules(tmp_path)
+    for path in (FIXTURES / "stub_fixture.d.mts", TEAMS / "shop.mts"):
+        shutil.copy(path, tmp_path)
+    options = "--strict --noEmit --skipLibCheck --module nodenext --target es2022 --types node"
+    done = execute(["node_modules/.bin/tsc", *options.split(), "shop.mts"], tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    text = (FIXTURES / "stub_fixture.d.mts").read_text("utf-8")
+    for name in ("Coverage", "Deployment", "Entry"):
+        (body,) = re.findall(rf"interface {name} {{\n(.*?)^}}", text, re.DOTALL | re.MULTILINE)
+        schema = STUB.components["schemas"][name]
+        assert {*re.findall(r"^  (\w+):", body, re.MULTILINE)} == {*schema["required"]}, name
 
 
 SHOWN = {

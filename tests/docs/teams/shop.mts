@@ -1,0 +1,25 @@
+import * as jest from "@jest/globals";
+import * as node from "node:test";
+import { test as playwright } from "@playwright/test";
+import * as vitest from "vitest";
+import { type Stub, useStub } from "./stub_fixture.mjs";
+
+const stub: Stub = useStub(node);
+useStub(jest);
+useStub(playwright);
+useStub(vitest);
+
+node.test("operations", async () => {
+  await stub.reset();
+  await stub.reset({ projects: [] });
+  const timeline = [{ status: "queued", seconds: 60 }, { status: "failed" }];
+  (await stub.putDeployment("a", { timeline })).status satisfies string;
+  (await stub.freeze()).frozen satisfies boolean;
+  (await stub.advance(60)).now satisfies string;
+  (await stub.fault({ status: 503, delay: 1 })).remaining satisfies number | null;
+  (await stub.requests()).map((each) => each.response.body) satisfies string[];
+  (await stub.coverage()).operations["getDeployment"]["200"] satisfies number;
+  await fetch(stub.url, { headers: stub.headers }) satisfies Response;
+  // @ts-expect-error
+  await stub.advance("60");
+});
