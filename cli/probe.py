@@ -21,10 +21,14 @@ from .options import Settings
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0
 HANG_FACTOR = 5
+STILL = 5.0  # seconds in which the server sees that the clients have closed
 SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
 BREAKS = ("breaks", "hangs")
+NOT_RUN = "not run"
+NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
+MAX_WORLDS = 5  # that a finding names
 PERFORMED = "though it had been performed: where names are not unique, two projects"
 IMPLIED_BY = {"times-odd": "times", "ids-encoded": "ids"}  # whose cause may be that of the other
 BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "status": 503, \
@@ -36,10 +40,11 @@ BETWEEN_RUNS = b"""{"type": "about:blank", "title": "Service Unavailable", "stat
 class Run:
     """A run that has ended, and its output, masked.
 
-    Its result is `passes`, `breaks` or `hangs`; with an axis also `not met`, `disturbed`,
-    `unstable` or `implied`. `parts` are those that the axis varied, in so many responses, and
-    `results` those of the runs with one part alone. A run is disturbed if a process that a run
-    left sent a request before or after it.
+    Its result is `passes`, `breaks`, `hangs`, or `not run` if it sent no request where the plain
+    one did; with an axis also `not met`, `disturbed`, `unstable` or `implied`. `parts` are those
+    that the axis varied, in so many responses, `first` is the request of the first of these, and
+    `worlds` are those of all. `alone` are the runs with one part. A run is disturbed if a process
+    that a run left sent a request before or after it.
     """
 
     name: str
@@ -50,11 +55,18 @@ class Run:
     is_disturbed: bool
     varied: int
     parts: Sequence[str]
-    results: dict[str, str] = field(default_factory=dict)
+    first: dict[str, Any] | None
+    worlds: Sequence[str]
+    alone: dict[str, "Run"] = field(default_factory=dict)
+
+    @property
+    def broken_runs(self) -> list["Run"]:
+        """The runs with one part that break; where there is none, this run."""
+        return [self.alone[part] for part in self.broken_parts] or [self]
 
     @property
     def broken_parts(self) -> list[str]:
-        return [part for part, result in self.results.items() if result in BREAKS]
+        return [part for part, run in self.alone.items() if run.result in BREAKS]
 
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
@@ -108,10 +120,12 @@ class Probe:
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
         for axis in self.axes:
-            for part in (axis.broken_parts or [""]) if axis.result in BREAKS else []:
+            for run in axis.broken_runs if axis.result in BREAKS else []:
+                _, _, part = run.name.partition("@")
                 what = f"{axis.name} of {part}" if part else axis.name
                 origin = f"; {self.stub.parts.origin(part)}" if part else ""
-                yield stub.Finding("depends", what, 1, f"{stub.ADVICE[axis.name]}{origin}")
+                advice = f"{stub.ADVICE[axis.name]}{origin}{text_of_worlds(run.worlds)}"
+                yield stub.Finding("depends", what, 1, advice, run.first)
         for failures, run in self.failures:
             if not run.is_disturbed:
                 yield from findings(failures)
@@ -123,14 +137,26 @@ class Probe:
                 "warning: a run left a process running, whose requests between two runs got 503: "
                 "what is disturbed is no finding\n"
             )
+        if self.not_run:
+            yield (
+                f"warning: no request in the run of {', '.join(self.not_run)}: does the command "
+                f"cache its results? Turn the cache off: {NO_CACHE}\n"
+            )
         if len(self.axes) > 1 and all(axis.status for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures])
         results = {axis.result for axis in self.axes}
-        if self.is_complete and results - {"not met"} and not results.intersection(BREAKS):
+        is_clear = self.is_complete and not self.not_run and not results.intersection(BREAKS)
+        if is_clear and results - {"not met"}:
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
+
+    @property
+    def not_run(self) -> list[str]:
+        """The axes and the failures whose run sent no request, though the plain one did."""
+        runs = [*self.axes, *(run for _, run in self.failures)]
+        return [run.name for run in runs if run.result == NOT_RUN]
 
     def document(self) -> dict[str, Any]:
         return {
@@ -146,13 +172,19 @@ class Probe:
                     **axis.document(),
                     "output": axis.output[-MAX_OUTPUT:],
                     "parts": [
-                        {"part": part, "result": axis.results[part]} for part in axis.results
+                        {"part": part, "result": run.result} for part, run in axis.alone.items()
                     ],
                 }
                 for axis in self.axes
             ],
             "failures": [
-                {"failure": run.name, **run.document(), "operations": failures.reactions}
+                {
+                    "failure": run.name,
+                    "result": run.result,
+                    **run.document(),
+                    "output": run.output[-MAX_OUTPUT:],
+                    "operations": failures.reactions,
+                }
                 for failures, run in self.failures
             ],
         }
@@ -161,7 +193,9 @@ class Probe:
         """Run the command once, and let each operation meet the failure."""
         failures = Failures(name, self.stub.options.failures)
         run = self._run(name, self.make_app(failures=failures))
-        while not all(each.ended for each in failures.met.values()):
+        show(run)
+        latest = time.monotonic() + STILL
+        while not all(each.ended for each in failures.met.values()) and time.monotonic() < latest:
             time.sleep(SETTLE)  # the server sees later that a client has closed
         failures.settle(self.stub.operations)
         self.failures.append((failures, run))
@@ -169,12 +203,11 @@ class Probe:
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
         axis = self._run(name)
+        show(axis)
         if axis.result in BREAKS:
-            shown = axis.output.splitlines()[-SHOWN_LINES:]
-            say("".join(f"  | {printable(line)}\n" for line in shown))
             again = self._run(name, label=f"{name} again").result
             if again not in BREAKS:
-                axis.result = "disturbed" if again == "disturbed" else "unstable"
+                axis.result = again if again in ("disturbed", NOT_RUN) else "unstable"
         self.axes.append(axis)  # which has what is known for certain
         if axis.result in BREAKS:
             self._narrow(axis)
@@ -191,8 +224,8 @@ class Probe:
         while run.result in BREAKS:
             before = axis.broken_parts
             for part in run.parts:
-                if part not in axis.results:
-                    axis.results[part] = self._run(f"{axis.name}@{part}").result
+                if part not in axis.alone:
+                    axis.alone[part] = self._run(f"{axis.name}@{part}")
             broken = axis.broken_parts
             if broken == before:
                 break
@@ -202,7 +235,8 @@ class Probe:
         for other in self.axes:
             if other.name == IMPLIED_BY.get(axis.name):
                 implied = {*axis.broken_parts}.intersection(other.broken_parts)
-                axis.results.update(dict.fromkeys(implied, "implied"))
+                for part in implied:
+                    axis.alone[part].result = "implied"
                 if implied and not axis.broken_parts:
                     axis.result = "implied"
 
@@ -229,14 +263,16 @@ class Probe:
             text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
         if self.command.signal:
             raise KeyboardInterrupt
+        whole: stub.Stub = app.extensions["stub"]
         result = "hangs" if seconds > limit else "breaks" if status else "passes"
+        if self.plain and self.stub.run.is_called and not whole.run.is_called:
+            result = NOT_RUN
         said = f"{result} in {seconds:.1f} s"
         said += f" (exit status {status})" if result == "breaks" else ""
         said += self._plan() if not (self.plain or status) else ""
         is_disturbed = was_disturbed or self.is_disturbed
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
-        if axis in stub.ADVICE:
-            whole: stub.Stub = app.extensions["stub"]
+        if axis in stub.ADVICE and result != NOT_RUN:
             varied = whole.run.document()["grease"][axis]
             parts = whole.parts.varied_by(axis)
             said += f", varied responses: {varied}" if parts else ", not met"
@@ -245,7 +281,8 @@ class Probe:
             elif status and is_disturbed:
                 result = "disturbed"
         say(f"probe: {label or name}: {said}\n")
-        return Run(name, result, status, seconds, text, is_disturbed, varied, parts)
+        of_axis = whole.run.varied(axis)
+        return Run(name, result, status, seconds, text, is_disturbed, varied, parts, *of_axis)
 
     def _plan(self) -> str:
         """What comes after the plain run."""
@@ -259,6 +296,22 @@ class Probe:
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
         return self.make_app(grease=words, announces_grease=False)
+
+
+def show(run: Run) -> None:
+    """Print the last lines of a run that breaks."""
+    if run.result in BREAKS:
+        shown = run.output.splitlines()[-SHOWN_LINES:]
+        say("".join(f"  | {printable(line)}\n" for line in shown))
+
+
+def text_of_worlds(names: Sequence[str]) -> str:
+    """The worlds of the requests that an axis varied, where there are several."""
+    if len(names) < 2:
+        return ""
+    more = len(names) - MAX_WORLDS
+    shown = ", ".join(name or "the main one" for name in names[:MAX_WORLDS])
+    return f"; varied in the worlds {shown}{f' and {more} more' if more > 0 else ''}"
 
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:

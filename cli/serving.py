@@ -190,6 +190,8 @@ def report(
         say(f"warning: --allow {pattern!r} matches no finding\n")
     if verdict.findings:
         status = status or 1
+    if probe and probe.not_run:
+        status = status or 2
     if settings.report:
         document = verdict.document(status)
         if probe:

@@ -21,7 +21,7 @@ class ResponseTask(Task):
     """What the responses of the app and of the server have in common."""
 
     request: Parser  # type: ignore[assignment]
-    environ: dict[str, Any] | None = None
+    is_dropped = False  # whether nothing is to be sent
 
     def service(self) -> None:
         # waitress would log the path, which may hold a token. For an OSError of the app it would
@@ -41,7 +41,7 @@ class ResponseTask(Task):
 
     def write(self, data: bytes) -> None:
         """Send the head and a short body at once; waitress sends the head alone."""
-        if self.environ and self.environ.get("server.is_dropped"):  # by the app: send nothing
+        if self.is_dropped:
             raise ClientDisconnected
         if len(data) == self.content_length and len(data) < MAX_JOINED:
             head = self.build_response_header()
@@ -59,8 +59,13 @@ class AppTask(ResponseTask, WSGITask):
         environ["PATH_INFO"] = self.request.path
         # Ends the connection after this response: PEP 3333 forbids an app the header for it.
         environ["server.close"] = self.request.close_connection
+        environ["server.drop"] = self.drop
         environ["server.is_open"] = self.is_open
         return environ
+
+    def drop(self) -> None:
+        """Send nothing, and end the connection."""
+        self.is_dropped = True
 
     def is_open(self) -> bool:
         """Whether the client has not closed the connection."""

@@ -54,7 +54,8 @@ class Contract:
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
         """The code of the problem that is declared for a status, and the errors of its example.
 
-        For a status that is not declared the code is `injected_fault`.
+        For a status that is not declared the code is `injected_fault`; also for 503, since the
+        code of the contract is for a store that cannot be used.
         """
         declared = self.elsewhere
         if operation:
@@ -64,7 +65,8 @@ class Contract:
                 if "method_not_allowed" in codes_of(response)
             }
             declared = of_methods | operation.responses
-        if str(status) not in declared:
+        is_of_store = status == 503 and not self.is_observed
+        if str(status) not in declared or is_of_store:
             return "injected_fault", []
         content = next(iter(declared[str(status)]["content"].values()))
         code, example = next(iter(content["examples"].items()))

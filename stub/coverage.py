@@ -34,7 +34,9 @@ class Coverage:
             **{kind: {} for kind in FINDINGS},
         }
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
+        # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
+        self._varied: dict[str, dict[str, None]] = {}
 
     def count(self, world: str, number: int, entry: Entry) -> None:
         with self._lock:
@@ -43,9 +45,11 @@ class Coverage:
                 counts = self._counts[kind]
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
-                    if kind in FINDINGS and what not in counts:
-                        shown = entry.document(number)
-                        self._first[kind, what] = {"world": world} | {x: shown[x] for x in REQUEST}
+                if kind in (*FINDINGS, "grease") and not counts.get(what):
+                    shown = entry.document(number)
+                    self._first[kind, what] = {"world": world} | {x: shown[x] for x in REQUEST}
+                if kind == "grease":
+                    self._varied.setdefault(what, {})[world] = None
                 counts[what] = counts.get(what, 0) + 1
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
@@ -74,6 +78,11 @@ class Coverage:
             **rows,
             "grease": counts["grease"],
         }
+
+    def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
+        """The first request whose response an axis varied, and the worlds of all of these."""
+        with self._lock:
+            return self._first.get(("grease", axis)), [*self._varied.get(axis, ())]
 
     def seen(self) -> list[tuple[str, str, int, dict[str, Any] | None]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""

@@ -182,7 +182,7 @@ def count(
     """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
     environ, operation, status = request.environ, outcome.operation, outcome.status
     counted = [("grease", axis) for axis in outcome.axes]
-    if operation:
+    if operation and status:
         declared = str(status) if str(status) in operation.responses else "other"
         counted.append((operation.id, declared))
         if status in REJECTED and outcome.response is None:

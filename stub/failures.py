@@ -6,14 +6,10 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from flask import Request, Response
 
-from records import Deployment, Project, ProjectList
-from store import Store
-from web.problems import Problem
 from web.routing import raw_target
 
 from .faults import Fault
@@ -21,7 +17,7 @@ from .faults import Fault
 FAILURES = ("unavailable", "lost-response", "cut-body", "stalled")
 UNAVAILABLE, LOST, CUT, STALLED = FAILURES
 RETRY_AFTER = 1  # seconds
-PAUSE = 0.05  # seconds between two looks whether the client has closed
+CUT_AFTER = 10  # bytes, which is inside each body
 NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": False}
 
 
@@ -34,6 +30,7 @@ class Attempt:
     key: int
     arrived: float = field(default_factory=time.monotonic)
     ended: float = 0.0  # when the server got its response, or the client had closed
+    is_success: bool = False
     reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
 
 
@@ -41,8 +38,9 @@ class Attempt:
 class Failures:
     """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
-    It is met by the first request that would have a 2xx response, of an operation that had one in
-    the `plain` run. The plain run has no failure. `stall` is in seconds.
+    It is met by the first request that has a 2xx response, of an operation that had one in the
+    `plain` run. A request that only failed in the plain run is left alone by an outage, which is
+    decided before there is a response. The plain run has no failure. `stall` is in seconds.
     """
 
     name: str = ""
@@ -52,6 +50,19 @@ class Failures:
     attempts: list[Attempt] = field(default_factory=list)
     reactions: dict[str, dict[str, Any]] = field(default_factory=dict)  # by operation
 
+    def __post_init__(self) -> None:
+        faults = (
+            Fault(UNAVAILABLE, status=503, retry_after=RETRY_AFTER),
+            Fault(LOST, drop=True, performed=True),
+            Fault(CUT, cut=CUT_AFTER),
+            Fault(STALLED, stall=self.stall),
+        )
+        self._fault = next((each for each in faults if each.id == self.name), None)
+        plain = self.plain.attempts if self.plain else []
+        succeeded = {each.key for each in plain if each.is_success}
+        self._failing = {each.key for each in plain} - succeeded
+        self._operations = {each.operation for each in plain if each.is_success}
+
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
         key = hash((request.method, raw_target(request.environ), world, request.get_data()))
@@ -59,33 +70,30 @@ class Failures:
         self.attempts.append(attempt)
         return attempt
 
-    def claim(self, attempt: Attempt) -> None:
-        """Note that a request would succeed. Raises a 503 if it meets an outage."""
-        if self.plain is None or attempt.operation in self.plain.met:
-            is_first = self.met.setdefault(attempt.operation, attempt) is attempt
-            if is_first and self.name == UNAVAILABLE:
-                detail = "This outage is of `--probe`: send this again."
-                headers = {"Retry-After": str(RETRY_AFTER)}
-                raise Problem(503, "injected_fault", detail, headers=headers)
-
-    def meet(self, attempt: Attempt, response: Response) -> Fault | None:
-        """What the failure does to a response, if the request meets it."""
-        if self.plain is None or self.met.get(attempt.operation) is not attempt:
+    def take(self, attempt: Attempt) -> Fault | None:
+        """The fault that a request meets, if any."""
+        is_failing = self.name == UNAVAILABLE and attempt.key in self._failing
+        if attempt.operation not in self._operations or is_failing:
             return None
-        cut = {LOST: 0, CUT: len(response.get_data()) // 2}.get(self.name)
-        return Fault(self.name, cut=cut)
+        if self.met.setdefault(attempt.operation, attempt) is not attempt:
+            return None
+        return self._fault
 
-    def carry_out(self, attempt: Attempt, environ: dict[str, Any]) -> None:
-        """Stall, or send nothing, where that is the failure; note the end."""
-        is_open = self.name != LOST
-        if self.name == STALLED:
-            end = attempt.arrived + self.stall
-            while (is_open := environ["server.is_open"]()) and time.monotonic() < end:
-                time.sleep(PAUSE)
-            closed_after = None if is_open else round(time.monotonic() - attempt.arrived, 2)
-            attempt.reaction |= {"waited": is_open, "closed_after": closed_after}
-        environ["server.is_dropped"] = not is_open
+    def confirm(self, attempt: Attempt, response: Response, fault: Fault | None) -> Fault | None:
+        """Note whether a request succeeds. Without a success it does not meet its fault, which is
+        left for a later one; an outage stays.
+        """
+        attempt.is_success = response.status_code < 300
+        if attempt.is_success or fault is None or fault is not self._fault or fault.status:
+            return fault
+        del self.met[attempt.operation]
+        return None
+
+    def end(self, attempt: Attempt, closed_after: float | None) -> None:
+        """Note when a request ended, and after how many seconds the client had closed, if so."""
         attempt.ended = time.monotonic()
+        if self.met.get(attempt.operation) is attempt and self.name == STALLED:
+            attempt.reaction |= {"waited": closed_after is None, "closed_after": closed_after}
 
     def settle(self, operations: Iterable[str]) -> None:
         """Note the reactions; times are in seconds. A request that met the failure is repeated by
@@ -99,24 +107,3 @@ class Failures:
             again = later[: max(0, len(here) - plain.count(attempt.key))]
             attempt.reaction["again_after"] = [round(max(0.0, each), 2) for each in again]
             self.reactions[operation] = attempt.reaction
-
-
-class Watched:
-    """The store of a request, which meets a failure before a call that would succeed."""
-
-    def __init__(self, store: Store, failures: Failures, attempt: Attempt) -> None:
-        self._store, self._claim, self.now = store, partial(failures.claim, attempt), store.now
-
-    def list_projects(self) -> ProjectList:
-        self._claim()
-        return self._store.list_projects()
-
-    def create_project(self, name: str, sent: str) -> Project:
-        if name not in {each.name for each in self._store.list_projects()}:
-            self._claim()
-        return self._store.create_project(name, sent)
-
-    def get_deployment(self, deployment_id: str) -> Deployment | None:
-        if deployment := self._store.get_deployment(deployment_id):
-            self._claim()
-        return deployment

@@ -1,8 +1,9 @@
 """Faults: outcomes that wait for the next requests to `/v1`."""
 
 import itertools
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
@@ -17,6 +18,7 @@ from .rules import matches
 
 MAX_FAULTS = 1000
 MAX_DELAY = 30  # seconds
+PAUSE = 0.05  # seconds between two looks whether the client has closed
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +26,9 @@ class Fault:
     """What happens to the next `times` requests that match (None: to all).
 
     `operation` is an id of the contract, `path` a shell pattern, whose `*` matches `/` too. `body`
-    stands in place of the problem document. `delay` is in seconds; `cut` is the number of bytes of
-    the body that are sent.
+    stands in place of the problem document. `delay` and `stall` are in seconds; a stall ends when
+    the client closes. `cut` is the number of bytes of the body that are sent. `drop` sends none at
+    all; the operation is performed if that is `performed`.
     """
 
     id: str
@@ -37,7 +40,10 @@ class Fault:
     status: int | None = None
     retry_after: int | None = None
     delay: float | None = None
+    stall: float | None = None
     cut: int | None = None
+    drop: bool | None = None
+    performed: bool | None = None
     times: int | None = 1
 
     def is_for(self, operation: str | None, request: Request) -> bool:
@@ -49,22 +55,34 @@ class Fault:
         spellings = (raw_target(request.environ).partition("?")[0], unquote(path), path)
         return self.path is None or any(matches(self.path, each) for each in spellings)
 
-    def change(self, response: Response, close: Callable[[], None] | None) -> None:
-        """Add Retry-After, and cut the body short; `close` ends the connection after it."""
+    def change(self, response: Response, environ: Mapping[str, Any]) -> None:
+        """Add Retry-After, and cut the body short, or drop the response.
+
+        The callables of the server end the connection then. A dropped response has the status 0,
+        unless the operation was performed.
+        """
         if self.retry_after is not None:
             response.headers["Retry-After"] = str(self.retry_after)
         if self.cut is not None:
             body = response.get_data()
             response.headers["Content-Length"] = str(len(body))
             response.response = [body[: self.cut]]
-            if close:
-                close()
+            environ.get("server.close", nothing)()
+        if self.drop:
+            response.data = b""
+            response.headers.clear()
+            if not self.performed:
+                response.status_code = 0
+            environ.get("server.drop", nothing)()
 
     def describe(self) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
         matches = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
-        effects = {"status": self.status, "delay": self.delay, "cut": self.cut}
-        given = [f"{name} {value}" for name, value in effects.items() if value is not None]
+        effects = ["status", "delay", "stall", "cut"]
+        given = [
+            f"{each} {getattr(self, each)}" for each in effects if getattr(self, each) is not None
+        ]
+        given += ["drop"] if self.drop else []
         return f"{matches}: {', '.join(given)}"
 
     def document(self, met: int) -> dict[str, Any]:
@@ -74,6 +92,21 @@ class Fault:
             "times": self.times,
             "remaining": self.times and self.times - met,
         }
+
+
+def nothing() -> None:
+    """What another server than this one does to a connection."""
+
+
+def stall(seconds: float, environ: Mapping[str, Any]) -> float | None:
+    """Wait so many seconds, or until the client has closed: return after how many it had."""
+    started = time.monotonic()
+    is_open: Callable[[], bool] = environ.get("server.is_open", lambda: True)
+    while (waited := time.monotonic() - started) < seconds:
+        if not is_open():
+            return round(waited, 2)
+        time.sleep(min(PAUSE, seconds - waited))
+    return None
 
 
 class Faults:

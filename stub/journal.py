@@ -19,7 +19,7 @@ MAX_ENTRIES = 1000
 NUMBERS = dict.fromkeys(("after", "before", "limit"), ("[0-9]{1,15}", "1 to 15 digits"))
 FILTERS = {
     # A request to /v1 gets no other status: a value that matches nothing would hide a mistake.
-    "status": ("20[0-2]|[45][0-9][0-9]|[245]xx", "200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
+    "status": ("0|20[0-2]|[45][0-9][0-9]|[245]xx", "0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx"),
     **NUMBERS,
     "q": ("(?s:.{1,256})", "a text of 1 to 256 characters"),
 }

@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from web.problems import FieldError, Problem, respond
 
 from .contract import Contract, Operation
-from .failures import Attempt
+from .failures import Attempt, Failures
 from .faults import Fault, Faults
 
 REQUESTED = "This response was requested with `Prefer` or `/_stub/faults`."
@@ -35,24 +35,56 @@ class Outcome:
     delay: float = 0.0
 
 
-def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
-    """The outcome of a request to `/v1`. A fault that matches it is used up."""
+def decide(
+    request: Request,
+    faults: Faults,
+    contract: Contract,
+    failures: Failures | None = None,
+    world: str = "",
+) -> Outcome:
+    """The outcome of a request to `/v1`. A fault that matches it is used up.
+
+    `failures` are those of a run of `--probe failures`: a request meets one of them if the tests
+    have requested nothing for it.
+    """
     operation = contract.operation(request)
     fault = faults.take(operation.id if operation else None, request)
-    status = fault.status if fault else None
-    headers: dict[str, str] = {}
-    code, example = "injected_fault", list[dict[str, str]]()
+    status = fault.status if fault else preferred_status(request)
+    attempt = None
+    if failures and operation:
+        attempt = failures.arrive(request, operation.id, world)
+        if not fault and status is None:
+            fault = failures.take(attempt)
+            status = fault.status if fault else None
+    response: ResponseReturnValue | None = None
+    if fault and fault.drop and not fault.performed:
+        response = "", 503  # of which nothing is sent
+    elif status is not None:
+        response = requested_response(request, operation, status, fault, contract)
+    return Outcome(operation, fault, response, attempt)
+
+
+def preferred_status(request: Request) -> int | None:
+    """The status that a client requests with `Prefer`, if any."""
     sent = request.environ.get("HTTP_PREFER")
-    if sent and not fault and (prefer := PREFERRED.search(OTHER.sub("", sent))):
-        status = int(prefer[2])
-        code, example = contract.problem(operation, status)
+    found = PREFERRED.search(OTHER.sub("", sent)) if sent else None
+    return int(found[2]) if found else None
+
+
+def requested_response(
+    request: Request,
+    operation: Operation | None,
+    status: int,
+    fault: Fault | None,
+    contract: Contract,
+) -> ResponseReturnValue:
+    """The response of a fault with a status; without a fault, that of `Prefer`."""
+    code, example = contract.problem(operation, status)
+    headers: dict[str, str] = {}
+    if fault is None:
         headers["Preference-Applied"] = f"code={status}"
         if status == 503:
             headers["Retry-After"] = "1"
-    if status is None:
-        return Outcome(operation, fault)
-    if fault and contract.is_observed:  # its body is that of a code
-        code, example = contract.problem(operation, status)
     # A profile may have another status for a code.
     if status == 401 or code in ("token_missing", "token_invalid"):
         headers["WWW-Authenticate"] = contract.challenge
@@ -62,7 +94,6 @@ def decide(request: Request, faults: Faults, contract: Contract) -> Outcome:
     if fault and fault.body is not None:
         headers["Content-Type"] = fault.content_type or "text/plain; charset=utf-8"
         headers["Cache-Control"] = "no-store"
-        return Outcome(operation, fault, (fault.body, status, headers))
+        return fault.body, status, headers
     errors = [FieldError(**error) for error in example]
-    problem = Problem(status, code, REQUESTED, headers=headers, errors=errors)
-    return Outcome(operation, fault, respond(problem))
+    return respond(Problem(status, code, REQUESTED, headers=headers, errors=errors))

@@ -195,7 +195,7 @@ def show_verdict() -> dict[str, Any]:
         raise Problem(400, "unknown_query", f"{error}.") from None
     world, redactor = open_world(), current_stub().redactor
     allowed = request.args.getlist("allow")
-    return Verdict(world.coverage, world.faults.unused(), (), redactor, kinds, allowed).gate()
+    return Verdict(world.coverage, world.unused_faults(), (), redactor, kinds, allowed).gate()
 
 
 SHOWN: dict[str, Callable[[], dict[str, Any]]] = {

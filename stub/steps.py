@@ -11,7 +11,7 @@ from web.routing import CONTROLS, OPERATIONS
 
 from .cors import is_preflight
 from .entry import describe, request_name
-from .failures import Watched
+from .faults import stall
 from .grease.responses import vary
 from .like.service import Responses
 from .outcome import Outcome, decide
@@ -48,13 +48,11 @@ class Steps:
         received = bound(request)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        context, failures = bound(g), self.stub.options.failures
-        context.outcome = outcome = decide(received, context.world.faults, self.stub.contract)
-        if failures and outcome.operation:
-            attempt = failures.arrive(received, outcome.operation.id, context.world_name)
-            if not (outcome.fault or outcome.response):  # which are of the tests
-                outcome.attempt = attempt
-                context.store = Watched(context.store, failures, attempt)
+        context, stub = bound(g), self.stub
+        faults, failures = context.world.faults, stub.options.failures
+        context.outcome = outcome = decide(
+            received, faults, stub.contract, failures, context.world_name
+        )
         return outcome.response
 
     def finish(self, response: Response) -> Response:
@@ -71,8 +69,9 @@ class Steps:
             outcome.delay = stub.delays.uniform(*stub.options.delay)
         if stub.responses:
             dress(response, context, stub.responses, outcome)
-        if failures and outcome.attempt:
-            outcome.fault = failures.meet(outcome.attempt, response)
+        attempt = outcome.attempt
+        if failures and attempt:
+            outcome.fault = failures.confirm(attempt, response, outcome.fault)
         outcome.status, fault = response.status_code, outcome.fault
         # An id stays varied when its axis is off.
         is_read = world.grease.current.parts or world.ids.are_varied
@@ -80,15 +79,20 @@ class Steps:
             outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
         if fault:
             outcome.delay += fault.delay or 0.0
-            fault.change(response, received.environ.get("server.close"))
+            fault.change(response, received.environ)
+            if not response.status_code:
+                outcome.status = 0
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         context["log_name"] = request_name(world.name, world.record(entry))
         context["log_notes"] = notes_of(outcome)
         stub.make_room(entry.size)
         if outcome.delay:
             stub.options.sleep(outcome.delay)
-        if failures and outcome.attempt and fault:
-            failures.carry_out(outcome.attempt, received.environ)
+        closed_after = None
+        if fault and fault.stall:
+            closed_after = stall(fault.stall, received.environ)
+        if failures and attempt:
+            failures.end(attempt, closed_after)
         return response
 
 
@@ -111,4 +115,5 @@ def is_recorded(path: str) -> bool:
 def notes_of(outcome: Outcome) -> list[str]:
     """What the log says that was done to a request on purpose."""
     fault = [f"fault {outcome.fault.id}"] if outcome.fault else []
+    fault += ["dropped"] if outcome.fault and outcome.fault.drop else []
     return fault + ([f"grease {','.join(outcome.axes)}"] if outcome.axes else [])

@@ -35,7 +35,10 @@ def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[s
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to fail on, how often it was seen, and the request that showed it first."""
+    """Something to fail on, how often it was seen, and the request that showed it first.
+
+    Of a fault that no request met, `first` has the world alone.
+    """
 
     kind: str
     what: str
@@ -50,9 +53,13 @@ class Finding:
     def line(self) -> str:
         notes = [f"x{self.count}"] if self.count > 1 else []
         if self.first:
-            world, number, reason = (self.first[name] for name in ("world", "number", "reason"))
-            name = request_name(world, number) if number else ""
-            notes.append(f"first: {': '.join(filter(None, (name, reason)))}")
+            world, number = self.first["world"], self.first["number"]
+            reason = self.first.get("reason")
+            name = f"world {world}" if world else ""
+            if number:
+                name = request_name(world, number)
+            found = ": ".join(filter(None, (name, reason)))
+            notes += [f"first: {found}"] if found else []
         shown = f" ({', '.join(notes)})" if notes else ""
         return f"finding: {self.text}{shown}: {self.advice}\n"
 
@@ -60,7 +67,8 @@ class Finding:
 class Verdict:
     """The verdict of a run, or of a world.
 
-    `rejections` are the server's own: how many, and the first. `fail_on` are the kinds of findings.
+    `unused_faults` are those that no request met, each with its world. `rejections` are the
+    server's own: how many, and the first. `fail_on` are the kinds of findings.
     `allowed` are texts, or shell patterns, of findings to ignore. `more` are findings that the
     requests alone do not show. `dropped` is how many entries the journals dropped.
     """
@@ -68,7 +76,7 @@ class Verdict:
     def __init__(
         self,
         coverage: Coverage,
-        unused_faults: Collection[Fault],
+        unused_faults: Collection[tuple[str, Fault]],
         rejections: Collection[tuple[int, dict[str, Any]]],
         redactor: Redactor,
         fail_on: Collection[str],
@@ -76,7 +84,12 @@ class Verdict:
         more: Collection[Finding] = (),
         dropped: int = 0,
     ) -> None:
-        unused = Counter(redactor.text(each.describe()) for each in unused_faults)
+        unused = Counter[str]()
+        first_world: dict[str, str] = {}
+        for world, fault in unused_faults:
+            described = redactor.text(fault.describe())
+            unused[described] += 1
+            first_world.setdefault(described, world)
         self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),
@@ -96,7 +109,10 @@ class Verdict:
         for name, counts in self._document["operations"].items():
             seen += [("missed", f"{name} {status}", 0, None) for status in missed(counts)]
             seen += [] if any(counts.values()) else [("idle", name, 0, None)]
-        seen += [("unused-faults", what, count, None) for what, count in unused.items()]
+        for what, count in unused.items():
+            seen.append(
+                ("unused-faults", what, count, {"world": first_world[what], "number": None})
+            )
         found = [
             Finding(kind, what, count, KINDS[kind], first)
             for kind, what, count, first in seen

@@ -202,7 +202,7 @@ class Stub:
         self._count_lock = Lock()  # another one, as a reset may be slow
         self._worlds = {"": World("", self)}
         # Of the worlds that a reset has ended.
-        self._unused_faults: deque[Fault] = deque(maxlen=MAX_WORLDS)
+        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=MAX_WORLDS)
         self._dropped = 0
         # By code: how many, and the first.
         self._rejections: dict[str, tuple[int, dict[str, Any]]] = {}
@@ -253,7 +253,7 @@ class Stub:
             if seed is not None or not name:
                 self._worlds[name] = world
             if previous:
-                self._unused_faults.extend(previous.faults.unused())
+                self._unused_faults.extend(previous.unused_faults())
                 self._dropped += previous.journal.dropped
 
     def count_rejection(
@@ -310,7 +310,7 @@ class Stub:
         """
         with self._lock:
             worlds = self._worlds.values()
-            unused = [*self._unused_faults, *(f for each in worlds for f in each.faults.unused())]
+            unused = [*self._unused_faults, *(x for each in worlds for x in each.unused_faults())]
             dropped = self._dropped + sum(each.journal.dropped for each in worlds)
         rejections = self._rejections.values()
         return Verdict(self.run, unused, rejections, self.redactor, fail_on, allowed, more, dropped)
@@ -360,6 +360,10 @@ class World:
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""
         return seed.records(self.clock(), self.ids, self.timeline)
+
+    def unused_faults(self) -> list[tuple[str, Fault]]:
+        """The faults that no request has met, with the name of this world."""
+        return [(self.name, each) for each in self.faults.unused()]
 
     def record(self, entry: Entry) -> int:
         """Add a request to the journal and to the coverage in one step; return its number."""

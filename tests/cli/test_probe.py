@@ -135,11 +135,14 @@ CASES = {
         [],
         ["probe: headers: unstable: no finding"],
     ),
-    "what breaks in no part alone is its axis, and what breaks before a response is not met": Case(
+    "what breaks in no part alone is its axis, and what sends no request is not run": Case(
         "if name == 'headers': sys.exit(9)\ncall('/v1/projects')\nsys.exit(name == 'members')",
-        {"members": "breaks", "headers": "not met"},
+        {"members": "breaks", "headers": "not run"},
         ["members"],
-        ["warning: all axes break the tests: can these run twice, and without input?"],
+        [
+            "warning: no request in the run of headers: does the command cache its results? Turn ",
+            "warning: all axes break the tests: can these run twice, and without input?",
+        ],
     ),
     # The client rejects an unknown member of a project before it asks for a deployment.
     "a dependency that another one hides is found": Case(
@@ -187,7 +190,9 @@ if name != 'plain':
     assert (done.status, results(report)) == (1, {"headers": "hangs"})
     (finding,) = report["findings"]
     assert finding["what"] == "headers of listProjects 200"
-    assert f"finding: depends: {finding['what']}: {finding['advice']}\n" in done.stderr
+    line = f"finding: depends: {finding['what']} (first: #1): {finding['advice']}\n"
+    assert line in done.stderr
+    assert (finding["first"]["path"], finding["first"]["number"]) == ("/v1/projects", 1)
     assert finding["advice"] == (
         "let the client ignore what it does not know; proxies may add some (RFC 9110 §5.1); "
         "chosen: the interface shows no success status; 200 is the usual one"
@@ -207,6 +212,34 @@ def has_ended(pid: str) -> bool:
     except FileNotFoundError:
         return True
     return state == "Z"
+
+
+@pytest.mark.parametrize("name", ["ids", "unavailable"])
+def test_a_command_that_caches_its_results_is_not_run(tmp_path: Path, name: str) -> None:
+    code = "if name == 'plain': call('/v1/projects')"
+    done, report = probe(tmp_path, "--", *script(code), axes=name)
+    assert (done.status, report["exit_status"], report["findings"]) == (2, 2, [])
+    (run,) = report["probe"]["axes"] + report["probe"]["failures"]
+    assert run["result"] == "not run"
+    assert f"probe: {name}: not run in " in done.stderr
+    assert f"no request in the run of {name}: does the command cache its results?" in done.stderr
+    assert "no dependency" not in done.stderr
+
+
+def test_a_finding_names_the_worlds_of_the_requests_that_the_axis_varied(tmp_path: Path) -> None:
+    code = """
+for world in 'ab':
+    h['Authorization'] = 'Bearer dev-token.' + world
+    call('/v1/deployments/none')
+    project = call('/v1/projects')['projects'][0]
+sys.exit(len(project) > 4)
+"""
+    done, report = probe(tmp_path, "--", *script(code), axes="members")
+    (finding,) = report["findings"]
+    first = finding["first"]
+    assert (first["world"], first["number"], first["path"]) == ("a", 2, "/v1/projects")
+    assert finding["advice"].endswith("; varied in the worlds a, b")
+    assert "finding: depends: members of Project (first: a #2): " in done.stderr
 
 
 def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:

@@ -57,9 +57,11 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     lines = done.stderr.splitlines()
     plan = r"probe: plain: passes in .* s; 4 failures, seed 7; 4 runs to come"
     assert re.fullmatch(plan, lines[1])
-    head, *rows = (re.split("  +", line.strip()) for line in lines[6:10])
+    told = [line for line in lines if not line.startswith("  | ")]
+    head, *rows = (re.split("  +", line.strip()) for line in told[6:10])
     assert head == ["unavailable", "lost-response", "cut-body", "stalled"]
-    assert [line.split(": ")[1] for line in lines[2:6]] == head
+    assert [line.split(": ")[1] for line in told[2:6]] == head
+    assert [line for line in lines if line.startswith("  | http.client.IncompleteRead: ")]
     shown = {row[0]: re.sub(r"\d+\.\d+ s", "S s", "; ".join(row[1:])) for row in rows}
     assert shown["createProject"].startswith("again after S s; again after S s; ")
     assert shown["listProjects"].endswith("closed after S s, again after S s")
@@ -75,6 +77,8 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     assert 0.7 <= stalled["closed_after"] < 5
     assert len(stalled["again_after"]) == 1
     assert failed["unavailable"]["exit_status"] == 0
+    assert (failed["cut-body"]["result"], failed["cut-body"]["exit_status"]) == ("breaks", 1)
+    assert "IncompleteRead" in failed["cut-body"]["output"]
 
 
 def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> None:

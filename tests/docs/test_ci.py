@@ -87,7 +87,7 @@ def test_the_gate_prints_what_is_printed(folder: Path) -> None:
 def test_the_probe_finds_what_the_page_says(folder: Path) -> None:
     done = run(PROBE, folder)
     (named,) = re.findall(r"the probe finds (.*?)\.\n", TEXTS[NAME], re.DOTALL)
-    found = re.findall(r"^finding: depends: (.*?): ", done.stderr, re.MULTILINE)
+    found = re.findall(r"^finding: depends: (.*?) \(first: ", done.stderr, re.MULTILINE)
     assert done.returncode == 1
     # An id is random: the text of a created record breaks the script in some runs.
     assert {*found, "json-text of createProject 201"} == {*re.findall(r"`(.*?)`", named)}

@@ -337,7 +337,7 @@ def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> N
     assert not (team / "report.json").exists()
     assert sections_of(done.stdout) == SHOWN
     assert "s3cret" not in done.stdout
-    reason = "422 invalid_body: /status must be an integer from 400 to 599; /staus is not a known"
+    reason = "422 invalid_body: /status must be an integer from 400 to 599 (the status"
     assert f"StubError: POST /_stub/faults: {reason}" in done.stdout
     assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
 

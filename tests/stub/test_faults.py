@@ -1,5 +1,8 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
+import json
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -7,9 +10,18 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, Clock, control_client_of, in_parallel, names
+from tests.conftest import (
+    SAMPLE_NAMES,
+    SAMPLE_SEED,
+    Clock,
+    control_client_of,
+    eventually,
+    in_parallel,
+    names,
+)
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import coverage, entries, status_of, stub_of
+from tests.wire import Connection, call, get, port_of
 
 HTML = "<html><body>502 Bad Gateway \u2013 nginx 🚀</body></html>\n"
 GATEWAY = {"status": 502, "body": HTML, "content_type": "text/html"}
@@ -42,11 +54,11 @@ def test_a_fault_is_used_as_often_as_requested(stub: FlaskClient) -> None:
 
 
 def test_faults_are_used_in_order_and_under_v1_alone(stub: FlaskClient) -> None:
-    first = add(stub, status=500, path="*", times=None)
+    first = add(stub, status=502, path="*", times=None)
     add(stub, status=501, path="*", times=None)
     add(stub, status=429, method="POST", times=1)
     for path in ("/v1/projects", "/v1/nowhere", "/v1/projects/"):
-        assert_problem(stub.get(path), 500, "injected_fault")
+        assert_problem(stub.get(path), 502, "injected_fault")
     assert_problem(stub.get("/elsewhere"), 404, "not_found")
     assert stub.get("/openapi.json").status_code == 200
     assert [each["remaining"] for each in waiting(stub)] == [None, None, 1]
@@ -174,6 +186,10 @@ INVALID: list[tuple[Any, list[str]]] = [
     ({"cut": 1, "content_type": "x", "body": 1}, ["/body", "/content_type", "/body"]),
     ({"status": 500, "body": "", "content_type": "a/b\r\nX-A: 1"}, ["/content_type"]),
     ({"path": "/projects", "status": 399, "times": 0}, ["/path", "/status", "/times"]),
+    ({"drop": True, "status": 503}, [""]),
+    ({"drop": True, "cut": 1, "retry_after": 1}, [""]),
+    ({"status": 503, "performed": True}, ["/performed"]),
+    ({"drop": False, "stall": 301}, ["/drop", "/stall"]),
     ({"cut": 0.5, "delay": 30.1, "retry_after": True}, ["/cut", "/delay", "/retry_after"]),
 ]
 
@@ -182,6 +198,55 @@ def test_an_invalid_fault_is_not_added(stub: FlaskClient) -> None:
     for fault, pointers in INVALID:
         assert_invalid(stub.post("/_stub/faults", json=fault), *pointers)
     assert waiting(stub) == []
+    (error,) = assert_invalid(stub.post("/_stub/faults", json={"status": 201}), "/status")
+    assert "from 400 to 599" in error["detail"]
+    assert "create.status" in error["detail"]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("is_performed", [False, True])
+def test_a_drop_closes_the_connection_without_a_byte(
+    live_url: str, own_token: str, is_performed: bool
+) -> None:
+    def ask(path: str, document: Any = None) -> Any:
+        body = b"" if document is None else json.dumps(document).encode()
+        return call(live_url, path, body=body, token=own_token)
+
+    shown = ask("/_stub/faults", {"drop": True, "performed": is_performed}).json
+    assert (shown["drop"], shown["performed"]) == (True, is_performed)
+    with Connection(port_of(live_url)) as client:
+        fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
+        fields += ("Content-Type: application/json", "Content-Length: 15")
+        client.send(get("/v1/projects", *fields, method="POST") + b'{"name":"shop"}')
+        with suppress(ConnectionResetError):
+            assert client.more() == b""
+    projects = ask("/v1/projects").json["projects"]
+    assert ("shop" in [each["name"] for each in projects]) is is_performed
+    entry, _ = ask("/_stub/requests").json["requests"]
+    status = 201 if is_performed else 0
+    assert (entry["status"], entry["fault"]) == (status, shown["id"])
+    assert entry["response"] == {"status": status, "headers": {}, "body": ""}
+    counts = ask("/_stub/coverage").json["operations"]["createProject"]
+    assert sum(counts.values()) == is_performed
+    filtered = ask("/_stub/requests?status=0").json["requests"]
+    assert len(filtered) == (not is_performed)
+
+
+@pytest.mark.process
+def test_a_stall_ends_when_the_client_closes(live_url: str, own_token: str) -> None:
+    def ask(path: str, body: bytes = b"") -> Any:
+        return call(live_url, path, body=body, token=own_token)
+
+    ask("/_stub/faults", b'{"stall": 0.1}')
+    started = time.monotonic()
+    assert ask("/v1/projects").status_code == 200
+    assert time.monotonic() - started >= 0.1
+    ask("/_stub/faults", b'{"stall": 300, "times": 40}')
+    for _ in range(40):  # which are more than there are threads
+        with Connection(port_of(live_url)) as client:
+            fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
+            client.send(get("/v1/projects", *fields))
+    eventually(lambda: len(ask("/_stub/requests").json["requests"]) == 41)
 
 
 # The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it

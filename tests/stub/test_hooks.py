@@ -24,7 +24,7 @@ def test_a_fault_comes_after_the_token_and_before_every_other_check(stub: FlaskC
     stub.post("/_stub/faults", json={"status": 409, "times": None})
     wrong = control_client_of(stub.application, "wrong")
     assert_problem(wrong.get("/v1/projects"), 401, "token_invalid")
-    assert_problem(stub.post("/v1/projects", data=b"{"), 409, "injected_fault")
+    assert_problem(stub.post("/v1/projects", data=b"{"), 409, "name_taken")
     assert_problem(stub.delete("/v1/projects"), 409, "injected_fault")
     stub.delete("/_stub/faults")
     assert names(stub) == SAMPLE_NAMES
@@ -46,17 +46,20 @@ PREFERRED = [
     ("code=422", 422, "invalid_body"),
     ("code=404", 404, "injected_fault"),
     ("code=599", 599, "injected_fault"),
-    ('code="503"', 503, "store_unavailable"),
-    ("Code = 503", 503, "store_unavailable"),
-    ('wait=10; foo="a, code=500", CODE = "503"; bar=1', 503, "store_unavailable"),
-    ("code=503, code=409", 503, "store_unavailable"),
+    ('code="503"', 503, "injected_fault"),
+    ("Code = 503", 503, "injected_fault"),
+    ('wait=10; foo="a, code=500", CODE = "503"; bar=1', 503, "injected_fault"),
+    ("code=503, code=409", 503, "injected_fault"),
 ]
 
 
-def test_a_request_may_prefer_an_error(stub: FlaskClient) -> None:
+def test_a_request_may_prefer_an_error_and_a_fault_is_the_same(stub: FlaskClient) -> None:
     for prefer, status, code in PREFERRED:
+        stub.post("/_stub/faults", json={"status": status, "operation": "createProject"})
+        by_fault = stub.post("/v1/projects", json={"name": "a"})
         response = stub.post("/v1/projects", json={"name": "a"}, headers={"Prefer": prefer})
         assert_problem(response, status, code)
+        assert by_fault.data == response.data
         assert "was requested" in response.json["detail"]
         assert response.headers["Preference-Applied"] == f"code={status}"
         assert ('error="invalid_token"' in str(response.headers)) == (status == 401)

@@ -201,7 +201,7 @@ def test_entries_are_found_by_words(stub: FlaskClient) -> None:
 def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClient) -> None:
     for must_be, queries in {
         "must be 1 to 15 digits": "after=-1 before=%D9%A1 limit=1234567890123456 limit= limit=1.5",
-        "must be 200 to 202, 400 to 599, 2xx, 4xx or 5xx":
+        "must be 0, 200 to 202, 400 to 599, 2xx, 4xx or 5xx":
             "status=100 status=204 status=600 status= status=3xx status=4XX",
         "must be listProjects or createProject or getDeployment":
             "operation=createProjekt operation=listProjects|createProject",

@@ -94,6 +94,22 @@ def test_a_fault_that_was_removed_before_a_request_met_it_is_unused(app: Flask) 
     assert findings(app, ["unused-faults"]) == unused
 
 
+def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None:
+    for name in ("ended", "open"):
+        operation = {"ended": "createProject", "open": "listProjects"}[name]
+        fault = {"operation": operation, "drop": True}
+        control_client_of(app, f"dev-token.{name}").post("/_stub/faults", json=fault)
+    control_client_of(app, "dev-token.ended").post("/_stub/reset")
+    ended, still = stub_of(app).judge(["unused-faults"]).findings
+    assert ended.line().startswith(
+        "finding: unused-faults: createProject: drop (first: world ended): send the request"
+    )
+    assert (ended.first, still.first) == (
+        {"world": "ended", "number": None},
+        {"world": "open", "number": None},
+    )
+
+
 def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> None:
     for _ in range(2):
         control_client_of(app).get("/v1/projects?page=1")
