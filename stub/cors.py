@@ -1,4 +1,8 @@
-"""CORS (Fetch standard §3.2), for browser clients served from elsewhere; no credentials."""
+"""CORS (Fetch standard §3.2), for browser clients served from elsewhere.
+
+An origin that is named may send credentials, and may be a page of the internet that calls a
+machine of a private network. Neither is allowed for `*` (§3.2.5, Private Network Access §3.1.1).
+"""
 
 import re
 from collections.abc import Collection, Iterable
@@ -31,8 +35,12 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     Where there are origins, each response varies by Origin, also one for a request without it.
     """
     headers = {"Vary": "Origin"} if origins else {}
-    if origin is not None and ("*" in origins or origin in origins):
-        headers["Access-Control-Allow-Origin"] = "*" if "*" in origins else origin
+    if origin is not None and origin in origins:
+        headers["Access-Control-Allow-Origin"] = origin
+        headers["Access-Control-Allow-Credentials"] = "true"
+    elif origin is not None and "*" in origins:
+        headers["Access-Control-Allow-Origin"] = "*"
+    if "Access-Control-Allow-Origin" in headers:
         headers["Access-Control-Expose-Headers"] = EXPOSED
     return headers
 
@@ -61,7 +69,8 @@ class Cors:
 
     def respond_to_preflight(self) -> Response | None:
         """A browser sends no token with a preflight: this is a step before the bearer check."""
-        if not is_preflight(request) or not {"*", request.origin} & {*self._origins}:
+        origin = request.origin
+        if not is_preflight(request) or not {"*", origin} & {*self._origins}:
             return None
         # Any method, so that the page gets the 405 or the 404 of the path.
         response, asked = no_content(), request.headers
@@ -72,6 +81,8 @@ class Cors:
                 "Access-Control-Max-Age": MAX_AGE,
             }
         )
+        if origin in self._origins and "Access-Control-Request-Private-Network" in asked:
+            response.headers["Access-Control-Allow-Private-Network"] = "true"
         return response
 
     def add_headers(self, response: Response) -> Response:

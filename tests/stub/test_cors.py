@@ -29,6 +29,7 @@ def cors_headers(response: TestResponse) -> dict[str, str]:
 
 MAY_READ = {
     "Access-Control-Allow-Origin": PAGE,
+    "Access-Control-Allow-Credentials": "true",
     "Access-Control-Expose-Headers": EXPOSED,
     "Vary": "Origin",
     "Cache-Control": "no-store",
@@ -77,10 +78,16 @@ def test_other_requests_are_treated_as_without_cors(browser: FlaskClient) -> Non
                 assert cors_headers(here) == {"Vary": "Origin", "Cache-Control": "no-store"}
 
 
-def test_a_star_allows_every_origin() -> None:
-    browser = create_app(stub_options=StubOptions(cors_origins=["*"])).test_client()
-    response = browser.get("/_stub/health", headers={"Origin": "https://anywhere"})
-    assert cors_headers(response)["Access-Control-Allow-Origin"] == "*"
+def test_a_star_allows_every_origin_without_credentials_and_no_private_network() -> None:
+    origins = ["*", PAGE]
+    browser = create_app(stub_options=StubOptions(cors_origins=origins)).test_client()
+    asked = {**PREFLIGHT, f"{REQUEST}-Private-Network": "true"}
+    for origin, allowed in (("https://anywhere", "*"), (PAGE, PAGE)):
+        response = browser.options("/v1/projects", headers={"Origin": origin, **asked})
+        found = cors_headers(response)
+        assert found["Access-Control-Allow-Origin"] == allowed
+        for name in ("Access-Control-Allow-Credentials", "Access-Control-Allow-Private-Network"):
+            assert found.get(name) == (None if allowed == "*" else "true"), name
 
 
 NO_ORIGINS = (

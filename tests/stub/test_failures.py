@@ -90,11 +90,12 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
 @pytest.mark.process
 def test_a_lost_response_is_performed_and_has_no_byte() -> None:
     with served("lost-response") as (url, _):
+        assert exchange(url, "/v1/projects", b"{}").startswith(b"HTTP/1.1 422 ")
         assert exchange(url, "/v1/projects", SHOP) == b""
         assert exchange(url, "/v1/projects", SHOP).startswith(b"HTTP/1.1 409 ")
         assert exchange(url, "/v1/projects") == b""
         assert exchange(url, "/v1/projects").startswith(b"HTTP/1.1 200 ")
-        entry = call(url, "/_stub/requests").json["requests"][0]
+        entry = call(url, "/_stub/requests").json["requests"][1]
         assert (entry["status"], entry["fault"]) == (201, "lost-response")
         assert entry["response"]["body"] == ""
 
