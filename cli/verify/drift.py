@@ -13,7 +13,7 @@ from web.validation import pointer
 
 from .choices import resolve
 from .errors import CODE
-from .forms import Form
+from .forms import Form, time_form
 from .marks import MIN_SECONDS
 from .observe import Observation
 from .values import Path, is_number, is_same, parse_seconds, type_of
@@ -62,6 +62,8 @@ class Comparison:
         in_errors = [each for each in found.varying if each.startswith("/errors/")]
         self._varying_in_errors = {each.split("/", 3)[3] for each in in_errors}
         self._drift = Drift()
+        self._times: set[str] = set()  # the places of times that were compared
+        self._new_times: dict[str, tuple[Form, Form]] = {}  # those of another form than before
 
     def compare(self) -> Drift:
         before, now = self._before, self._now
@@ -78,10 +80,7 @@ class Comparison:
         self._compare_errors()
         self._compare_unreadable()
         self._compare_ids()
-        if "times" in before and "times" in now and self._found.is_own:
-            old, new = before["times"], now["times"]
-            if not is_same_times(old, new):
-                self._drift.find("/times", text_of(old), text_of(new))
+        self._compare_times()
         return self._drift
 
     def _compare_errors(self) -> None:
@@ -111,6 +110,23 @@ class Comparison:
             if kind in known and self._found.is_own and not is_same_ids(known[kind], form):
                 self._drift.find(f"/ids/{kind}", text_of(known[kind]), text_of(form))
 
+    def _compare_times(self) -> None:
+        """Find another form of times: of some members, or of all."""
+        if "times" not in self._before or "times" not in self._now or not self._found.is_own:
+            return
+        old, new = self._before["times"], self._now["times"]
+        if self._new_times and len(self._new_times) < max(2, len(self._times)):
+            for place, forms in self._new_times.items():
+                self._drift.find(place, *map(text_of, forms))
+        elif not is_same_times(old, new):
+            self._drift.find("/times", text_of(old), text_of(new))
+
+    def _form_of_time(self, value: Any) -> Form | None:
+        """The form of a time in the profile of before, None for another value."""
+        if is_time_marker(value):
+            return self._before.get("times")
+        return time_form(value) if parse_seconds(value) is not None else None
+
     def _compare_values(self, place: str, before: Any, now: Any) -> None:
         if not is_same(before, now):
             self._drift.find(place, text_of(before), text_of(now))
@@ -132,7 +148,7 @@ class Comparison:
         new_type = now.get("content_type", own)
         if normalized(old_type) != normalized(new_type):
             self._drift.find(pointer(*path, "content_type"), old_type, new_type)
-        seen = self._found.fields_seen[path]
+        seen = {name.lower() for name in self._found.exchanges[path][0].headers}
         for name in before.get("headers", {}):
             if name.lower() not in seen:
                 self._drift.find(pointer(*path, "headers", name), "present", MISSING)
@@ -197,6 +213,12 @@ class Comparison:
 
     def _compare_scalars(self, before: Any, now: Any, path: Path) -> None:
         place = pointer(*path)
+        old = self._form_of_time(before)
+        form = self._found.times.get(place)
+        if old and form:
+            self._times.add(place)
+            if not is_known_time(old, form):
+                self._new_times[place] = old, form
         if is_time(before) and not is_time(now) and self._is_own(path):
             self._drift.find(place, "a time", "another text")
         elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
@@ -224,8 +246,12 @@ def type_in(value: Any, profile: Part) -> str:
 
 def is_time(value: Any) -> bool:
     """Whether it is an RFC 3339 time, or the marker of one."""
+    return is_time_marker(value) or parse_seconds(value) is not None
+
+
+def is_time_marker(value: Any) -> bool:
     name = whole_marker(value) or ""
-    return name.endswith(".created_at") or parse_seconds(value) is not None
+    return name.endswith(".created_at")
 
 
 def unit_of(value: Any) -> str:
@@ -258,6 +284,13 @@ def is_same_times(before: Form, now: Form) -> bool:
         return False
     are_usual = before["digits"] in USUAL_DIGITS and now["digits"] in USUAL_DIGITS
     return not are_usual or before["digits"] == now["digits"]
+
+
+def is_known_time(known: Form, form: Form) -> bool:
+    """Whether a time may be of the form of a profile's times, which have the most digits."""
+    if form["digits"] < known["digits"]:
+        form = {**form, "digits": known["digits"]}
+    return is_same_times(known, form)
 
 
 def is_same_ids(before: Form, now: Form) -> bool:

@@ -23,7 +23,7 @@ class Fields:
         self._schemas = schemas()
         self._varying = varying_fields(run)
         self.left_out: set[str] = set()
-        self.seen: dict[Path, set[str]] = {}  # names in lower case, by the part of a profile
+        self.exchanges: dict[Path, list[Exchange]] = {}  # by the part of a profile
 
     def of(self, exchanges: list[Exchange], place: Path, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
@@ -38,7 +38,7 @@ class Fields:
             found["content_type"] = content_type
         headers = {}
         names = {name.lower(): name for name in exchanges[0].headers}
-        self.seen[place] = {*names}
+        self.exchanges[place] = exchanges
         for name in names.values():
             value = self._value(name, exchanges, mark)
             if value is not None:

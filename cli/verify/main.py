@@ -32,7 +32,7 @@ from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
 from .observe import Observation, Observer
 from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
-from .report import findings_of, left_behind, text_of_parts, text_of_profile
+from .report import findings_of, left_behind, text_of_drift, text_of_parts, text_of_profile
 from .run import Run, names_deployment
 from .session import Session
 from .values import scalars
@@ -80,6 +80,8 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         exchange_all(run, options, inputs, tell)
         result = judge(run, options, inputs.like, started)
         tell(*text_of_parts(run, result.parts, result.drift))
+        if result.drift and result.observation:
+            tell(*text_of_drift(result.drift, result.observation, run.redactor))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130

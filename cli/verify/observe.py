@@ -16,7 +16,7 @@ from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
 from .exchange import NO_JSON, Exchange
 from .fields import Fields
-from .forms import ids_form
+from .forms import Form, ids_form, time_form
 from .marks import Marks
 from .places import has_status_name, name_in, says_deployment
 from .probes import FOLLOWED, GET_DEPLOYMENT
@@ -36,8 +36,9 @@ class Observation:
     `kept` are its constants by their JSON pointers, `varying` what was another one in each reading,
     `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
     body that no profile can have, `word` the status of a deployment whose run was not seen,
-    `statuses` those of the responses to a list and a deployment, `fields_seen` the names of the
-    header fields of each part; `is_own` says that the records are those of the created project.
+    `statuses` those of the responses to a list and a deployment, `exchanges` what showed each part,
+    `times` the forms of the times of the created records by their places; `is_own` says that the
+    records are those of the created project.
     """
 
     profile: Part
@@ -48,7 +49,8 @@ class Observation:
     word: str = ""
     is_own: bool = False
     statuses: dict[str, int] = field(default_factory=dict)
-    fields_seen: dict[Path, set[str]] = field(default_factory=dict)
+    exchanges: dict[Path, list[Exchange]] = field(default_factory=dict)
+    times: dict[str, Form] = field(default_factory=dict)
 
 
 class Observer:
@@ -86,7 +88,7 @@ class Observer:
             for place, value in self._constants.kept.items()
             if place.split("/")[1] in found.profile
         }
-        found.fields_seen = self._fields.seen
+        found.exchanges = self._fields.exchanges
         if self._constants.signed:
             places = ", ".join(self._constants.signed)
             found.unsaid.append(f"URLs with a signature or a password: {places}")
@@ -157,8 +159,9 @@ class Observer:
         for each in readings.items:
             words = [at(each.body, path) for path in paths]
             bodies.append((words[0] if words else each.before, marks.mark(each.body)))
-        items_path = self._run.places.items or ()
-        return self._merge(bodies, ("list", "body", *items_path, 0))
+        place = ("list", "body", *(self._run.places.items or ()), 0)
+        self._note_times(place, readings.items[-1].body)
+        return self._merge(bodies, place)
 
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self._run.items_of(exchange)
@@ -190,6 +193,7 @@ class Observer:
         else:
             self._found.unsaid.append(f"the status of a creation: {creation.status}")
         part["body"] = self._constants.clean(marks.mark(creation.json), ("create", "body"))
+        self._note_times(("create", "body"), creation.json)
         return part | self._fields.of(
             [creation], ("create",), lambda value, _: marks.mark_inside(value)
         )
@@ -221,6 +225,7 @@ class Observer:
             marks = replace(readings.marks_of_created("deployment"), status_paths=paths)
             bodies = [(each.before, marks.mark(each.body)) for each in known]
             exchanges, body = followed, self._merge(bodies, place)
+            self._note_times(place, followed[-1].json)
         elif other is not None and self._is_strict(other, "deployment"):
             project = readings.project_of(other)
             is_shown = readings.is_given(other)
@@ -253,6 +258,13 @@ class Observer:
             if any(each.header(name) == value for each in others)
         }
         return {**fields, "headers": headers} if headers else fields
+
+    def _note_times(self, place: Path, body: Any) -> None:
+        """Note the forms of the times in a body of the created record."""
+        for path, value in scalars(body):
+            form = time_form(value) if parse_seconds(value) is not None else None
+            if form:
+                self._found.times[pointer(*place, *path)] = form
 
     def _note_status(self, part: str, exchange: Exchange) -> None:
         """Note the status of a list or a deployment, for which a profile has 200."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from web.redaction import Redactor, cut
+from web.validation import pointer
 
 from .drift import Drift
 from .exchange import Exchange
@@ -76,6 +77,17 @@ def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
                 yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
         for line in text_of_exchange(exchange, run.redactor):
             yield f"    {line}"
+
+
+def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Iterator[str]:
+    """What has drifted, part by part, each with an exchange that showed it."""
+    for place, exchanges in found.exchanges.items():
+        start = f"drift: {pointer(*place)}/"
+        lines = [line for line in drift.findings if line.startswith(start)]
+        if lines:
+            yield from ("", *(f"  {line}" for line in lines))
+            for line in text_of_exchange(exchanges[-1], redactor):
+                yield f"    {line}"
 
 
 def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:

@@ -103,6 +103,10 @@ CHANGES: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
     "times of another form": ("/times", (), (
         on_projects(put(created_at=lambda at: f"{at[:-1]}+01:00")),
         on_deployment(put(created_at=lambda at: f"{at[:-1]}+01:00")))),
+    "the times of one member": ("/deployment/body/created_at", (), (
+        on_deployment(put(created_at=lambda at: f"{at[:-1]}+01:00")),)),
+    "more digits in one member": ("/deployment/body/created_at", (), (
+        on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),)),
     "ids of another form": ("/ids/projects", (), (on_projects(put(id=lambda each: f"X_{each}")),)),
     "ids that are numbers": ("/list/body/projects/0/id", (), (
         on_projects(put(id=lambda each: int(each[2:]))),)),
@@ -140,6 +144,16 @@ TAGS = on_projects(put(tags=["a"]))
 def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
     before = (OWNER, TAGS, NEAR)
     assert drift(before, (*before, *VARIATIONS[name]), tmp_path / "p") == []
+
+
+def test_a_drift_is_shown_with_its_own_exchange_alone(tmp_path: Path) -> None:
+    verify(Service(), "--save", str(tmp_path / "p"), level="write")
+    change = on_deployment(put(created_at="today"))
+    done = verify(Service(change), "--like", str(tmp_path / "p"), level="write")
+    (finding,) = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
+    shown = f"\n  {finding.removeprefix('finding: ')}\n    > GET /v1/deployments/"
+    assert shown in done.stdout
+    assert done.stdout.count("    > GET ") == 1
 
 
 def test_what_varies_is_told(tmp_path: Path) -> None:
