@@ -39,6 +39,17 @@ def imported(path: Path, *, relative: bool) -> set[str]:
     return found - {*sys.stdlib_module_names, "_typeshed"}
 
 
+def test_each_module_at_the_root_has_a_place() -> None:
+    found = {path.stem for path in ROOT.glob("*.py")}
+    found |= {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    others = {"tests", "tools", "bench", "stub_fixture"}  # the last as README copies it
+    for name in found - others - {*MAY_IMPORT}:
+        pytest.fail(
+            f"{name} is new: add it to MAY_IMPORT with what it may import, to the packages of "
+            "pyproject.toml, and to the layout in docs/development.md"
+        )
+
+
 def test_imports_run_one_way() -> None:
     for name, others in MAY_IMPORT.items():
         paths = [*ROOT.glob(f"{name}.py"), *ROOT.glob(f"{name}/**/*.py")]

@@ -111,8 +111,8 @@ def browser() -> Iterator[Browser]:
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     path = shutil.which("chromium")
-    # Chromium makes a socket in its folder, whose path must be short.
-    with TemporaryDirectory(prefix="chromium-") as folder:
+    # Chromium makes a socket in its folder, whose path must be short, as that of TMPDIR may not be.
+    with TemporaryDirectory(prefix="chromium-", dir="/tmp") as folder:
         env: dict[str, str | float | bool] = {**os.environ, "HOME": folder, "TMPDIR": folder}
         with sync_playwright() as playwright:
             yield playwright.chromium.launch(executable_path=path, args=arguments, env=env)

@@ -57,8 +57,9 @@ def test_it_names_each_kind_of_finding() -> None:
 def test_its_other_commands_start_the_program() -> None:
     start, around, _ = (text for kind, text in blocks_of("llms.txt") if kind == "sh")
     assert ("sh", start) in blocks_of("README.md")
-    words = around.replace("COMMAND", f"{sys.executable} -c exit(7)").split()
-    assert run(*words[1:]).status == 7
+    *words, last = around.split()
+    assert last == "COMMAND"
+    assert run(*words[1:], sys.executable, "-c", "exit(7)").status == 7
 
 
 def test_it_lists_the_documents_as_the_program_does() -> None:

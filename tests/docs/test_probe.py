@@ -23,7 +23,7 @@ PRINTED = printed_after("docs/grease.md")
 @pytest.mark.parametrize("command", PRINTED)
 def test_the_probe_prints_what_is_printed(command: str) -> None:
     # Up to eight runs of a Python program: 1.4 s.
-    words = command.replace("python3", sys.executable).split()[1:]
+    words = [sys.executable if each == "python3" else each for each in command.split()[1:]]
     done = execute([sys.executable, *words])
     assert done.returncode == 1
     shown = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:49152", done.stderr)
