@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -182,7 +182,8 @@ def report(
     if verdict is None:
         return status
     if command and status not in (126, 127) and not verdict.is_called:
-        say("warning: no request to /v1: does the command use STUB_URL?\n")
+        hint = proxy_hint(command.environ)
+        say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
     if probe:
         say("".join(probe.summary()))
     say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
@@ -198,6 +199,15 @@ def report(
             document["probe"] = probe.document()
         write_whole(settings.report, json.dumps(document, indent=2) + "\n")
     return status
+
+
+def proxy_hint(environ: Mapping[str, str]) -> str:
+    """What the variables of a proxy may do to the requests of a command."""
+    names = [each for each in ("http_proxy", "HTTP_PROXY", "ALL_PROXY") if environ.get(each)]
+    bypassed = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
+    if not names or "127.0.0.1" in bypassed:
+        return ""
+    return f" {names[0]} is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost"
 
 
 def remove_old_report(path: Path, *, is_kept: bool = False) -> None:

@@ -14,7 +14,8 @@ export function Exchange({ entry }) {
   const [replayed, setReplayed] = useState({});
   // A button that had the focus may be gone.
   useEffect(() => document.activeElement === document.body && document.getElementById("inspector-title").focus(), [number]);
-  const curl = status ? curlOf(entry) : {};
+  const isKept = status !== undefined; // 0 if nothing was sent
+  const curl = isKept ? curlOf(entry) : {};
   const isRepeatable = curl.unrepeatable === "";
   const replay = async () => setReplayed({ of: number, ...(await repeat(entry, curl)) });
   const { said, found } = curl.unrepeatable ? { said: `No replay: ${curl.unrepeatable}` } : replayed.of === number ? replayed : {};
@@ -24,9 +25,9 @@ export function Exchange({ entry }) {
     <span id="said" class="hint" aria-live="polite">
       ${found ? html`<button type="button" onClick=${() => set({ selected: found })}>${said}</button>` : said}</span>`;
   return html`<${Inspector} actions=${actions} opener=${`#requests [data-number="${number}"] button`} status=${status}
-    title=${status ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
+    title=${isKept ? `${method} ${path}${query && `?${query}`}` : `Request ${number}`}>
     <${Tabs} names=${["Response", "Request", "curl"]} chosen=${state.part} choose=${(part) => set({ part })}>
-      ${status ? html`<${Part} entry=${entry} curl=${curl} />` : "The journal no longer has this request."}
+      ${isKept ? html`<${Part} entry=${entry} curl=${curl} />` : "The journal no longer has this request."}
     <//>
   <//>`;
 }

@@ -7,7 +7,8 @@ import { Term } from "./words.js";
 import { announce, state } from "./state.js";
 
 const DEFAULTS = { times: "1", delay: "0", path: "any" };
-const LABELS = { delay: "Delay (s)", retry_after: "Retry after (s)", cut: "Cut (bytes)" };
+const LABELS = { delay: "Delay (s)", retry_after: "Retry after (s)", stall: "Stall (s)", cut: "Cut (bytes)" };
+const DROPS = { "": "no", before: "before the operation", after: "after the operation" };
 
 export function Faults() {
   const { count, first } = state.view.faults;
@@ -21,6 +22,7 @@ export function Faults() {
       if (validity.badInput) fault[name] = "not a number";
       else if (value) fault[name] = type === "number" ? Number(value) : value;
     }
+    if (fault.drop) Object.assign(fault, { drop: true, performed: fault.drop === "after" });
     const details = event.target.querySelector("details");
     if (!(await attempted("POST", "/_stub/faults", fault))) return (details.open ||= Boolean(details.querySelector("[aria-invalid]")));
     event.target.reset();
@@ -35,14 +37,16 @@ export function Faults() {
     return html`<div class="field"><label for=${attributes.id}>${LABELS[name] ?? name[0].toUpperCase() + name.slice(1)}</label>
       ${name === "operation"
         ? html`<select ...${attributes}>${operations.map((each) => html`<option value=${each}>${each || "any"}</option>`)}</select>`
+        : name === "drop"
+        ? html`<select ...${attributes}>${Object.entries(DROPS).map(([each, text]) => html`<option value=${each}>${text}</option>`)}</select>`
         : html`<input ...${attributes} type=${name === "path" ? "text" : "number"} step="any" placeholder=${DEFAULTS[name] ?? ""} />`}</div>`;
   };
   return html`<h3><${Term} name="fault">Faults<//></h3>
     <form id="fault" novalidate autocomplete="off" onSubmit=${onSubmit} onInput=${forget}>
       <div class="fields">${["status", "times", "operation"].map(field)}</div>
       <details>
-        <summary>Path, delay, retry after, cut</summary>
-        <div class="fields">${["path", "delay", "retry_after", "cut"].map(field)}</div>
+        <summary>Path, delay, retry after, stall, cut, drop</summary>
+        <div class="fields">${["path", "delay", "retry_after", "stall", "cut", "drop"].map(field)}</div>
       </details>
       <div class="bar">
         <button>Add fault</button>
@@ -50,7 +54,7 @@ export function Faults() {
       </div>
     </form>
     <${Problem} error=${error} id="fault-error" />
-    <p class="hint">The next requests of the operation, or to the path, get this status, a delay, or both.</p>
+    <p class="hint">The next requests of the operation, or to the path, get this status, a delay, or both; a drop closes the connection without a byte.</p>
     <ul id="faults">
       ${first.map((fault) => html`<li key=${fault.id}>
         <p>${describe(fault)}</p>
@@ -70,6 +74,8 @@ function describe(fault) {
   if (fault.body !== undefined) effects.push(`body ${fault.content_type ?? "text/plain"}`);
   if (fault.retry_after !== undefined) effects.push(`retry after ${fault.retry_after} s`);
   if (fault.delay !== undefined) effects.push(`delay ${fault.delay} s`);
+  if (fault.stall !== undefined) effects.push(`stall ${fault.stall} s`);
+  if (fault.drop) effects.push(`drop ${fault.performed ? DROPS.after : DROPS.before}`);
   if (fault.cut !== undefined) effects.push(`cut after ${fault.cut} bytes`);
   const left = fault.remaining === null ? "all" : `${fault.remaining} left`;
   return html`<b>${visible(what)}</b> ${visible(effects.join(", "))} <span>${left}</span>`;

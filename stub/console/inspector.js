@@ -31,7 +31,7 @@ export function Inspector({ status, title, actions, opener, children }) {
     <div class="head">
       <div class="bar">
         <h2 id="inspector-title" tabindex="-1" ref=${heading} title=${visible(title)}>
-          ${status && html`<span class="code" data-class=${String(status)[0]}>${status}</span> `}${visible(title)}</h2>
+          ${status !== undefined && html`<span class="code" data-class=${String(status)[0]}>${status}</span> `}${visible(title)}</h2>
         <button type="button" onClick=${close}>Close</button>
       </div>
       <div class="bar">${actions}</div>

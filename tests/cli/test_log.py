@@ -182,6 +182,15 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
     assert warning in run("--quiet", *command(0, "/_stub/state", "/projects")).stderr
     assert warning not in run("--quiet", *command(0, "/v1/nothing")).stderr
     assert warning not in run("--quiet").stderr
+    for env, is_named in (
+        ({"HTTP_PROXY": "http://a"}, True),
+        ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, False),
+        ({"http_proxy": ""}, False),
+    ):
+        shown = run("--", "true", env=env).stderr
+        hint = "STUB_URL? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
+        assert (hint in shown) is is_named
+        assert (warning in shown) is not is_named
 
 
 def test_neither_the_console_nor_checks_of_health_are_logged() -> None:

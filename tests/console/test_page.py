@@ -148,6 +148,17 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     console.press("Clear faults")
     expect(listed).to_have_count(0)
     expect(console.button("Clear faults")).to_be_disabled()
+    controls.get_by_label("Stall (s)").fill("0.01")
+    controls.get_by_label("Drop").select_option("before the operation")
+    console.press("Add fault")
+    expect(listed).to_have_text(
+        ["any method any path stall 0.01 s, drop before the operation 1 left✕"]
+    )
+    with pytest.raises(AssertionError, match="closed after b''"):
+        console.send("/v1/projects")
+    expect(console.rows).to_have_count(2)
+    console.rows.first.click()
+    expect(console.page.get_by_text("Fault", exact=True)).to_be_visible()
 
 
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -59,9 +58,9 @@ def test_what_was_confirmed_is_there_after_each_outage_which_is_logged_once(
 
 
 def test_a_server_that_lost_the_newest_records_lists_what_it_has(
-    clock: Clock, tmp_path: Path
+    clock: Clock, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with running_redis(tmp_path) as server:
+    with running_redis(tmp_path_factory.mktemp("redis")) as server:
         clients = [control_client_of(app_on(server.url, clock)) for _ in range(2)]
         for kept, lost, new in (("", "b", ""), ("a", "bc", ""), ("a", "b", "c"), ("a", "b", "cd")):
             clients[0].post("/_stub/reset", json={"projects": [{"name": name} for name in kept]})
