@@ -55,9 +55,7 @@ class Option(click.Option):
         value = self.resolve_envvar_value(ctx)
         if value is None or not self.multiple:
             return super().value_from_envvar(ctx)
-        separator = self.type.envvar_list_splitter or r"[\s,]"
-        words = (each.strip(" \t\r\ufeff") for each in re.split(separator, value))
-        return [each for each in words if each] or None
+        return split_list(value, self.type.envvar_list_splitter or r"[\s,]") or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         source = ctx and ctx.get_parameter_source(str(self.name))
@@ -78,6 +76,12 @@ class Number(click.FloatRange):
         if math.isnan(number):  # which is neither below the least nor above the most
             self.fail(f"{value!r} is not a valid number.", param, ctx)
         return number
+
+
+def split_list(text: str, separator: str) -> list[str]:
+    """The items of a text, whatever a shell or an editor has put around them."""
+    items = (each.strip(" \t\r\n\ufeff") for each in re.split(separator, text))
+    return [each for each in items if each]
 
 
 class SpacedText(click.types.StringParamType):
@@ -127,6 +131,10 @@ def parse_path(text: str) -> Path:
     if text in ("", "-"):  # the first of a variable that a shell does not know
         raise ValueError(f"give the name of a file, not '{text}'")
     return Path(text)
+
+
+def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line for text in texts for line in split_list(text, "\n"))
 
 
 def parse_delay(text: str) -> tuple[float, float]:
@@ -199,7 +207,9 @@ class Settings(NamedTuple):
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
     )
     allow: tuple[str, ...] = several(
-        "Finding to ignore, or a shell pattern; STUB_ALLOW has one to a line", SpacedText()
+        "Finding to ignore, or a shell pattern; one to a line",
+        parse_lines,
+        type=SpacedText(),
     )
     report: Path | None = file("File for the coverage and the findings, as JSON.")
     no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")

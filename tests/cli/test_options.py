@@ -233,8 +233,13 @@ def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
         "STUB_ALLOW": "\ufeffidle: listProjects\r\nidle: create*\n\n idle: getDeployment \r\n",
         "STUB_TOKEN": "first-token,second-token",
     }
-    done = run("--", "true", env=env)
-    assert (done.status, "finding" in done.stderr, "matches no" in done.stderr) == (0, False, False)
+    patterns = env["STUB_ALLOW"]
+    for done in (
+        run("--", "true", env=env),
+        run("--fail-on", "idle", "--allow", patterns, "--", "true"),
+    ):
+        found = (done.status, "finding" in done.stderr, "matches no" in done.stderr)
+        assert found == (0, False, False)
     done = run(during=lambda url: call(url, "/v1/projects", token="second-token"), env=env)
     assert done.result.status_code == 200
 
