@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 
 from auth import DEFAULT_TOKEN, BearerAuth, bearer_check
-from records import NO_RECORDS, timeline_of
+from records import NO_RECORDS, timelines_of
 from store import (
     MAX_PROJECTS,
     PACE,
@@ -104,6 +104,7 @@ def create_app(
     clock: Clock = utc_now,
     new_id: NewId = random_id,
     pace: float = PACE,
+    outcomes: Sequence[tuple[str, str]] = (),
     max_projects: int = MAX_PROJECTS,
     new_store: Callable[..., Store] = MemoryStore,
     seed: "Seed | None" = None,
@@ -114,8 +115,9 @@ def create_app(
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
     `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
-    returns the time in UTC, `new_id` makes an id (`store.NewId`), `pace` is in seconds, and
-    `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
+    returns the time in UTC, `new_id` makes an id (`store.NewId`), `pace` is in seconds,
+    `outcomes` are the last statuses of deployments by a shell pattern of the name of their project,
+    and `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
     `stub_options` may be True, for those by default, or None: then there are only `/v1` and the
     contract, and the package `stub` is not imported. `log` is the last step.
     """
@@ -143,6 +145,7 @@ def create_app(
             clock=clock,
             new_id=new_id,
             pace=pace,
+            outcomes=outcomes,
             max_projects=max_projects,
             seed=seed,
             options=options,
@@ -162,12 +165,12 @@ def create_app(
         after = [*([cors.add_headers] if options.cors_origins else []), steps.finish]
     else:
         check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
-        timeline = timeline_of(pace)
-        records = seed.records(clock(), new_id, timeline) if seed else NO_RECORDS
+        timeline_for = timelines_of(pace, outcomes=outcomes)
+        records = seed.records(clock(), new_id, timeline_for) if seed else NO_RECORDS
         store = new_store(
             clock,
             new_id,
-            timeline=timeline,
+            timeline_for=timeline_for,
             max_projects=max_projects,
             records=records,
             world="",

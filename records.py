@@ -1,9 +1,10 @@
 """The records of the service, and their wire forms."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import NamedTuple
@@ -47,6 +48,30 @@ def timeline_of(pace: float, statuses: Sequence[str] = STATUSES) -> Timeline:
     """The timeline of a deployment that POST queues: the seconds in each status but the last."""
     *running, last = statuses
     return (*(Stage(each, round_to_microseconds(pace)) for each in running), Stage(last))
+
+
+TimelineFor = Callable[[str], Timeline]
+"""Returns the timeline of a deployment that POST queues, for the name of its project."""
+
+
+def timelines_of(
+    pace: float,
+    statuses: Sequence[str] = STATUSES,
+    outcomes: Sequence[tuple[str, str]] = (),
+) -> TimelineFor:
+    """The timelines of deployments, each with the outcome of the first pattern that the name of the
+    project matches: a shell pattern and a last status. Without one they end as the statuses do.
+    """
+    usual = timeline_of(pace, statuses)
+    chosen = [(pattern, (*usual[:-1], Stage(word))) for pattern, word in outcomes]
+
+    def timeline_for(name: str) -> Timeline:
+        for pattern, timeline in chosen:
+            if pattern == name or fnmatchcase(name, pattern):
+                return timeline
+        return usual
+
+    return timeline_for
 
 
 class ProjectMembers(NamedTuple):

@@ -18,15 +18,16 @@ from records import (
     ProjectList,
     Records,
     Timeline,
-    timeline_of,
+    TimelineFor,
+    timelines_of,
     truncate_to_milliseconds,
 )
 
 PACE = 2.0
 """Default seconds of a created deployment in each running stage."""
 
-TIMELINE = timeline_of(PACE)
-"""Default stages of a created deployment."""
+TIMELINES = timelines_of(PACE)
+"""Default stages of created deployments."""
 
 MAX_PROJECTS = 100_000
 MAX_TRIES = 1000  # of an id
@@ -108,7 +109,7 @@ class MemoryStore:
         clock: Clock = utc_now,
         new_id: NewId = random_id,
         *,
-        timeline: Timeline = TIMELINE,
+        timeline_for: TimelineFor = TIMELINES,
         max_projects: int = MAX_PROJECTS,
         records: Records = NO_RECORDS,
         world: str = "",
@@ -116,7 +117,7 @@ class MemoryStore:
     ) -> None:
         self.now = clock
         self._new_id = new_id
-        self._timeline = timeline
+        self._timeline_for = timeline_for
         self._max_projects = max_projects
         self._unique_names = unique_names
         self._initial = records
@@ -138,7 +139,7 @@ class MemoryStore:
             self._prepare_change()
             now = truncate_to_milliseconds(self.now())
             project_id = unused_id(self._new_id, "prj", name, self._projects)
-            project = Project(project_id, name, now, self._queue(project_id, now), sent)
+            project = Project(project_id, name, now, self._queue(project_id, name, now), sent)
             self._projects[project_id] = project
             self._names.add(name)
             return project
@@ -180,10 +181,10 @@ class MemoryStore:
             self._is_shared = False
         self._list = None
 
-    def _queue(self, project_id: str, now: datetime) -> str:
+    def _queue(self, project_id: str, name: str, now: datetime) -> str:
         """Queue a deployment of a project, and return its id."""
         deployment_id = unused_id(self._new_id, "dpl", project_id, self._deployments)
-        deployment = Deployment(deployment_id, project_id, now, self._timeline)
+        deployment = Deployment(deployment_id, project_id, now, self._timeline_for(name))
         self._deployments[deployment_id] = deployment
         return deployment_id
 
@@ -200,7 +201,7 @@ class MemoryStore:
             self._prepare_change()
             for project_id, project in new.items():
                 if project.latest_deployment_id in self._deployments:  # one of another project
-                    deployment_id = self._queue(project_id, now)
+                    deployment_id = self._queue(project_id, project.name, now)
                     project = project._replace(latest_deployment_id=deployment_id)
                 self._projects[project_id] = project
                 self._names.add(project.name)
@@ -241,7 +242,7 @@ class MemoryStore:
             if project_id is not None:
                 self._set_latest(project_id, deployment_id)
             if loser is not None:
-                self._set_latest(loser, self._queue(loser, now))
+                self._set_latest(loser, self._queue(loser, self._projects[loser].name, now))
             return deployment, old is None
 
     def _set_latest(self, project_id: str, deployment_id: str) -> None:

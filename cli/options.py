@@ -148,6 +148,15 @@ def parse_delay(text: str) -> tuple[float, float]:
     return delay
 
 
+def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Each pattern of names with its status; a status alone is for all other names."""
+    found = [(pattern, word) for text in texts for pattern, _, word in [text.rpartition("=")]]
+    usual = [each for each in found if not each[0]]
+    if len(usual) > 1:
+        raise ValueError("give one status without a pattern")
+    return *(each for each in found if each[0]), *(("*", word) for _, word in usual)
+
+
 def parse_freeze(text: str) -> datetime:
     time = stub.parse_time(text)
     if time and time.year <= 9900:  # a clock can be advanced by ten years
@@ -177,6 +186,12 @@ class Settings(NamedTuple):
 
     port: int = option("Port to listen on; 0 picks a free one.", Integer(0, 65535), default=8080)
     pace: float = option("Seconds a deployment is queued, then building.", SECONDS, default=PACE)
+    outcome: tuple[tuple[str, str], ...] = several(
+        "Last status of new deployments, or PATTERN=STATUS for names of projects",
+        parse_outcomes,
+        type=SpacedText(),
+        metavar="STATUS",
+    )
     empty: bool = flag("Start without the sample.")
     seed: Path | None = file("JSON file to start from, not the sample.")
     cors_origin: tuple[str, ...] = several("Origin whose pages may call, or *", stub.check_origins)

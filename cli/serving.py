@@ -20,6 +20,7 @@ from auth import DEFAULT_TOKEN
 from store import Store
 from stub.failures import STALLED
 from stub.like.profile import Profile, lacking, read_profile
+from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
 from web.redaction import SHORT
 from web.routing import CONTROLS
@@ -46,6 +47,7 @@ def make_app(
         return start.create_app(
             tokens=settings.token,
             pace=settings.pace,
+            outcomes=settings.outcome,
             max_projects=settings.max_projects,
             seed=seed,
             strict=settings.strict,
@@ -78,6 +80,7 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         states = read_states(settings.states, like) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    check_outcomes(settings, like)
     return seed, stub.StubOptions(
         states=states,
         cors_origins=settings.cors_origin,
@@ -90,6 +93,13 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         journal_bytes=settings.journal_bytes,
         like=like,
     )
+
+
+def check_outcomes(settings: Settings, like: Profile | None) -> None:
+    """Raise `click.UsageError` for what is no status."""
+    for _, word in settings.outcome:
+        for error in check(word, "Status", like.words if like else ()):
+            raise invalid("outcome", f"{word!r} {error.detail}.")
 
 
 def read_start(settings: Settings, like: Profile | None) -> Seed:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Stage, Timeline
+from records import OLDEST_FIRST, Deployment, Project, ProjectList, Records, Stage, TimelineFor
 from store import Clock, MemoryStore, NameTaken, NewId, StoreFull, StoreUnavailable
 
 from . import scripts
@@ -114,7 +114,7 @@ class RedisStore:
         clock: Clock,
         new_id: NewId,
         *,
-        timeline: Timeline,
+        timeline_for: TimelineFor,
         max_projects: int,
         records: Records,
         world: str,
@@ -124,10 +124,10 @@ class RedisStore:
         self._server = server
         self._keys = scripts.keys_of(world)
         self._new_id = new_id
-        self._timeline = json.dumps(timeline)
+        self._timeline_for = timeline_for
         self._max_projects = max_projects
         self._rejects_names = "1" if unique_names else ""
-        self._in_memory = partial(MemoryStore, timeline=timeline, max_projects=max_projects)
+        self._in_memory = partial(MemoryStore, timeline_for=timeline_for, max_projects=max_projects)
         self._initial = records
         self._listed = b"", b"", ProjectList()  # the epoch, the last row, the list
 
@@ -144,13 +144,14 @@ class RedisStore:
     def create_project(self, name: str, sent: str) -> Project:
         project_id, deployment_id = "", ""
         project_tries, deployment_tries = 0, 0
+        timeline = json.dumps(self._timeline_for(name))
         while True:
             with self._server.available(self._keys):
                 arguments = (
                     self._max_projects,
                     name,
                     sent,
-                    self._timeline,
+                    timeline,
                     project_id,
                     deployment_id,
                     self._rejects_names,

@@ -146,7 +146,9 @@ def a_project(params: Params, world: World) -> Values:
 
 def a_deployment(params: Params, world: World) -> Values:
     """Create or replace a deployment."""
-    timeline = (Stage(params.get("status", world.timeline[-1].status)),)
+    project = world.store.list_projects().by_id.get(params.get("project_id", ""))
+    final = world.timeline_for(project.name if project else "")[-1]
+    timeline = (Stage(params.get("status", final.status)),)
     wanted = params.get("id"), timeline, params.get("project_id")
     return deployment_values(world.store.put_deployment(*wanted)[0], world)
 

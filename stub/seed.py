@@ -14,7 +14,7 @@ from records import (
     Project,
     Records,
     Stage,
-    Timeline,
+    TimelineFor,
     timestamp,
     truncate_to_milliseconds,
 )
@@ -60,11 +60,11 @@ class Seed(NamedTuple):
     projects: tuple[SeedProject, ...] = ()
     deployments: tuple[Deployment, ...] = ()
 
-    def records(self, now: datetime, new_id: NewId, timeline: Timeline) -> Records:
+    def records(self, now: datetime, new_id: NewId, timeline_for: TimelineFor) -> Records:
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        as POST does it, with this timeline. A deployment without a time is as old as its store's
+        as POST does it. A deployment without a time is as old as its store's
         state.
         """
         now = truncate_to_milliseconds(now)
@@ -78,6 +78,7 @@ class Seed(NamedTuple):
             deployment_id = latest.get(project_id)
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", project_id, deployments)
+                timeline = timeline_for(each.name)
                 deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
             created_at = each.created_at or now
             projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))

@@ -6,7 +6,7 @@
 import json
 import time
 from collections import ChainMap, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
-from records import STATUSES, Deployment, Records, Timeline, timeline_of
+from records import STATUSES, Deployment, Records, Timeline, timelines_of
 from store import Clock, NewId, Store
 from web.problems import Problem
 from web.redaction import Redactor
@@ -174,6 +174,7 @@ class Stub:
     clock: Clock
     new_id: NewId
     pace: float
+    outcomes: Sequence[tuple[str, str]]
     max_projects: int
     seed: Seed | None
     options: StubOptions
@@ -191,12 +192,13 @@ class Stub:
         self.parts = Parts(self.contract, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        self.timeline = timeline_of(self.pace, (like and like.run) or STATUSES)
+        run = (like and like.run) or STATUSES
+        self.timeline_for = timelines_of(self.pace, run, self.outcomes)
         # The ids and the records that all worlds start with.
         forms = like.ids if like else {}
         self.ids = Ids(self.new_id, options.ids_seed, forms, Switch(self.grease))
         now = options.freeze or self.clock()
-        self.records = (self.seed or Seed()).records(now, self.ids, self.timeline)
+        self.records = (self.seed or Seed()).records(now, self.ids, self.timeline_for)
         self._lock = Lock()
         self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
         self._count_lock = Lock()  # another one, as a reset may be slow
@@ -341,11 +343,12 @@ class World:
             self.clock = stub.new_store.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
         else:
             self.clock = WorldClock(clock, frozen_at)
-        self.timeline = stub.timeline
+        self.timeline_for = stub.timeline_for
+        self.outcomes = stub.outcomes
         self.store: WorldStore = stub.new_store(
             self.clock,
             self.ids,
-            timeline=self.timeline,
+            timeline_for=self.timeline_for,
             max_projects=stub.max_projects,
             records=stub.records,
             world=name,
@@ -355,11 +358,11 @@ class World:
         self.request = stub.like.request if stub.like else {"name": NAME}
         self.service: Any = self.store
         if stub.responses:
-            self.service = LikeStore(self.store, stub.responses, self.timeline)
+            self.service = LikeStore(self.store, stub.responses, self.timeline_for)
 
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""
-        return seed.records(self.clock(), self.ids, self.timeline)
+        return seed.records(self.clock(), self.ids, self.timeline_for)
 
     def unused_faults(self) -> list[tuple[str, Fault]]:
         """The faults that no request has met, with the name of this world."""

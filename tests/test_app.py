@@ -1,5 +1,7 @@
 """The three operations over HTTP."""
 
+from typing import Any
+
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -8,7 +10,7 @@ from app import create_app
 from records import ProjectList
 from store import MemoryStore
 from stub import StubOptions
-from tests.conftest import Clock, client_of, names, unchanged
+from tests.conftest import Clock, client_of, control_client_of, names, seed_of, unchanged
 from tests.contract import STATUSES, assert_invalid, assert_problem
 from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
 
@@ -25,6 +27,11 @@ def test_a_created_project_is_returned_and_listed_alike(client: FlaskClient) -> 
         "team": {"lead": None},
     }
     assert client.get("/v1/projects").json["projects"][-1] == response.json
+
+
+def projects(client: FlaskClient) -> list[Any]:
+    found: list[Any] = client.get("/v1/projects").json["projects"]
+    return found
 
 
 def test_creating_a_project_queues_a_deployment_that_succeeds_in_the_end(
@@ -50,6 +57,51 @@ def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
     project = client.post("/v1/projects", json={"name": "a"}).json
     deployment = client.get(f"/v1/deployments/{project['latest_deployment_id']}").json
     assert deployment["status"] == "succeeded"
+
+
+OUTCOMES = [("shop-?", "failed"), ("shop*", "canceled"), ("[x]", "odd"), ("*", "lost")]
+
+
+@pytest.mark.parametrize("is_on_redis", [False, True])
+def test_the_name_of_a_project_chooses_the_outcome_of_its_deployments(
+    clock: Clock, request: pytest.FixtureRequest, is_on_redis: bool
+) -> None:
+    store: dict[str, Any] = {}
+    if is_on_redis:
+        store["new_store"] = request.getfixturevalue("redis_stores")
+    seed = seed_of({"projects": [{"name": "shop-s", "id": "seeded"}]})
+    app = create_app(clock=clock, outcomes=OUTCOMES, seed=seed, **store)
+    stub = control_client_of(app)
+    created = {
+        name: stub.post("/v1/projects", json={"name": name}).json["latest_deployment_id"]
+        for name in ("shop-1", "shop-12", "[x]", "x", "Shop-1")
+    }
+    # This takes the latest deployment of a project, which gets another one.
+    stub.put(
+        f"/_stub/deployments/{created['shop-12']}", json={"status": "a", "project_id": "seeded"}
+    )
+    clock.advance(1)
+    assert stub.get(f"/v1/deployments/{created['shop-1']}").json["status"] == "queued"
+    clock.advance(9)
+    latest = {each["name"]: each["latest_deployment_id"] for each in projects(stub)}
+    found = {
+        name: stub.get(f"/v1/deployments/{latest[name]}").json["status"]
+        for name in ("shop-1", "shop-12", "[x]", "x", "Shop-1")
+    }
+    expected = ["failed", "canceled", "odd", "odd", "lost"]
+    assert [*found.values()] == expected
+    made = stub.post("/_stub/pact", json={"state": "a deployment exists"}).json
+    assert made["status"] == "lost"
+
+
+def test_a_seeded_project_without_a_deployment_has_the_outcome_of_its_name(clock: Clock) -> None:
+    seed = seed_of({"projects": [{"name": "shop-s"}]})
+    without_stub: list[dict[str, Any]] = [{}, {"stub_options": None}]
+    for options in without_stub:
+        client = client_of(create_app(clock=clock, outcomes=OUTCOMES, seed=seed, pace=0, **options))
+        (project,) = projects(client)
+        deployment = client.get(f"/v1/deployments/{project['latest_deployment_id']}").json
+        assert deployment["status"] == "failed"
 
 
 def test_the_sample_has_a_deployment_pinned_in_each_status(

@@ -75,6 +75,7 @@ def view(world: World) -> dict[str, Any]:
         if (deployment := world.store.get_deployment(project.latest_deployment_id))
     ]
     now, is_frozen = world.clock.reading()
+    outcomes = world.outcomes
     grease, initial = world.grease.current, world.grease.initial
     default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
     return {
@@ -85,7 +86,8 @@ def view(world: World) -> dict[str, Any]:
             "count": len(projects),
             "newest": [status_of(*each, now) for each in newest],
         },
-        "statuses": [*coverage["deployment_statuses"]],
+        "statuses": [*dict.fromkeys([*coverage["deployment_statuses"], *dict(outcomes).values()])],
+        "outcomes": [{"names": names, "status": status} for names, status in outcomes],
         "request": world.request,
         "requests": {"first": first, "last": last},
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},

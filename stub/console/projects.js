@@ -49,11 +49,16 @@ function Create({ error, attempted, forget }) {
   };
   return html`<form id="create" novalidate autocomplete="off" onSubmit=${onSubmit}>
     <label for="name">Name</label>
-    <input id="name" type="text" spellcheck=${false} value=${name} onInput=${onInput}
+    <input id="name" type="text" spellcheck=${false} value=${name} onInput=${onInput} list="names"
       ...${invalid(error, "name", "create-error")} />
+    <datalist id="names">${suggested(name).map(({ name, status }) => html`<option value=${name} label="ends as ${status}" />`)}</datalist>
     <button class="primary">Create project</button>
   </form>`;
 }
+
+/** Names that begin as the typed one, and whose deployments end as --outcome says. */
+const suggested = (typed) => state.view.outcomes.filter(({ names }) => !/[?[]/.test(names))
+  .map(({ names, status }) => ({ name: names.replaceAll("*", typed || "shop"), status }));
 
 function Row({ project, put, tabindex }) {
   const { number, id, name, created_at, deployment, status } = project;

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from flask import Response, g
 from werkzeug.http import HTTP_STATUS_CODES
 
-from records import Deployment, Project, ProjectList, Records, Timeline
+from records import Deployment, Project, ProjectList, Records, TimelineFor
 from store import Store
 from web.access_log import MAX_REASONS, reasons
 
@@ -268,11 +268,11 @@ class LikeStore:
 
     _listed: ListedProjects | None = None  # cache
 
-    def __init__(self, store: RecordStore, responses: Responses, timeline: Timeline) -> None:
+    def __init__(self, store: RecordStore, responses: Responses, timeline_for: TimelineFor) -> None:
         self.now = store.now
         self._store = store
         self._responses = responses
-        self._timeline = timeline
+        self._timeline_for = timeline_for
 
     def list_projects(self) -> ListedProjects:
         plain, now = self._store.list_projects(), self.now()
@@ -301,7 +301,10 @@ class LikeStore:
         project = self._store.create_project(name, sent)
         # As the store made it, so that there is no second call, before which it may change.
         made = Deployment(
-            project.latest_deployment_id, project.id, project.created_at, self._timeline
+            project.latest_deployment_id,
+            project.id,
+            project.created_at,
+            self._timeline_for(name),
         )
         g.subject = subject = subject_of(project, made, self.now())
         return CreatedProject(self._responses.fill_created(subject).encode())

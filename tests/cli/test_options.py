@@ -26,6 +26,8 @@ EFFECTS: list[tuple[list[str], dict[str, str], str, bytes]] = [
     (["--grease", "member-order", "--grease-seed", "7"], {}, "/_stub/grease", b'["member-order"]'),
     (["--grease"], {}, "/_stub/grease", b'"headers", "ids", "times"]'),
     (["--delay", "30-30", "--threads", "1"], {}, "/openapi.json", b"openapi"),
+    (["--outcome", "odd", "--outcome", "a*=x"], {}, "/_stub/console", b'"odd"'),
+    ([], {"STUB_OUTCOME": "odd\na *=x"}, "/_stub/console", b'{"names": "a *", "status": "x"}, {"'),
     (["--max-projects", "1", "--ids-seed", "0", "--grease-seed", "0"], {}, "/v1/projects", b"web"),
 ]
 DEFAULTS = {
@@ -176,6 +178,8 @@ INVALID: list[tuple[list[str], str]] = [
     (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
     (["--seed", ""], "'--seed': give the name of a file, not ''."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
+    (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
+    (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
     (["--"], "give a command after --."),
     (["--", ""], "give a command after --."),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of
-from tests.contract import assert_problem
+from tests.contract import STATUSES, assert_problem
 from tests.stub.greased import AXES
 
 FOLDER = ROOT / "stub" / "console"
@@ -108,6 +108,16 @@ def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployme
         "since": made["created_at"],
         "timeline": [{"status": each, "seconds": seconds[each]} for each in statuses],
     }
+
+
+def test_the_view_has_the_outcomes_and_their_statuses() -> None:
+    stub = control_client_of(create_app(outcomes=[("*-fails", "failed"), ("*", "odd")]))
+    shown = view(stub)
+    assert shown["outcomes"] == [
+        {"names": "*-fails", "status": "failed"},
+        {"names": "*", "status": "odd"},
+    ]
+    assert shown["statuses"] == [*STATUSES, "odd"]
 
 
 def test_the_view_has_the_numbers_of_the_journal(stub: FlaskClient) -> None:
