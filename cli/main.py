@@ -100,7 +100,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         if command:
             command.end()
         log.close()
-    return report(app, settings, log, command, probe)
+    return report(app, settings, log, command, probe, start.environ)
 
 
 def check(settings: Settings, start: Start, given: Collection[str]) -> None:

@@ -27,6 +27,7 @@ from web.routing import CONTROLS
 
 from .log import Log, say
 from .options import Settings, Start, invalid
+from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
 
 if TYPE_CHECKING:
     from .command import Command
@@ -177,7 +178,12 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
 
 
 def report(
-    app: Flask, settings: Settings, log: Log, command: "Command | None", probe: "Probe | None"
+    app: Flask,
+    settings: Settings,
+    log: Log,
+    command: "Command | None",
+    probe: "Probe | None",
+    environ: Mapping[str, str],
 ) -> int:
     """Write the coverage and the findings; return the exit status: that of the command if not 0.
 
@@ -196,19 +202,46 @@ def report(
         say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
     if probe:
         say("".join(probe.summary()))
-    say(verdict.table() + "".join(finding.line() for finding in verdict.findings))
-    for pattern in verdict.unused_patterns:
-        say(f"warning: --allow {pattern!r} matches no finding\n")
+    shown = verdict.table() + "".join(finding.line() for finding in verdict.findings)
+    unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
+    say(shown + "".join(f"warning: {each}\n" for each in unused))
+    say(github_lines(environ, "error", [each.sentence for each in verdict.findings]))
+    say(github_lines(environ, "warning", unused))
+    add_to_summary(environ, "deployment-stub", shown)
     if verdict.findings:
         status = status or 1
     if probe and probe.not_run:
         status = status or 2
-    if settings.report:
+    if settings.report and is_xml(settings.report):
+        cases = cases_of(settings, verdict, command, probe)
+        write_whole(settings.report, junit_xml("deployment-stub", cases))
+    elif settings.report:
         document = verdict.document(status)
         if probe:
             document["probe"] = probe.document()
         write_whole(settings.report, json.dumps(document, indent=2) + "\n")
     return status
+
+
+def cases_of(
+    settings: Settings, verdict: stub.Verdict, command: "Command | None", probe: "Probe | None"
+) -> list[Case]:
+    """A test case for each kind of finding, for the command, and for the runs of --probe."""
+    found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    for each in verdict.findings:
+        shown = json.dumps(each.first, indent=2, ensure_ascii=False) if each.first else ""
+        found.setdefault(each.kind, []).append(Failure(each.sentence, shown))
+    chosen = {*settings.fail_on, *(each.kind for each in verdict.findings)}
+    reason = "--fail-on does not name it"
+    cases = [
+        Case(kind, failures, "" if kind in chosen else reason) for kind, failures in found.items()
+    ]
+    if command:
+        failed = [Failure(f"the command has ended with status {command.status}")]
+        cases.append(Case("command", failed if command.status else ()))
+    if probe:
+        cases.append(Case("probe", [Failure(f"no request in {name}") for name in probe.not_run]))
+    return cases
 
 
 def proxy_hint(environ: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from .routes import controls
 from .rules import matches, parse_time
 from .seed import Seed
 from .steps import Steps
-from .verdict import KINDS, Finding, parse_kinds
+from .verdict import KINDS, Finding, Verdict, parse_kinds
 from .worlds import Stub, StubOptions, World
 
 OPEN_PATHS = {

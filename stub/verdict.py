@@ -51,6 +51,11 @@ class Finding:
         return f"{self.kind}: {self.what}"
 
     def line(self) -> str:
+        return f"finding: {self.sentence}\n"
+
+    @property
+    def sentence(self) -> str:
+        """The finding, how often it was seen, where first, and what to do."""
         notes = [f"x{self.count}"] if self.count > 1 else []
         if self.first:
             world, number = self.first["world"], self.first["number"]
@@ -61,7 +66,7 @@ class Finding:
             found = ": ".join(filter(None, (name, reason)))
             notes += [f"first: {found}"] if found else []
         shown = f" ({', '.join(notes)})" if notes else ""
-        return f"finding: {self.text}{shown}: {self.advice}\n"
+        return f"{self.text}{shown}: {self.advice}"
 
 
 class Verdict:

@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,6 +24,7 @@ from web.files import read_file
 from web.redaction import Redactor, printable
 from web.strict_json import MalformedJSON, parse_json
 
+from ..reports import add_to_summary, github_lines, is_xml, junit_xml
 from ..serving import remove_old_report, write_whole
 from . import Options
 from .client import Client
@@ -32,7 +33,15 @@ from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
 from .observe import Observation, Observer
 from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
-from .report import findings_of, left_behind, text_of_drift, text_of_parts, text_of_profile
+from .report import (
+    cases_of,
+    findings_of,
+    left_behind,
+    masked_case,
+    text_of_drift,
+    text_of_parts,
+    text_of_profile,
+)
 from .run import Run, names_deployment
 from .session import Session
 from .values import scalars
@@ -88,13 +97,19 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
-    write_files(run, options, result, started)
+    found = findings_of(run, result.parts, result.drift)
+    accepted = [each for each in found if any(stub.matches(line, each) for line in inputs.known)]
+    chosen = [each for each in found if each.split(":")[0] in options.fail_on]
+    findings = [each for each in chosen if each not in accepted]
+    write_files(run, options, result, started, findings)
     if options.save and result.observation:
         profile = result.observation.profile
         tell(*text_of_profile(result.observation, lacking(Profile(profile)), options.save))
         tell(*warnings_of_run(run, profile))
-    findings = findings_of(run, result.parts, result.drift)
-    return fail_on(findings, options.fail_on, inputs.known, tell)
+    unused = [each for each in inputs.known if not any(stub.matches(each, x) for x in found)]
+    tell_findings(findings, unused, options, tell)
+    tell_github(environ, run, findings, unused)
+    return 1 if findings else 0
 
 
 # Inputs and outputs
@@ -173,7 +188,9 @@ def prepare_outputs(options: Options) -> None:
         remove_old_report(options.report)
 
 
-def write_files(run: Run, options: Options, result: Result, started: datetime) -> None:
+def write_files(
+    run: Run, options: Options, result: Result, started: datetime, findings: list[str]
+) -> None:
     probes = [
         {"name": each, "requests": len(run.of(each)), "outcome": outcome_of(run, each)}
         for each in run.concluded
@@ -187,7 +204,10 @@ def write_files(run: Run, options: Options, result: Result, started: datetime) -
         "leaks": run.leaks,
         "created": run.left_behind,
     }
-    if options.report:
+    if options.report and is_xml(options.report):
+        cases = [masked_case(each, run.redactor) for each in cases_of(run, result.parts, findings)]
+        write_text(options.report, junit_xml("verify", cases))
+    elif options.report:
         write_file(options.report, masked(report, run.redactor))
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
@@ -208,8 +228,12 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
     data = text.encode(errors="replace")
     if len(data) > MAX_BYTES:
         raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
+    write_text(path, f"{data.decode()}\n")
+
+
+def write_text(path: Path, text: str) -> None:
     try:
-        write_whole(path, f"{data.decode()}\n")
+        write_whole(path, text)
     except OSError as error:
         raise click.UsageError(f"{path}: {error.strerror}.") from None
 
@@ -343,14 +367,20 @@ def warnings_of_run(run: Run, profile: dict[str, Any]) -> Iterator[str]:
         yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
 
 
-def fail_on(found: list[str], kinds: Sequence[str], known: list[str], tell: Tell) -> int:
-    """Tell the findings of these kinds that are not known; return the exit status."""
-    accepted = [each for each in found if any(stub.matches(line, each) for line in known)]
-    findings = [each for each in found if each.split(":")[0] in kinds and each not in accepted]
+def tell_findings(findings: list[str], unused: list[str], options: Options, tell: Tell) -> None:
+    """Tell the findings, and the known ones that match none."""
     tell("", *(f"finding: {each}" for each in findings))
     if not findings:
-        tell(f"no finding of the kinds {', '.join(kinds)}")
-    for line in known:
-        if not any(stub.matches(line, each) for each in found):
-            tell(f"warning: --known {line!r} matches no finding")
-    return 1 if findings else 0
+        tell(f"no finding of the kinds {', '.join(options.fail_on)}")
+    tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
+
+
+def tell_github(
+    environ: Mapping[str, str], run: Run, findings: list[str], unused: list[str]
+) -> None:
+    """Say the same to GitHub Actions, if that runs this."""
+    lines = [run.redactor.text(each) for each in findings]
+    click.echo(github_lines(environ, "error", lines), nl=False)
+    warnings = [run.redactor.text(f"--known {each!r} matches no finding") for each in unused]
+    click.echo(github_lines(environ, "warning", warnings), nl=False)
+    add_to_summary(environ, "verify", "\n".join(lines) or "no finding")

@@ -5,20 +5,26 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, cut
+from web.routing import CREATED
 from web.validation import pointer
 
+from ..reports import Case, Failure
 from .drift import Drift
-from .exchange import Exchange
+from .exchange import NO_JSON, Exchange
 from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observe import Observation
+from .places import find_id
 from .run import Run
+from .values import Path
 from .verdicts import LEAK, VERDICTS, Part
 
 ADVICE = {  # of each kind of difference, what to do about it
     "broken": "the interface promises this: correct the service, or the interface",
     "differs": "only this project chose it: if the service is right, change the contract",
 }
+OTHER_KINDS = ("leaks", "drift", "unseen")  # of findings that are of no part
 MAX_SHOWN = 500  # bytes of a body
 MAX_VALUE = 60  # bytes of a value in a profile
 
@@ -32,16 +38,38 @@ def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
     found = [] if drift is None else [*drift.findings]
     found += [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
     found += [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
-    for each in parts:
-        if each.verdict in kinds:
-            seen = f"{each.expected} here, {each.observed} there"
-            found.append(f"{each.verdict}: {each.part}: {seen}")
-    return found
+    return found + [text_of_difference(each) for each in parts if each.verdict in kinds]
+
+
+def text_of_difference(part: Part) -> str:
+    return f"{part.verdict}: {part.part}: {part.expected} here, {part.observed} there"
+
+
+def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
+    """A test case for each part that was judged, and for each other kind of finding."""
+    cases = []
+    for part in parts:
+        line = text_of_difference(part)
+        shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
+        failures = [Failure(line, "\n".join(shown))] if line in findings else []
+        reason = part.reason if part.verdict in (NOT_SEEN, COULD_NOT_CHECK) else ""
+        cases.append(Case(part.part, failures, reason))
+    for kind in OTHER_KINDS:
+        found = [Failure(each) for each in findings if each.startswith(f"{kind}: ")]
+        cases.append(Case(kind, found))
+    return cases
+
+
+def masked_case(case: Case, redactor: Redactor) -> Case:
+    """A test case with the secrets in its texts masked."""
+    failures = [Failure(*map(redactor.text, each)) for each in case.failures]
+    return Case(redactor.text(case.name), failures, redactor.text(case.skipped))
 
 
 def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
-    """The counts; the differences, or what drifted instead; what is unchecked."""
+    """A summary, the counts; the differences, or what drifted instead; what is unchecked."""
     counts = Counter(each.verdict for each in parts)
+    yield summary_of(run, counts["broken"] + counts["differs"])
     yield ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
     for kind, advice in ADVICE.items():
         found = [each for each in parts if each.verdict == kind]
@@ -59,6 +87,49 @@ def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[
         yield from ("", "varies (no finding):")
         for note in drift.notes:
             yield f"  {note}"
+
+
+def summary_of(run: Run, count: int) -> str:
+    """How many differences there are, and the largest ones in plain words."""
+    if not count:
+        return "no difference"
+    noun = "difference" if count == 1 else "differences"
+    found = ", ".join(traits_of(run)) or "the names and the forms of single values"
+    return f"{count} {noun}: {found}"
+
+
+def traits_of(run: Run) -> Iterator[str]:
+    """What a client of the contract would stumble over first."""
+    items = run.places.items
+    if items is not None and items != ("projects",):
+        yield f"the list {stands_in(items)}" if items else "the list is a bare array"
+    if run.creation is not None and run.creation.status != CREATED:
+        yield f"a creation is {run.creation.status}"
+    bodies = {"a created project": run.creation, "a deployment": None}
+    if run.followed:
+        bodies["a deployment"] = run.followed[-1]
+    for what, exchange in bodies.items():
+        path = find_id(exchange.json, []) if exchange and exchange.json is not NO_JSON else None
+        if path and path[:-1]:
+            yield f"{what} {stands_in(path[:-1])}"
+    status = run.status_path
+    if status and status[-1] != "status":
+        yield f"the status is called {status[-1]}"
+    words = [run.status_of(each.json) for each in run.followed]
+    unknown = [word for word in dict.fromkeys(words) if word not in run.contract.statuses]
+    if unknown:
+        yield f"statuses are {', '.join(map(str, unknown))}"
+    ids = [run.own_id(each) for each in run.places.others]
+    if any(isinstance(each, int) for each in ids):
+        yield "ids are numbers"
+    errors = [each for each in run.judged if each.status >= 400]
+    types = [(each.header("Content-Type") or "").partition(";")[0] for each in errors]
+    if types and PROBLEM_JSON["Content-Type"] not in types:
+        yield f"errors are {types[0] or 'without a media type'}"
+
+
+def stands_in(path: Path) -> str:
+    return f"stands in {'.'.join(map(str, path))}"
 
 
 def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:

@@ -1,0 +1,133 @@
+"""Reports that CI servers show: JUnit XML, and the lines and the summary of GitHub Actions."""
+
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from cli.reports import Case, Failure, github_lines, junit_xml
+from tests.program import run
+from tests.verify.conftest import TOKEN, Service, verify
+from tests.verify.differences import on, on_deployment, without
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+HOSTILE = "\x00\x1b[1m ]]> <b> & \" ' \ud800 \ufffe \U0001f680 \n é"
+READ = "??[1m ]]> <b> & \" ' ? ? \U0001f680 \n é"
+WRONG_CALL = "/v1/projects?]]%3E%0A::error::x%25=1"
+
+
+def cases_in(path: Path) -> dict[str, Any]:
+    """The test cases of a report, by their names; its counts have to be right."""
+    root = ElementTree.parse(path).getroot()
+    (suite,) = root
+    cases = {str(each.get("name")): each for each in suite}
+    failed = [each for each in cases.values() if each.find("failure") is not None]
+    skipped = [each for each in cases.values() if each.find("skipped") is not None]
+    counts = tuple(suite.get(name) for name in ("tests", "failures", "skipped", "errors"))
+    assert counts == (str(len(suite)), str(len(failed)), str(len(skipped)), "0")
+    return cases
+
+
+def test_any_text_can_be_in_a_report(tmp_path: Path) -> None:
+    file = tmp_path / "x.xml"
+    failures = [Failure(HOSTILE, HOSTILE), Failure("second")]
+    file.write_text(junit_xml("s", [Case(HOSTILE, failures), Case("b", (), HOSTILE)]), "utf-8")
+    cases = cases_in(file)
+    failure = cases[READ].find("failure")
+    assert failure.get("message") == f"{READ} (and 1 more)"
+    assert failure.text == f"{READ}\n{READ}\n\nsecond"
+    assert cases["b"].find("skipped").get("message") == READ
+
+
+def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> None:
+    file = tmp_path / "report.XML"
+    options = ("--fail-on", "unpromised,idle", "--report", str(file))
+    run(*options, "--token", "s3cret-token", during=lambda url: call(
+        url, f"{WRONG_CALL}&s3cret-token", token="s3cret-token"
+    ))  # fmt: skip
+    cases = cases_in(file)
+    assert [*cases] == [
+        *("violations", "unpromised", "rejected", "missed", "idle", "unused-faults"),
+    ]
+    failure = cases["unpromised"].find("failure")
+    assert "listProjects: query parameter ]]>?::error" in failure.get("message")
+    assert '"path": "/v1/projects"' in failure.text
+    assert "2 more" not in failure.get("message")
+    assert cases["idle"].find("failure").get("message").endswith("(and 1 more)")
+    assert cases["missed"].find("skipped").get("message") == "--fail-on does not name it"
+    assert "s3cret" not in file.read_text("utf-8")
+
+
+def test_a_command_that_fails_and_a_probe_without_requests_are_failures(tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    run("--report", str(file), "--", sys.executable, "-c", "exit(3)")
+    message = cases_in(file)["command"].find("failure").get("message")
+    assert message == "the command has ended with status 3"
+    code = (
+        "import os; from urllib.request import Request, urlopen\n"
+        "h = {'Authorization': 'Bearer dev-token'}\n"
+        "url = os.environ['STUB_URL'] + '/v1/projects'\n"
+        "os.environ['STUB_PROBE_RUN'] == 'plain' and urlopen(Request(url, headers=h))"
+    )
+    run("--probe", "members", "--report", str(file), "--", sys.executable, "-c", code)
+    cases = cases_in(file)
+    assert cases["command"].find("failure") is None
+    assert cases["probe"].find("failure").get("message") == "no request in members"
+
+
+def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n", "utf-8")
+    env = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    options = ("--fail-on", "unpromised", "--allow", "50%\n* ```")
+
+    def ask(url: str) -> None:
+        call(url, WRONG_CALL)
+
+    done = run(*options, during=ask, env=env)
+    lines = done.stderr.splitlines()
+    (finding,) = [each for each in lines if each.startswith("finding: ")]
+    escaped = finding.removeprefix("finding: ").replace("%", "%25")
+    assert lines[-3:] == [
+        f"::error title=deployment-stub::{escaped}",
+        "::warning title=deployment-stub::--allow '50%25' matches no finding",
+        "::warning title=deployment-stub::--allow '* ```' matches no finding",
+    ]
+    text = summary.read_text("utf-8")
+    assert text.startswith("before\n### deployment-stub\n\n```text\ncoverage: 1 of 28 outcomes met")
+    assert finding in text
+    env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
+    assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr
+    assert "\n::" not in run(*options, during=ask).stderr
+
+
+def test_a_line_for_github_stays_one() -> None:
+    lines = github_lines({"GITHUB_ACTIONS": "true"}, "error", ["a\r\nb 5% %0A"])
+    assert lines == "::error title=deployment-stub::a%0D%0Ab 5%25 %250A\n"
+
+
+def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:
+    file, summary = tmp_path / "v.xml", tmp_path / "s.md"
+    env = {
+        "VERIFY_TOKEN": TOKEN,
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+    leak = on("list", headers={"X-Sent": TOKEN})
+    service = Service(on_deployment(without("status")), leak)
+    done = verify(service, "--report", str(file), env=env)
+    cases = cases_in(file)
+    failed = {name for name, each in cases.items() if each.find("failure") is not None}
+    assert "leaks" in failed
+    (broken,) = [cases[name].find("failure") for name in failed if name.startswith("#/")]
+    assert broken.get("message").startswith("broken: #/")
+    assert "> GET /v1/deployments/" in broken.text
+    assert any(each.find("skipped") is not None for each in cases.values())
+    findings = [each for each in done.stdout.splitlines() if each.startswith("finding: ")]
+    errors = [each for each in done.stdout.splitlines() if each.startswith("::error ")]
+    assert len(findings) == len(errors) == len(failed)
+    assert findings[0].removeprefix("finding: ") in summary.read_text("utf-8")
