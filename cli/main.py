@@ -19,7 +19,7 @@ from .documents import show_document
 from .health import health
 from .log import Log, background_stderr, say
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
-from .serving import make_app, read_files, remove_old_report, report, server_options
+from .serving import make_anew, make_app, read_files, remove_old_report, report, server_options
 from .verify import verify
 
 VERSION = "1.0.0"
@@ -76,7 +76,7 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         remove_old_report(settings.report)
     log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
     make = partial(make_app, start, settings, log, *read_files(settings))
-    command, probe = None, None
+    command, probe, watch = None, None, None
     if start.words:  # what these import, a plain start does not need
         from .command import Command
 
@@ -86,12 +86,20 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 
         probe = Probe(command, settings, log, make)
     app = probe.plain_app if probe else make()
+    if settings.watch:
+        from .watch import Watch
+
+        watched = [each for each in (settings.seed, settings.states, settings.like) if each]
+        again = partial(make_anew, start, settings, log)
+        watch = Watch(app, again, watched)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
     try:
-        options = server_options(app, settings, log, command, probe)
-        server.serve(probe.wsgi_app if probe else app, settings.host, settings.port, options)
+        options = server_options(app, settings, log, command, probe, watch)
+        runner = probe or watch
+        served = runner.wsgi_app if runner else app
+        server.serve(served, settings.host, settings.port, options)
     except server.ListenError:
         raise
     except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
@@ -99,6 +107,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     finally:
         if command:
             command.end()
+        if watch:
+            watch.end()
+            app = watch.app
         log.close()
     return report(app, settings, log, command, probe, start.environ)
 
@@ -126,6 +137,14 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
             f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
             "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
             "or leave --host out.",
+        ),
+        (
+            settings.watch and (start.words or settings.store),
+            "--watch: leave out the command, and --store.",
+        ),
+        (
+            settings.watch and not (settings.seed or settings.states or settings.like),
+            "--watch: give a --seed, a --like or --states.",
         ),
         (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
         (

@@ -218,6 +218,7 @@ class Settings(NamedTuple):
     freeze: datetime | None = option("RFC 3339 time at which all clocks stand still.", parse_freeze)
     states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
     like: Path | None = file("Profile of a service: respond with its bodies (docs like).")
+    watch: bool = flag("Read --seed, --states and --like anew when they change.")
     fail_on: tuple[str, ...] = several(
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
     )
@@ -258,7 +259,7 @@ OPTIONS = {
 
 def invalid(name: str, reason: str) -> click.BadParameter:
     """The error of an option, which names its variable if that was given."""
-    return click.BadParameter(reason, click.get_current_context(), OPTIONS[name])
+    return click.BadParameter(reason, click.get_current_context(silent=True), OPTIONS[name])
 
 
 class Program(click.Group):

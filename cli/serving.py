@@ -32,6 +32,7 @@ from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_
 if TYPE_CHECKING:
     from .command import Command
     from .probe import Probe
+    from .watch import Watch
 
 
 def make_app(
@@ -58,6 +59,11 @@ def make_app(
         )
     except ValueError as error:  # of a part in --grease
         raise click.UsageError(f"{error}.") from None
+
+
+def make_anew(start: Start, settings: Settings, log: Log) -> Flask:
+    """The app for the files as they are now. Raises `click.UsageError` with their errors."""
+    return make_app(start, settings, log, *read_files(settings))
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -111,13 +117,19 @@ def read_start(settings: Settings, like: Profile | None) -> Seed:
 
 
 def server_options(
-    app: Flask, settings: Settings, log: Log, command: "Command | None", probe: "Probe | None"
+    app: Flask,
+    settings: Settings,
+    log: Log,
+    command: "Command | None",
+    probe: "Probe | None",
+    watch: "Watch | None",
 ) -> server.ServerOptions:
     """How to serve: the rejections that are logged and counted, and what follows the start."""
+    runner = probe or watch  # which replaces the app while the server runs
 
     def note_rejected(rejected: server.RejectedRequest) -> None:
         log.add_rejected(rejected)
-        current = probe.app if probe else app
+        current = runner.app if runner else app
         if current and "stub" in current.extensions:
             current.extensions["stub"].count_rejection(*rejected)
 
@@ -134,6 +146,8 @@ def server_options(
         if command:
             command.environ.update(STUB_URL=url, STUB_TOKEN=settings.token[0])
             command.start((probe or command).run, stop)
+        if watch:
+            watch.start()
 
     # Each operation stalls once, and nothing else waits for that.
     stalls = len(app.extensions["stub"].operations) if STALLED in settings.probe else 0

@@ -180,6 +180,8 @@ INVALID: list[tuple[list[str], str]] = [
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
+    (["--watch"], "--watch: give a --seed, a --like or --states."),
+    (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command, and --store."),
     (["--"], "give a command after --."),
     (["--", ""], "give a command after --."),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),

@@ -1,0 +1,121 @@
+"""--watch reads the files of the start anew when they change."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, eventually
+from tests.program import run
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+SERVICES = ROOT / "tests" / "services"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
+
+
+def watch(during: Callable[[str], Any], *options: str) -> list[str]:
+    """The lines of stderr about the files, of a program that watches them."""
+    done = run("--quiet", "--watch", *options, during=during)
+    starts = ("read ", "error: ", "the previous")
+    return [line for line in done.stderr.splitlines() if line.startswith(starts)]
+
+
+def listed(url: str, token: str = "dev-token") -> list[str]:
+    projects = call(url, "/v1/projects", token=token).json["projects"]
+    return [each["name"] for each in projects]
+
+
+def is_listed(url: str, name: str) -> bool:
+    return listed(url) == [name]
+
+
+def test_all_worlds_begin_anew_with_a_changed_seed(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"projects": [{"name": "0"}]}')
+
+    def ask(url: str) -> None:
+        for number in range(1, 6):
+            for token in ("dev-token", "dev-token.job"):
+                call(url, "/v1/projects", body=b'{"name": "own"}', token=token)
+            beside = tmp_path / "beside"  # as an editor replaces a file
+            beside.write_text(json.dumps({"projects": [{"name": f"{number}"}]}))
+            beside.replace(seed)
+            eventually(partial(is_listed, url, f"{number}"))
+            assert listed(url, "dev-token.job") == [f"{number}"]
+
+    assert watch(ask, "--seed", str(seed)) == 5 * [f"read {seed}: all worlds begin anew"]
+
+
+def test_what_is_invalid_is_reported_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text('{"projects": [{"name": "valid"}]}')
+    said: list[str] = []
+    monkeypatch.setattr("cli.watch.say", said.append)
+    reasons = []
+
+    def ask(url: str) -> None:
+        call(url, "/v1/projects", body=b'{"name": "own"}')
+        for text, reason in (
+            ('{"projects": [{"name": 1}, {}]}', "/projects/0/name: must be a string"),
+            ('{"projects": [', "line 1, column 15: Expecting value"),
+            ("", "line 1, column 1: The text is empty"),
+            (None, "No such file or directory"),
+        ):
+            if text is None:
+                seed.unlink()
+            else:
+                seed.write_text(text)
+            reasons.append(reason)
+            eventually(lambda: len(said) == 2 * len(reasons))
+            assert said[-2].startswith(f"error: {seed}: {reason}")
+            assert said[-1] == "the previous files stay in use\n"
+            assert listed(url) == ["valid", "own"]
+        seed.write_text('{"projects": [{"name": "again"}]}')
+        eventually(lambda: listed(url) == ["again"])
+
+    watch(ask, "--seed", str(seed))
+    assert said[0].count("\n") == 2  # all errors of a file
+
+
+def test_a_file_is_read_once_it_stays_as_it_is(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.json"
+    seed.write_text("{}")
+
+    def ask(url: str) -> None:
+        text = json.dumps({"projects": [{"name": "whole"}]})
+        with seed.open("w") as file:
+            for char in text:
+                file.write(char)
+                file.flush()
+        eventually(lambda: listed(url) == ["whole"])
+
+    assert watch(ask, "--seed", str(seed)) == [f"read {seed}: all worlds begin anew"]
+
+
+def test_a_profile_and_states_are_watched_too(tmp_path: Path) -> None:
+    like, states = tmp_path / "like.json", tmp_path / "states.json"
+    like.write_bytes((SERVICES / "kernel.json").read_bytes())
+    states.write_text("{}")
+
+    def ask(url: str) -> None:
+        profile = json.loads(like.read_bytes())
+        profile["observed_at"] = "2020-02-02"
+        like.write_text(json.dumps(profile))
+        states.write_text('{"new": {}}')
+        change = b'{"state": "new"}'
+        eventually(lambda: call(url, "/_stub/pact", body=change).status_code == 200)
+        eventually(lambda: call(url, "/_stub/like").json["profile"]["observed_at"] == "2020-02-02")
+
+    lines = watch(ask, "--like", str(like), "--states", str(states))
+    assert {line.partition(": ")[2] for line in lines} == {"all worlds begin anew"}
