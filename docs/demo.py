@@ -1,5 +1,9 @@
-"""Creates a project and prints each status of its deployment; takes the URL of the stub."""
+"""Creates a project every few seconds, and prints each status of its deployment, until Ctrl-C.
 
+The name of each fourth one ends with `-fails`. Takes the URL of the stub.
+"""
+
+import itertools
 import json
 import os
 import sys
@@ -14,6 +18,8 @@ from urllib.request import Request, urlopen
 url = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("STUB_URL", "http://127.0.0.1:8080")
 token = os.environ.get("STUB_TOKEN", "dev-token")
 MAX_TRIES = 20
+PAUSE = 0.5  # seconds between two looks at the deployments
+LOOKS = 6  # between two projects
 headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
 
@@ -53,25 +59,40 @@ def advice(error: HTTPError) -> str:
         return f"is the stub at {url}?"  # the body is no problem document
 
 
-def watch() -> None:
-    """Create a project, and print each status of its deployment until the last one."""
-    known = call("/openapi.json")["components"]["schemas"]["Deployment"]["properties"]["status"]
-    ended = {"succeeded", "failed", "canceled"} - {*known["x-running"]} | {known["examples"][-1]}
-    project = call("/v1/projects", {"name": f"demo {token_hex(4)}"})
+def create(name: str) -> str:
+    """Create a project, and return the path of its deployment."""
+    project = call("/v1/projects", {"name": name})
     if "latest_deployment_id" not in project:
         sys.exit("The project has no latest_deployment_id.")
-    path = f"/v1/deployments/{quote(project['latest_deployment_id'], safe='')}"
-    previous = None
-    while previous not in ended:
+    return f"/v1/deployments/{quote(project['latest_deployment_id'], safe='')}"
+
+
+def follow(paths: dict[str, str], seen: dict[str, str], ended: set[str]) -> None:
+    """Print each status that has changed; a deployment that has ended is not followed further."""
+    for name, path in [*paths.items()]:
         status = call(path)["status"]
-        if status == previous:
-            time.sleep(0.2)
-        else:
-            print(status, flush=True)
-        previous = status
+        if status != seen.get(name):
+            print(f"{name}: {status}", flush=True)
+            seen[name] = status
+        if status in ended:
+            del paths[name]
+
+
+def main() -> None:
+    known = call("/openapi.json")["components"]["schemas"]["Deployment"]["properties"]["status"]
+    ended = {"succeeded", "failed", "canceled"} - {*known["x-running"]} | {known["examples"][-1]}
+    paths: dict[str, str] = {}  # of the deployments, by the names of their projects
+    seen: dict[str, str] = {}
+    prefix = f"demo-{token_hex(2)}"
+    for number in itertools.count(1):
+        name = f"{prefix}-{number}{'-fails' if number % 4 == 0 else ''}"
+        paths[name] = create(name)
+        for _ in range(LOOKS):
+            follow(paths, seen, ended)
+            time.sleep(PAUSE)
 
 
 try:
-    watch()
+    main()
 except KeyboardInterrupt:
     sys.exit(130)

@@ -345,6 +345,7 @@ class World:
             self.clock = WorldClock(clock, frozen_at)
         self.timeline_for = stub.timeline_for
         self.outcomes = stub.outcomes
+        self.like = stub.like
         self.store: WorldStore = stub.new_store(
             self.clock,
             self.ids,

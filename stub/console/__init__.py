@@ -75,7 +75,7 @@ def view(world: World) -> dict[str, Any]:
         if (deployment := world.store.get_deployment(project.latest_deployment_id))
     ]
     now, is_frozen = world.clock.reading()
-    outcomes = world.outcomes
+    outcomes, like = world.outcomes, world.like
     grease, initial = world.grease.current, world.grease.initial
     default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
     return {
@@ -89,6 +89,7 @@ def view(world: World) -> dict[str, Any]:
         "statuses": [*dict.fromkeys([*coverage["deployment_statuses"], *dict(outcomes).values()])],
         "outcomes": [{"names": names, "status": status} for names, status in outcomes],
         "request": world.request,
+        "like": like and {"file": like.file, "observed_at": like.observed_at},
         "requests": {"first": first, "last": last},
         "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
         "grease": {**grease.document(), "default": default.document()},

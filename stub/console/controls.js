@@ -9,7 +9,7 @@ import { announce, set, state } from "./state.js";
 import { send } from "./wire.js";
 
 export const Controls = () => html`<div class="stack">
-  <${Clock} /><${Grease} /><${Faults} /><${World} />
+  <${Clock} /><${World} /><${Grease} /><${Faults} />
 </div>`;
 
 function Clock() {

@@ -28,11 +28,13 @@ export function useAttempt() {
   const [error, setError] = useState(null);
   const attempted = async (...request) => {
     const found = await attempt(...request);
-    setError(found && { ...found, epoch: state.epoch });
+    setError(found && { ...found, epoch: state.epoch, instance: state.view?.instance });
     await poll();
     return !found;
   };
-  return [error?.epoch === state.epoch ? error : null, attempted, () => setError(null)];
+  // It goes with a new connection, and with a reset.
+  const isCurrent = error?.epoch === state.epoch && error?.instance === state.view?.instance;
+  return [isCurrent ? error : null, attempted, () => setError(null)];
 }
 
 /** A value that is shown as wanted while `send` is on its way: `[shown, change it]`. */

@@ -3,7 +3,7 @@
 It is a JSON document; profile.json beside this file is its schema.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +54,7 @@ class Profile:
     """A profile without errors."""
 
     document: dict[str, Any] = field(repr=False)
+    file: str = ""  # the name of the one that it was read from
 
     @property
     def observed_at(self) -> str:
@@ -162,4 +163,4 @@ def read_profile(path: Path) -> Profile:
         data = content_of(path)
         if len(data) > MAX_BYTES:
             raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
-        return make_profile(parse_json(data, DEPTH)[1])
+        return replace(make_profile(parse_json(data, DEPTH)[1]), file=path.name)

@@ -1,6 +1,7 @@
 """The console works with a service of any form: it creates, shows and follows what was sent."""
 
 import re
+from dataclasses import replace
 
 from playwright.sync_api import BrowserContext, expect
 
@@ -25,9 +26,14 @@ FORM = {
 
 
 def test_a_project_is_created_and_its_deployment_followed(context: BrowserContext) -> None:
-    with serving(like(make_profile(FORM), pace=300), control_prefix="/_stub/") as port:
+    profile = replace(make_profile(FORM), file="service.json")
+    with serving(like(profile, pace=300), control_prefix="/_stub/") as port:
         console = Console(context.new_page(), f"http://127.0.0.1:{port}")
         console.visit()
+        banner = console.page.get_by_role("banner")
+        expect(banner).to_contain_text("like service.json, observed 2026-11-25")
+        contract = console.tab("Contract")
+        expect(contract.locator(".observed").nth(1)).to_have_text("observed")
         name = console.page.get_by_label("Name", exact=True)
         name.fill("shop")
         console.press("Create project")

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
 def test_a_project_is_created_or_its_error_is_at_the_field(console: Console) -> None:
-    field = console.page.get_by_role("textbox", name="Name", exact=True)
+    field = console.page.get_by_label("Name", exact=True)
     alert = console.projects.get_by_role("alert")
     said = {
         "website": "409 Conflict: Another project has this name",
@@ -161,6 +161,35 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     expect(console.page.get_by_text("Fault", exact=True)).to_be_visible()
 
 
+def test_the_reset_is_on_the_first_screen_and_takes_messages_with_it(console: Console) -> None:
+    console.page.set_viewport_size({"width": 1280, "height": 800})
+    reset = console.controls.get_by_role("button", name="Reset")
+    expect(reset).to_be_in_viewport(ratio=1)
+    console.press("Create project")
+    message = console.projects.get_by_role("alert")
+    expect(message).to_contain_text("Name")
+    below = message.bounding_box()
+    first = console.project_rows.first.bounding_box()
+    assert below
+    assert first
+    assert below["y"] + below["height"] <= first["y"]
+    reset.click()
+    console.page.get_by_role("dialog").get_by_role("button", name="Reset").click()
+    expect(message).to_have_count(0)
+
+
+def test_names_that_end_otherwise_are_offered(context: BrowserContext) -> None:
+    app = create_app(outcomes=[("*-fails", "failed"), ("[a]", "odd")])
+    with serving(app, control_prefix="/_stub/") as port:
+        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console.visit()
+        name = console.page.get_by_label("Name", exact=True)
+        name.fill("mine")
+        (option,) = console.page.locator("#names option").all()
+        assert option.get_attribute("value") == "mine-fails"
+        assert option.get_attribute("label") == "ends as failed"
+
+
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
     console.send("/v1/projects", body=b'{"name": "shop"}')
     expect(console.project_rows).to_have_count(4)
@@ -263,7 +292,7 @@ def test_the_keyboard_alone_is_enough(console: Console) -> None:
                       "End": "Timeline of dpl_succeeded"}.items():  # fmt: skip
         page.keyboard.press(key)
         expect(console.button(name)).to_be_focused()
-    page.get_by_role("textbox", name="Name").fill("newest")
+    page.get_by_label("Name", exact=True).fill("newest")
     page.keyboard.press("Enter")
     expect(console.announced).to_have_text("Project newest created")
     console.tab_to("newest")  # and not the row that had the focus before

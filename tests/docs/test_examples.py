@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import signal
+import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ from tests.docs.documents import (
     texts_in,
 )
 from tests.live import serving
-from tests.program import run
+from tests.program import environment, run
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -127,27 +129,35 @@ def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     assert not {"503", "507"} & {*document["paths"]["/v1/projects"]["get"]["responses"]}
 
 
-def test_the_demo_prints_the_status_that_is_printed_or_says_what_is_wrong(url: str) -> None:
-    blocks = blocks_of("README.md")
+def test_the_demo_goes_on_until_it_is_ended_or_says_what_is_wrong(url: str) -> None:
     (command,) = [text for text in COMMANDS if text.startswith(PYTHON + "docs/")]
-    (_, printed) = blocks[blocks.index(("sh", command)) + 1]
+    words = [sys.executable, command.removeprefix(PYTHON)]
 
-    def assert_demo(token: str, stderr: str, fault: bytes = b"{}", to: str = url) -> None:
+    def assert_ends(token: str, stderr: str, fault: bytes = b"{}", to: str = url) -> None:
         call(url, "/_stub/faults", body=fault, token=token)
-        done = execute([sys.executable, command.removeprefix(PYTHON), f"{to}/"], STUB_TOKEN=token)
-        # With the pace 0 the last status alone.
-        expected = (0, printed.split()[-1:]) if "again" in stderr else (1, [])
-        assert (done.returncode, done.stdout.split()) == expected
+        done = execute([*words, f"{to}/"], STUB_TOKEN=token)
+        assert (done.returncode, done.stdout) == (1, "")
         assert re.fullmatch(stderr, done.stderr), done.stderr
 
     no_response = r"No response from \S+ \(.*\): start the program, or give its URL\.\n"
     responded = "/v1/projects responded with"
-    retried = b'{"status": 503, "retry_after": 0}'
-    assert_demo(f"{TOKEN}.1", "503: trying again\n", retried)
-    assert_demo(f"{TOKEN}.2", f"{responded} 507: This response was .*\n", b'{"status": 507}')
-    assert_demo(f"{TOKEN}.3", no_response, b'{"cut": 20}')
-    assert_demo("wrong", f"{responded} 401: set STUB_TOKEN to the token of .*\n")
-    assert_demo(TOKEN, no_response, to="http://127.0.0.1:1")
+    assert_ends(f"{TOKEN}.2", f"{responded} 507: This response was .*\n", b'{"status": 507}')
+    assert_ends(f"{TOKEN}.3", no_response, b'{"cut": 20}')
+    assert_ends("wrong", f"{responded} 401: set STUB_TOKEN to the token of .*\n")
+    assert_ends(TOKEN, no_response, to="http://127.0.0.1:1")
+    again = b'{"status": 503, "retry_after": 0}'
+    call(url, "/_stub/faults", body=again, token=f"{TOKEN}.1")
+    env = {**environment(), "STUB_TOKEN": f"{TOKEN}.1", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        [*words, url], cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as demo:
+        assert demo.stdout
+        assert demo.stderr
+        line = demo.stdout.readline()
+        demo.send_signal(signal.SIGINT)
+        assert re.fullmatch(r"demo-[0-9a-f]{4}-1: \w+\n", line)
+        assert demo.stderr.read() == "503: trying again\n"
+        assert demo.wait() == 130
 
 
 def test_every_option_in_the_documentation_exists() -> None:
