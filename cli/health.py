@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .options import OPTIONS, Settings
+from .options import OPTIONS, Settings, invalid
 
 TIMEOUT = 5.0  # seconds that the program may be silent
 
@@ -27,11 +27,12 @@ def health(**values: Any) -> None:
     from .verify.client import failure_of
 
     settings = Settings(**values)
+    if not settings.host:
+        raise invalid("host", "give a host name or an IP address.")
     path = "/openapi.json" if settings.no_stub else "/_stub/ready"
     try:
-        build_opener(ProxyHandler({})).open(
-            settings.reachable_url(settings.port) + path, timeout=TIMEOUT
-        ).close()
+        url = settings.reachable_url(settings.port) + path
+        build_opener(ProxyHandler({})).open(url, timeout=TIMEOUT).close()
     except (OSError, HTTPException) as error:
         text = failure_of(error)
         if isinstance(error, HTTPError):

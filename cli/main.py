@@ -128,7 +128,7 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     except ValueError as error:
         raise invalid("token", f"{error}.") from None
     empty = [OPTIONS[name].opts[0] for name in given if getattr(settings, name) in ("", ())]
-    command = start.words[0] if start.words else ""
+    command = start.words[0].strip() if start.words else ""
     rules: list[tuple[object, str]] = [
         (empty, f"{', '.join(empty)} is empty: give a value, or leave the option out."),
         ((probe or start.words is not None) and not command, "give a command after --."),

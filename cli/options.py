@@ -33,7 +33,7 @@ class Start(NamedTuple):
 # PORT differs from an option, or from a typing error, in its value alone.
 LINK = re.compile(
     r"STUB_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)"
-    r"|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)=.*"
+    r"|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR|START|END))*)=.*"
     r"|STUB_(?:\w+_)?(?:PORT=(?:tcp|udp|sctp)://.*|NAME=/.*|ENV_\w+=.*)",
     re.DOTALL,
 )
@@ -48,14 +48,15 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        value = ctx.obj.environ.get(self.envvar) or None
+        value = ctx.obj.environ.get(self.envvar, "").strip("\r\n\ufeff") or None
         return None if value and is_link(str(self.envvar), value) else value
 
     def value_from_envvar(self, ctx: click.Context) -> Any:
         value = self.resolve_envvar_value(ctx)
         if value is None or not self.multiple:
             return super().value_from_envvar(ctx)
-        return split_list(value, self.type.envvar_list_splitter or r"[\s,]") or None
+        found = split_list(value, self.type.envvar_list_splitter or r"[\s,]")
+        return found or ([value] if value.strip() else None)
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         source = ctx and ctx.get_parameter_source(str(self.name))
@@ -128,7 +129,7 @@ def file(text: str) -> Any:
 
 
 def parse_path(text: str) -> Path:
-    if text in ("", "-"):  # the first of a variable that a shell does not know
+    if text.strip() in ("", "-"):  # the first of a variable that a shell does not know
         raise ValueError(f"give the name of a file, not '{text}'")
     return Path(text)
 

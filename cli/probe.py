@@ -43,8 +43,9 @@ class Run:
     Its result is `passes`, `breaks`, `hangs`, or `not run` if it sent no request where the plain
     one did; with an axis also `not met`, `disturbed`, `unstable` or `implied`. `parts` are those
     that the axis varied, in so many responses, `first` is the request of the first of these, and
-    `worlds` are those of all. `alone` are the runs with one part. A run is disturbed if a process
-    that a run left sent a request before or after it.
+    `worlds` are those of all. `uncalled` are the operations that only the plain run called. `alone`
+    are the runs with one part. A run is disturbed if a process that a run left sent a request
+    before or after it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Run:
     parts: Sequence[str]
     first: dict[str, Any] | None
     worlds: Sequence[str]
+    uncalled: Sequence[str]
     alone: dict[str, "Run"] = field(default_factory=dict)
 
     @property
@@ -142,12 +144,20 @@ class Probe:
                 f"warning: no request in the run of {', '.join(self.not_run)}: does the command "
                 f"cache its results? Turn the cache off: {NO_CACHE}\n"
             )
-        if len(self.axes) > 1 and all(axis.status for axis in self.axes):
+        for axis in self.axes:
+            if axis.result == "passes" and axis.uncalled:
+                yield (
+                    f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
+                    f"that of {axis.name}: does the command cache a part of its results?\n"
+                )
+        broken = [axis.result in BREAKS for axis in self.axes]
+        if len(broken) > 1 and all(broken):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures])
         results = {axis.result for axis in self.axes}
         is_clear = self.is_complete and not self.not_run and not results.intersection(BREAKS)
+        is_clear = is_clear and not any(axis.uncalled for axis in self.axes)
         if is_clear and results - {"not met"}:
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
@@ -268,7 +278,7 @@ class Probe:
         if self.plain and self.stub.run.is_called and not whole.run.is_called:
             result = NOT_RUN
         said = f"{result} in {seconds:.1f} s"
-        said += f" (exit status {status})" if result == "breaks" else ""
+        said += f" (exit status {status})" if status and result in ("breaks", NOT_RUN) else ""
         said += self._plan() if not (self.plain or status) else ""
         is_disturbed = was_disturbed or self.is_disturbed
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
@@ -281,8 +291,22 @@ class Probe:
             elif status and is_disturbed:
                 result = "disturbed"
         say(f"probe: {label or name}: {said}\n")
-        of_axis = whole.run.varied(axis)
-        return Run(name, result, status, seconds, text, is_disturbed, varied, parts, *of_axis)
+        first, worlds = whole.run.varied(axis)
+        called = whole.run.called()
+        uncalled = [each for each in self.stub.run.called() if each not in called]
+        return Run(
+            name,
+            result,
+            status,
+            seconds,
+            text,
+            is_disturbed,
+            varied,
+            parts,
+            first,
+            worlds,
+            uncalled,
+        )
 
     def _plan(self) -> str:
         """What comes after the plain run."""
@@ -299,8 +323,8 @@ class Probe:
 
 
 def show(run: Run) -> None:
-    """Print the last lines of a run that breaks."""
-    if run.result in BREAKS:
+    """Print the last lines of a run that breaks, or that failed before its first request."""
+    if run.result in BREAKS or (run.result == NOT_RUN and run.status):
         shown = run.output.splitlines()[-SHOWN_LINES:]
         say("".join(f"  | {printable(line)}\n" for line in shown))
 
@@ -321,12 +345,14 @@ def findings(failures: Failures) -> Iterator[stub.Finding]:
         for seconds in reaction["again_after"][:1]:
             again = f"sent again after {seconds:.2f} s"
             if failures.name != UNAVAILABLE and attempt.method == "POST":
-                yield stub.Finding("repeats", what, 1, f"{again}, {PERFORMED} (RFC 9110 §9.2.2)")
+                advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
+                yield stub.Finding("repeats", what, 1, advice, attempt.first)
             if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
                 advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-                yield stub.Finding("hurries", what, 1, advice)
+                yield stub.Finding("hurries", what, 1, advice, attempt.first)
         if reaction["waited"]:
-            yield stub.Finding("waits", what, 1, f"no timeout within {failures.stall:g} s")
+            advice = f"no timeout within {failures.stall:g} s"
+            yield stub.Finding("waits", what, 1, advice, attempt.first)
 
 
 def table(runs: Sequence[Failures]) -> str:

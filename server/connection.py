@@ -68,11 +68,14 @@ class AppTask(ResponseTask, WSGITask):
         self.is_dropped = True
 
     def is_open(self) -> bool:
-        """Whether the client has not closed the connection."""
+        """Whether the client has not closed the connection, and the server goes on."""
+        server: Any = self.channel.server
         sock: Any = self.channel.socket
+        if server.is_stopping or sock is None:  # closed by this side
+            return False
         try:
             return bool(sock.recv(1, socket.MSG_PEEK))
-        except OSError as error:  # also one that this side has closed
+        except OSError as error:
             return isinstance(error, BlockingIOError)
 
 
@@ -147,7 +150,9 @@ class Connection(HTTPChannel):
             self.handle_close()
 
     def handle_close(self) -> None:
-        self.note_incomplete("the connection ended before it had arrived whole")
+        server: Any = self.server
+        what = "the server stopped" if server.is_stopping else "the connection ended"
+        self.note_incomplete(f"{what} before it had arrived whole")
         super().handle_close()
 
     def note_incomplete(self, reason: str) -> None:

@@ -79,6 +79,11 @@ class Coverage:
             "grease": counts["grease"],
         }
 
+    def called(self) -> list[str]:
+        """The operations that were called."""
+        with self._lock:
+            return [each for each in self._operations if any(self._counts[each].values())]
+
     def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
         """The first request whose response an axis varied, and the worlds of all of these."""
         with self._lock:

@@ -131,9 +131,11 @@ def mask_body(kept: bytes, redactor: Redactor) -> str:
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
     """Header fields with secrets masked."""
-    return {
-        redactor.text(name): redactor.text(redactor.secret(name, value)) for name, value in fields
-    }
+    found = {}
+    for name, value in fields:
+        masked = redactor.host(value) if name == "Host" else redactor.text(value)
+        found[redactor.text(name)] = redactor.secret(name, masked)
+    return found
 
 
 def describe(
@@ -182,7 +184,7 @@ def count(
     """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
     environ, operation, status = request.environ, outcome.operation, outcome.status
     counted = [("grease", axis) for axis in outcome.axes]
-    if operation and status:
+    if operation:
         declared = str(status) if str(status) in operation.responses else "other"
         counted.append((operation.id, declared))
         if status in REJECTED and outcome.response is None:

@@ -31,6 +31,7 @@ class Attempt:
     arrived: float = field(default_factory=time.monotonic)
     ended: float = 0.0  # when the server got its response, or the client had closed
     is_success: bool = False
+    first: dict[str, Any] | None = None  # the world, and the number there, for a finding
     reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
 
 

@@ -8,19 +8,19 @@ from typing import Any
 from flask import request
 
 from records import Deployment, Project, Stage
-from store import NameTaken, Store
+from store import Store
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
-from web.validation import check_name, require_valid, under
+from web.validation import pointer, require_valid, under
 
 from . import rules
-from .seed import Seed, SeedProject, id_to_text
+from .seed import Seed, SeedProject, check_seed, id_to_text, ids_to_texts, make_seed
 from .worlds import SetUp, Stub, World
 
 Values = dict[str, str]
 Params = dict[str, Any]
 Change = Callable[[World], Values]
-Check = Callable[[Params, tuple[str, ...]], Iterable[FieldError]]
+Check = Callable[[Stub, Params], Iterable[FieldError]]
 
 MAX_SET_UPS = 20  # of a world, that a teardown can take back
 
@@ -54,11 +54,7 @@ def find_state(stub: Stub, name: str, params: Params) -> Change:
     elif name in BUILT_IN:
         check, change_by = BUILT_IN[name]
         checked = {**params}
-        if stub.like:
-            for member, kind in (("id", "deployments"), ("project_id", "projects")):
-                if stub.like.has_integers(kind):
-                    id_to_text(checked, member)
-        require_valid(under(("params",), check(checked, stub.words)))
+        require_valid(under(("params",), check(stub, checked)))
         change = partial(change_by, checked)
     else:
         known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
@@ -135,13 +131,10 @@ def no_projects(params: Params, world: World) -> Values:
 
 
 def a_project(params: Params, world: World) -> Values:
-    """Create the project of this name unless it exists; one with a new name if none is given."""
-    name = params.get("name") or world.ids("project")
-    try:
-        return project_values(world.store.create_project(name, json.dumps({"name": name})))
-    except NameTaken:
-        projects = world.store.list_projects()
-        return next(project_values(each) for each in projects if each.name == name)
+    """Add the project of a seed unless its name exists; with a new name if none is given."""
+    project = {**params, "name": params.get("name") or world.ids("project")}
+    document = {"projects": [project]}
+    return add_seed(make_seed(json.dumps(document), document, world.like), world)
 
 
 def a_deployment(params: Params, world: World) -> Values:
@@ -153,14 +146,33 @@ def a_deployment(params: Params, world: World) -> Values:
     return deployment_values(world.store.put_deployment(*wanted)[0], world)
 
 
-# With the check of its params, all of which are optional.
+# The checks of params, all of which are optional. The ids of a profile may be numbers.
+
+
+def check_none(stub: Stub, params: Params) -> Iterator[FieldError]:
+    for name in params:
+        yield FieldError(pointer(name), "is not a known parameter")
+
+
+def check_project(stub: Stub, params: Params) -> Iterator[FieldError]:
+    """The errors of a project of a seed."""
+    document = {"projects": [{"name": "any", **params}]}
+    ids_to_texts(document, stub.like)
+    for error in check_seed(document, stub.like):
+        yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
+
+
+def check_deployment(stub: Stub, params: Params) -> Iterator[FieldError]:
+    for member, kind in (("id", "deployments"), ("project_id", "projects")):
+        if stub.like and stub.like.has_integers(kind):
+            id_to_text(params, member)
+    yield from rules.check(params, "DeploymentParams", stub.words)
+
+
 BUILT_IN: dict[str, tuple[Check, Callable[[Params, World], Values]]] = {
-    "no projects exist": (lambda params, words: (), no_projects),
-    "a project exists": (lambda params, words: check_name({"name": "any", **params}), a_project),
-    "a deployment exists": (
-        lambda params, words: rules.check(params, "DeploymentParams", words),
-        a_deployment,
-    ),
+    "no projects exist": (check_none, no_projects),
+    "a project exists": (check_project, a_project),
+    "a deployment exists": (check_deployment, a_deployment),
 }
 
 

@@ -75,7 +75,8 @@ class Steps:
         outcome.status, fault = response.status_code, outcome.fault
         # An id stays varied when its axis is off.
         is_read = world.grease.current.parts or world.ids.are_varied
-        if is_read and not (fault and fault.body is not None):
+        is_own = fault is not None and (fault.body is not None or fault.drop)
+        if is_read and not is_own:
             outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
         if fault:
             outcome.delay += fault.delay or 0.0
@@ -83,7 +84,8 @@ class Steps:
             if not response.status_code:
                 outcome.status = 0
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
-        context["log_name"] = request_name(world.name, world.record(entry))
+        number = world.record(entry)
+        context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(outcome)
         stub.make_room(entry.size)
         if outcome.delay:
@@ -92,6 +94,7 @@ class Steps:
         if fault and fault.stall:
             closed_after = stall(fault.stall, received.environ)
         if failures and attempt:
+            attempt.first = {"world": world.name, "number": number}
             failures.end(attempt, closed_after)
         return response
 

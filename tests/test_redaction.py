@@ -56,7 +56,14 @@ def test_a_short_token_is_masked_only_as_a_whole_word() -> None:
 
 def test_a_host_that_begins_a_token_is_masked() -> None:
     redactor = Redactor(["My.Own~Secret_2/x+y"])
-    for host in ("my.own~secret_2", "My.Own~Secret_2:80", "My.Own", "My.Own~Secret_2/x+y"):
+    for host in (
+        "my.own~secret_2",
+        "My.Own~Secret_2:80",
+        "My.Own",
+        "My.Own~Secret_2/x+y",
+        "my.own.",
+        "a@my.own:1",
+    ):
         assert redactor.host(host) == "***", host
     for host in ("", "own~secret_2", "my.own.example", "localhost:8080"):
         assert redactor.host(host) == host

@@ -46,7 +46,7 @@ class Redactor:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
         `/` and no `+`, which may follow there.
         """
-        name = re.sub(":[0-9]*$", "", host).lower()
+        name = re.sub(":[0-9]*$", "", host).strip("[].").rpartition("@")[2].lower()
         is_beginning = name and any(token.startswith(name) for token in self._lower)
         return MASK if is_beginning else self.text(host)
 

@@ -177,13 +177,14 @@ INVALID: list[tuple[list[str], str]] = [
     (["docs", "faults"], "'[NAME]': 'faults' is not one of 'readme', "),
     (["--no-stub", *OF_THE_STUB], f"--no-stub excludes {', '.join(OF_THE_STUB[::2])}: "),
     (["--seed", ""], "'--seed': give the name of a file, not ''."),
+    (["--report", " "], "'--report': give the name of a file, not ' '."),
     (["--log", "-"], "'--log': give the name of a file, not '-'."),
     (["--outcome", "a", "--outcome", "b"], "'--outcome': give one status without a pattern."),
     (["--outcome", "a*=b c"], "'--outcome': 'b c' must be a string of 1 to 64 of a-z"),
     (["--watch"], "--watch: give a --seed, a --like or --states."),
     (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command, and --store."),
     (["--"], "give a command after --."),
-    (["--", ""], "give a command after --."),
+    *((["--", each], "give a command after --.") for each in ("", " ")),
     (["--probe", "", "--", "true"], "--probe is empty: give a value, or leave the option out."),
     (["--grease", "", "--store", ""], "--grease, --store is empty"),
 ]
@@ -201,7 +202,7 @@ def test_invalid_usage_is_one_line_with_the_reason(args: list[str], reason: str)
     ("name", "value"),
     [
         *(("STUB_PORT", "x"), ("STUB_TOKEN", "é"), ("STUB_HOST", "*"), ("STUB_DELAY", "x")),
-        *(("STUB_STORE", "x"), ("STUB_FAIL_ON", "idle x")),
+        *(("STUB_STORE", "x"), ("STUB_FAIL_ON", "idle x"), ("STUB_TOKEN", ",")),
     ],
 )
 def test_an_invalid_variable_is_named_in_its_error(name: str, value: str) -> None:
@@ -218,6 +219,8 @@ LINKS = {
     "STUB_PORT_8080_TCP_PROTO": "tcp",
     "STUB_PORT_8080_TCP_PORT": "8080",
     "STUB_PORT_8080_TCP_ADDR": "10.96.12.7",
+    "STUB_PORT_8080_TCP_PORT_START": "8080",
+    "STUB_PORT_8080_TCP_END": "8081",
     "STUB_LOG_SERVICE_HOST": "10.96.12.8",
     "STUB_LOG_PORT": "udp://10.96.12.8:53",
     "STUB_LOG_PORT_53_UDP_ADDR": "10.96.12.8",
@@ -238,6 +241,7 @@ def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
         "STUB_FAIL_ON": "violations, unpromised\tidle,\r\n",
         "STUB_ALLOW": "\ufeffidle: listProjects\r\nidle: create*\n\n idle: getDeployment \r\n",
         "STUB_TOKEN": "first-token,second-token",
+        "STUB_HOST": "127.0.0.1\r\n",
     }
     patterns = env["STUB_ALLOW"]
     for done in (

@@ -141,7 +141,7 @@ CASES = {
         ["members"],
         [
             "warning: no request in the run of headers: does the command cache its results? Turn ",
-            "warning: all axes break the tests: can these run twice, and without input?",
+            "probe: headers: not run in 0.",
         ],
     ),
     # The client rejects an unknown member of a project before it asks for a deployment.
@@ -223,6 +223,14 @@ def test_a_command_that_caches_its_results_is_not_run(tmp_path: Path, name: str)
     assert run["result"] == "not run"
     assert f"probe: {name}: not run in " in done.stderr
     assert f"no request in the run of {name}: does the command cache its results?" in done.stderr
+    assert "no dependency" not in done.stderr
+
+
+def test_an_operation_that_only_the_plain_run_calls_is_warned_of(tmp_path: Path) -> None:
+    code = "call('/v1/projects')\nif name == 'plain': call('/v1/deployments/dpl_failed')"
+    done, _ = probe(tmp_path, "--", *script(code), axes="members")
+    warning = "warning: getDeployment was called in the plain run and not in that of members: "
+    assert warning in done.stderr
     assert "no dependency" not in done.stderr
 
 

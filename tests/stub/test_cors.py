@@ -82,7 +82,7 @@ def test_a_star_allows_every_origin_without_credentials_and_no_private_network()
     origins = ["*", PAGE]
     browser = create_app(stub_options=StubOptions(cors_origins=origins)).test_client()
     asked = {**PREFLIGHT, f"{REQUEST}-Private-Network": "true"}
-    for origin, allowed in (("https://anywhere", "*"), (PAGE, PAGE)):
+    for origin, allowed in (("https://anywhere", "*"), ("*", "*"), (PAGE, PAGE)):
         response = browser.options("/v1/projects", headers={"Origin": origin, **asked})
         found = cors_headers(response)
         assert found["Access-Control-Allow-Origin"] == allowed

@@ -57,11 +57,12 @@ def test_built_in_states_return_the_values_they_made(stub: FlaskClient) -> None:
 
 
 def test_a_change_may_be_in_the_query(stub: FlaskClient) -> None:
-    query = "state=a%20deployment%20exists&action=setup&id=q&status=failed&other=1"
+    query = "state=a%20deployment%20exists&action=setup&id=q&status=failed"
     made = {"id": "q", "deployment_id": "q", "status": "failed"}
     assert stub.post(f"/_stub/pact?{query}").json == made
     assert stub.post("/_stub/pact?state=a+project+exists").json["name"] == "project_1"
     assert_invalid(stub.post("/_stub/pact?state=a+project+exists&name="), "/params/name")
+    assert_invalid(stub.post("/_stub/pact?state=no+projects+exist&other=1"), "/params/other")
 
 
 def test_no_state_and_a_teardown_of_none_change_nothing(stub: FlaskClient) -> None:
@@ -94,11 +95,22 @@ def test_a_project_without_a_name_is_a_new_one() -> None:
     assert len({*names(stub)}) == 3
 
 
+def test_a_project_may_have_what_that_of_a_seed_has(stub: FlaskClient) -> None:
+    made = change(stub, "a project exists", name="shop", id="prj_shop", team={"n": 1})
+    assert (made["project_id"], made["name"]) == ("prj_shop", "shop")
+    project = stub.get("/v1/projects").json["projects"][-1]
+    assert (project["id"], project["team"]) == ("prj_shop", {"n": 1})
+    taken = {"state": "a project exists", "params": {"name": "new", "id": "prj_shop"}}
+    assert_invalid(stub.post("/_stub/pact", json=taken), "/state")
+
+
 @pytest.mark.parametrize(
     ("state", "params", "pointer"),
     [
         ("a project exists", {"name": ""}, "/params/name"),
         ("a project exists", {"name": 7}, "/params/name"),
+        ("a project exists", {"name": "x", "created_at": "?"}, "/params/created_at"),
+        ("a deployment exists", {"state": "failed"}, "/params/state"),
         ("a deployment exists", {"id": ""}, "/params/id"),
         ("a deployment exists", {"status": ""}, "/params/status"),
         ("a deployment exists", {"project_id": ""}, "/params/project_id"),
