@@ -7,7 +7,7 @@ import pytest
 
 from app import create_app
 from tests.live import serving
-from tests.program import Outcome, run
+from tests.program import Outcome, not_started, run
 from tests.wire import free_port, port_of
 
 pytestmark = pytest.mark.process
@@ -42,6 +42,10 @@ def test_a_program_that_listens_is_ready_until_it_stops(served: str, asked: str)
     done = run("health", "--host", asked, "--port", str(port))
     assert not is_ready(done)
     assert "GET /_stub/ready: Connection refused. Does " in done.stderr
+
+
+def test_an_empty_host_is_invalid() -> None:
+    assert "'--host': give a host name" in not_started("health", "--host", "")
 
 
 @pytest.mark.parametrize(("words", "variable", "ready"), PORTS)

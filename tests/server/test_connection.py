@@ -2,9 +2,12 @@
 
 import logging
 import socket
+import time
+from typing import Any
 
 import pytest
 
+from tests.conftest import eventually
 from tests.contract import assert_problem
 from tests.live import serving
 from tests.server.conftest import Echo, Timed, timed
@@ -54,6 +57,35 @@ def test_a_request_whose_connection_ends_too_early_is_reported(
     detail = "the connection ended before it had arrived whole"
     expected = [(*noted, None, "incomplete_request", detail)] if noted else []
     assert echo.rejections == expected
+
+
+def test_a_request_that_the_stop_of_the_server_cuts_off_is_reported(echo: Echo) -> None:
+    with (
+        timed(echo.app, on_rejected=echo.note_rejection) as server,
+        Connection(server.port) as client,
+    ):
+        client.send(b"GET /x HTTP/1.1\r\nHo")
+        server.settle()
+        server.until_it_drains()
+        assert client.closed()
+    (noted,) = echo.rejections
+    assert noted.detail == "the server stopped before it had arrived whole"
+
+
+def test_a_response_that_waits_for_its_client_ends_with_the_server(echo: Echo) -> None:
+    seen = []
+
+    def app(environ: dict[str, Any], start_response: Any) -> Any:
+        seen.append(environ["server.is_open"]())
+        while environ["server.is_open"]():
+            time.sleep(0.001)
+        return echo.app(environ, start_response)
+
+    with timed(app) as server, Connection(server.port) as client:
+        client.send(get("/x"))
+        eventually(lambda: seen == [True])
+        server.server.stop()
+        assert client.reply().status_code == 200
 
 
 def test_urgent_data_closes_its_connection(port: int) -> None:
