@@ -167,6 +167,7 @@ def test_a_request_that_does_not_arrive_whole_is_logged_and_counted(tmp_path: Pa
                 )
             )
             client.send(b"1234")
+        call(url, "/_stub/health")  # before which the server has seen the end
 
     done = run("--report", str(report), during=ask)
     line = "POST /v1/projects?t=*** incomplete_request (the connection ended before it had "

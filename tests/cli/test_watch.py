@@ -1,6 +1,7 @@
 """--watch reads the files of the start anew when they change."""
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -93,11 +94,13 @@ def test_a_file_is_read_once_it_stays_as_it_is(tmp_path: Path) -> None:
     seed.write_text("{}")
 
     def ask(url: str) -> None:
-        text = json.dumps({"projects": [{"name": "whole"}]})
+        begun = time.monotonic()
         with seed.open("w") as file:
-            for char in text:
-                file.write(char)
+            file.write('{"projects": [')
+            while time.monotonic() < begun + 0.3:  # in which the program looks ten times
+                file.write(" ")
                 file.flush()
+            file.write('{"name": "whole"}]}')
         eventually(lambda: listed(url) == ["whole"])
 
     assert watch(ask, "--seed", str(seed)) == [f"read {seed}: all worlds begin anew"]
