@@ -167,6 +167,7 @@ def test_every_option_in_the_documentation_exists() -> None:
     variables = {"STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM"} | {
         "STUB_" + option[2:].replace("-", "_").upper() for option in options
     }
+    options |= {"--stub-like", "--stub-seed", "--stub-strict"}  # see test_pytest_plugin.py
     for name, text in TEXTS.items():
         assert set(re.findall(r"STUB_[A-Z_]+", text)) <= variables, name
         other_tools = r"^```console\n.*?^```$"  # see tests/clients/test_sessions.py

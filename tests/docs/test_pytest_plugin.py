@@ -1,0 +1,258 @@
+"""The plugin of pytest in an environment of a team, installed as docs/ci.md says."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.documents import blocks_of, execute, files_of
+
+# One worker installs it.
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.xdist_group("pytest_plugin")]
+
+FIXTURE = ROOT / "docs" / "fixtures" / "stub_fixture.py"
+(RECIPE,) = (text for kind, text in blocks_of("docs/ci.md") if "/pip install -q" in text)
+SEED = {"projects": [{"name": "of-the-seed"}]}
+(PROFILE,) = (
+    text for _, text in blocks_of("docs/like.md") if text.startswith('{\n  "observed_at"')
+)
+STATE = """
+import json
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+def status(stub, path):
+    try:
+        return urlopen(Request(stub.url + path, headers=stub.headers)).status
+    except HTTPError as error:
+        return error.code
+
+def test_state(stub):
+    with urlopen(Request(stub.url + "/v1/projects", headers=stub.headers)) as response:
+        body = json.load(response)
+    names = [each["name"] for each in body.get("projects") or body["data"]["projects"]]
+    print("state:", *names, *(each for each in body if each != "projects"))
+    print("with a parameter:", status(stub, "/v1/projects?page=1"))
+"""
+AS_IT_IS = "state: website billing search\nwith a parameter: 200\n"
+UNUSED = """
+import sys
+
+def test_without_a_stub(pytestconfig):
+    assert pytestconfig.pluginmanager.has_plugin("deployment_stub")
+    theirs = [name for name in sys.modules if name.startswith("deployment_stub.")]
+    assert sorted(theirs) == ["deployment_stub.pytest_options", "deployment_stub.pytest_plugin"]
+    assert not {"flask", "waitress", "urllib.request", "http.client"} & {*sys.modules}
+"""
+TYPED = """
+from deployment_stub.pytest_plugin import Program, Stub, StubError
+
+def test_typed(stub: Stub, stub_program: Program) -> None:
+    assert type(stub) is Stub
+    assert type(stub_program) is Program
+    assert issubclass(StubError, Exception)
+    numbers: list[int] = [each["number"] for each in stub.requests()]
+    assert numbers == []
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pytest and the distribution in its .venv."""
+    folder = tmp_path_factory.mktemp("installed")
+    install, _ = RECIPE.splitlines()
+    words = [sys.executable, "-m", "venv", ".venv"]
+    assert execute(words, folder).returncode == 0
+    for line in (".venv/bin/pip install -q pytest pytest-xdist", install):
+        done = execute(["sh", "-c", line], folder, STUB=str(ROOT), PYTHONWARNINGS="default")
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def team(installed: Path, tmp_path: Path) -> Path:
+    """The folder of a team."""
+    (tmp_path / ".venv").symlink_to(installed / ".venv")
+    (tmp_path / "seed.json").write_text(json.dumps(SEED), "utf-8")
+    (tmp_path / "profile.json").write_text(PROFILE, "utf-8")
+    (tmp_path / "test_state.py").write_text(STATE, "utf-8")
+    return tmp_path
+
+
+def run(team: Path, *words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    command = [f"{team}/.venv/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
+    return execute(command, team, **variables)
+
+
+def state_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """What the test of the state prints, with -rP."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, _, shown = done.stdout.partition("- Captured stdout call -")
+    return "".join(f"{line}\n" for line in shown.splitlines() if ": " in line)
+
+
+def test_the_recipe_passes_as_printed(team: Path) -> None:
+    _, test = RECIPE.splitlines()
+    (team / "test_shop.py").write_text(files_of("docs/ci.md")["test_shop.py"], "utf-8")
+    (team / "test_state.py").unlink()
+    done = execute(["sh", "-c", test], team)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_a_test_has_a_world_and_shows_its_requests_once(
+    team: Path, workers: tuple[str, ...]
+) -> None:
+    """Also with two workers, each of which starts a program, with the file of this folder."""
+    shutil.copy(ROOT / "tests" / "docs" / "teams" / "shop.py", team / "test_shop.py")
+    done = run(team, *workers, FAILING="1")
+    assert done.stdout.count("- requests to the stub -") == 4, done.stdout
+    assert "3 failed, 8 passed, 1 error" in done.stdout
+    assert "#2 POST /v1/projects 422 invalid_body (/name must not be blank)" in done.stdout
+    assert ".py:" not in done.stdout.replace("test_shop.py:", "")
+    seeded = run(team, *workers, "-rP", "--stub-seed", "seed.json", "test_state.py")
+    assert state_of(seeded).startswith("state: of-the-seed\n")
+
+
+OPTIONS = {
+    (): AS_IT_IS,
+    ("--stub-strict",): AS_IT_IS.replace("200", "400"),
+    ("--stub-seed", "seed.json"): "state: of-the-seed\nwith a parameter: 200\n",
+    ("--stub-like=profile.json",): AS_IT_IS.replace("search\n", "search data pagination\n"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_say_how_the_program_starts(team: Path, options: tuple[str, ...]) -> None:
+    assert state_of(run(team, "-rP", *options)) == OPTIONS[options]
+
+
+INI = {
+    "pytest.ini": "[pytest]\nstub_seed = a b/seed.json\nstub_strict = true\n",
+    "pyproject.toml": """[tool.pytest.ini_options]
+stub_seed = "a b/seed.json"
+stub_strict = true
+""",
+}
+
+
+@pytest.mark.parametrize("name", INI)
+def test_a_path_of_an_ini_file_is_relative_to_it_and_the_command_line_goes_before(
+    team: Path, name: str
+) -> None:
+    (team / name).write_text(INI[name], "utf-8")
+    (team / "a b").mkdir()
+    (team / "seed.json").rename(team / "a b" / "seed.json")
+    (team / "own.json").write_text('{"projects": []}', "utf-8")
+    (team / "tests").mkdir()
+    (team / "test_state.py").rename(team / "tests" / "test_state.py")
+    (team / "tests" / ".venv").symlink_to(team / ".venv")
+    strict = "with a parameter: 400\n"
+    (team / "tests" / "own.json").write_text('{"projects": [{"name": "own"}]}', "utf-8")
+    assert state_of(run(team / "tests", "-rP")) == f"state: of-the-seed\n{strict}"
+    done = run(team / "tests", "-rP", "--stub-seed", "own.json")
+    assert state_of(done) == f"state: own\n{strict}"
+    empty = run(team / "tests", "-rP", "-o", "stub_seed=", "-o", "stub_strict=no")
+    assert state_of(empty) == AS_IT_IS
+
+
+USAGE = {
+    "--stub-seed=no.json": "--stub-seed: there is no file {team}/no.json",
+    "--stub-like=": "--stub-like: there is no file {team}",
+    "--override-ini=stub_like=no.json": "stub_like of pytest.ini: there is no file {team}/no.json",
+}
+
+
+@pytest.mark.parametrize("option", USAGE)
+def test_a_file_that_is_missing_is_one_error_before_any_test(team: Path, option: str) -> None:
+    done = run(team, "-n", "2", option)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.strip() == f"ERROR: {USAGE[option].format(team=team)}"
+
+
+@pytest.mark.parametrize("option", ["--stub-strict", "--override-ini=stub_seed=seed.json"])
+def test_options_cannot_apply_to_a_running_program(team: Path, option: str, live_url: str) -> None:
+    done = run(team, option, STUB_URL=live_url)
+    assert (done.returncode, done.stdout) == (4, "")
+    (line,) = done.stderr.strip().splitlines()
+    given = "--strict" if "strict" in option else f"--seed {team}/seed.json"
+    assert line.startswith(f"ERROR: the program at STUB_URL runs already: start it with `{given}`")
+    advice = line.split("`")[3].split()
+    assert state_of(run(team, "-rP", *advice, STUB_URL=live_url)) == AS_IT_IS
+
+
+def test_an_invalid_file_is_the_error_of_the_program(team: Path) -> None:
+    (team / "seed.json").write_text('{"projects": 1}', "utf-8")
+    done = run(team, "--stub-seed", "seed.json")
+    assert done.returncode == 1
+    assert f"--seed {team}/seed.json` did not start: its status is 2\n" in done.stdout
+    assert f"error: {team}/seed.json: /projects: must be an array" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+OWN = "import pytest\n@pytest.fixture\ndef stub():\n    return 'own'\n"
+USES_OWN = "def test_own(stub):\n    assert stub == 'own'\n"
+
+
+@pytest.mark.parametrize("file", ["conftest.py", "test_own.py", "own_plugin.py"])
+def test_a_fixture_of_the_team_with_its_name_wins(team: Path, file: str) -> None:
+    (team / "test_own.py").write_text(USES_OWN, "utf-8")
+    with (team / file).open("a", encoding="utf-8") as text:
+        text.write(OWN)
+    plugin = ("-p", "own_plugin") if file == "own_plugin.py" else ()
+    done = run(team, *plugin, "test_own.py", STUB_PROGRAM="/nowhere")
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("named", ["-p", "conftest.py"])
+def test_a_copy_takes_the_place_of_the_fixtures_and_has_the_options(team: Path, named: str) -> None:
+    shutil.copy(FIXTURE, team)
+    (team / "stub.pyz").write_text("import sys; sys.exit(f'copy: {sys.argv[1:3]}')", "utf-8")
+    if named == "conftest.py":
+        (team / named).write_text('pytest_plugins = ["stub_fixture"]\n', "utf-8")
+    words = ("-p", "stub_fixture") if named == "-p" else ()
+    done = run(team, *words, "--stub-seed", "seed.json")
+    assert f"copy: ['--seed', '{team}/seed.json']" in done.stdout, done.stdout + done.stderr
+    (team / "stub.pyz").unlink()
+    text = "from stub_fixture import Stub\ndef test_it(stub):\n    assert type(stub) is Stub\n"
+    (team / "test_copy.py").write_text(f"{text}    assert stub.fault(staus=1)\n", "utf-8")
+    done = run(team, *words, "-n", "1", "test_copy.py")
+    assert "StubError: POST /_stub/faults: 422 invalid_body: " in done.stdout
+    assert done.stdout.count("- requests to the stub -") == 1
+
+
+def test_it_can_be_left_out(team: Path) -> None:
+    done = run(team, "-p", "no:deployment_stub")
+    assert "fixture 'stub' not found" in done.stdout
+    done = run(team, "-p", "no:deployment_stub", "--stub-strict")
+    assert "unrecognized arguments: --stub-strict" in done.stderr
+
+
+def test_a_run_that_does_not_use_it_imports_and_starts_nothing(team: Path) -> None:
+    (team / "test_unused.py").write_text(UNUSED, "utf-8")
+    (team / "program.py").write_text("open('started', 'w')", "utf-8")
+    program = {"STUB_PROGRAM": str(team / "program.py")}
+    done = run(team, "--stub-strict", "test_unused.py", **program)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    assert not (team / "started").exists()
+    run(team, "test_state.py", **program)
+    assert (team / "started").exists()
+
+
+def test_its_types_are_those_of_the_fixtures(team: Path) -> None:
+    (team / "test_typed.py").write_text(TYPED, "utf-8")
+    assert run(team, "test_typed.py").returncode == 0
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=.mypy"]
+    mypy += ["--python-executable", f"{team}/.venv/bin/python", "test_typed.py"]
+    done = execute(mypy, team, PYTHONWARNINGS="default")
+    assert (done.returncode, done.stdout) == (0, "Success: no issues found in 1 source file\n")
+    wrong = TYPED.replace("list[int]", "int").replace("StubError", "StubEror")
+    (team / "test_typed.py").write_text(wrong, "utf-8")
+    done = execute(mypy, team, PYTHONWARNINGS="default")
+    assert 'no attribute "StubEror"' in done.stdout
+    assert 'has type "list[Any]", variable has type "int"' in done.stdout
