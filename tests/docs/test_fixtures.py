@@ -6,12 +6,14 @@
 import hashlib
 import os
 import re
+import select
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +23,7 @@ from tests.clients.commands import link_node_modules
 from tests.conftest import ROOT, needs
 from tests.contract import STUB
 from tests.docs.documents import TEXTS, blocks_of, execute, files_of, freed_worlds
-from tests.program import process, program
+from tests.program import environment, process, program
 from tests.wire import call, port_of
 
 pytestmark = pytest.mark.process
@@ -68,6 +70,8 @@ class Team(NamedTuple):
     shown: str | None  # of the requests of a test that fails, if the runner tells which did
     worlds: int
     left: str = "any"  # a world that an ended run has left
+    programs: int = 1  # that it starts itself
+    beside: str = "."  # the folder of the fixture
 
 
 def append(path: Path, tests: str) -> None:
@@ -102,7 +106,7 @@ def team_of_node(folder: Path) -> Team:
 def with_a_copy(team: Team, folder: Path) -> Team:
     """A team with two files of the same tests, which run in parallel or in one process."""
     shutil.copy(folder / "shop.test.mjs", folder / "other.test.mjs")
-    return team._replace(worlds=2 * team.worlds)
+    return team._replace(worlds=2 * team.worlds, programs=2 * team.programs)
 
 
 def node(folder: Path) -> Team:
@@ -132,12 +136,14 @@ def vitest(folder: Path) -> Team:
 
 
 def jest(folder: Path) -> Team:
-    return with_a_copy(other_runner("Jest", folder)._replace(shown=None), folder)
+    team = with_a_copy(other_runner("Jest", folder)._replace(shown=None), folder)
+    return team._replace(command=[*team.command, "--runInBand"], programs=1)
 
 
 def mocha(folder: Path) -> Team:
     team = other_runner("Mocha", folder)
-    return with_a_copy(team._replace(command=[*team.command, "other.test.mjs"]), folder)
+    team = with_a_copy(team._replace(command=[*team.command, "other.test.mjs"]), folder)
+    return team._replace(programs=1)
 
 
 def playwright(folder: Path) -> Team:
@@ -210,8 +216,137 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
         # Without a stub the reason is all that one reads.
         output = run()[1]
-        assert re.search("`deployment-stub --|there is no stub at ", output)
+        sentence = "deployment-stub was not found: install|`deployment-stub --|there is no stub at "
+        assert re.search(sentence, output)
         assert not re.search("does not respond|scheme", output)
+
+
+# It tells that it is started, and is then the program.
+SCRIPT = """#!/usr/bin/env python3
+import os, sys
+with open("{folder}/started", "a") as file:
+    print("{name}", file=file)
+os.execv("{python}", ["{python}", "{root}/app.py", *sys.argv[1:]])
+"""
+
+
+def add_program(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    text = SCRIPT.format(folder=folder, name=path.name, python=sys.executable, root=ROOT)
+    path.write_text(text, "utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def started_in(folder: Path) -> list[str]:
+    """The names of the programs that were started since the last call."""
+    file = folder / "started"
+    names = file.read_text("utf-8").split()
+    file.unlink()
+    return names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [node, *OTHER_RUNNERS])
+def test_a_fixture_starts_the_program_that_it_finds(
+    make: Callable[[Path], Team], tmp_path: Path
+) -> None:
+    """Whatever the variables say; without a verdict, since a process has a part of the requests."""
+    team = make(tmp_path)
+    installed = add_program(tmp_path, "bin/deployment-stub")
+    variables = {
+        "STUB_TOKEN": "s3cret other",
+        "STUB_HOST": "192.0.2.1",
+        "STUB_PORT": "tcp://192.0.2.1:80",
+        "STUB_FAIL_ON": "idle",
+        "STUB_REPORT": "report.json",
+        "STUB_CORS_ORIGIN": CORS[1],
+        "PATH": os.pathsep.join([str(installed.parent), os.environ["PATH"]]),
+    }
+
+    def started(**more: str) -> list[str]:
+        done = execute(team.command, tmp_path, **variables, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not (tmp_path / "report.json").exists()
+        return started_in(tmp_path)
+
+    if make not in OTHER_RUNNERS:
+        assert started() == team.programs * ["deployment-stub"]
+    add_program(tmp_path, f"{team.beside}/stub.pyz")
+    assert started() == team.programs * ["stub.pyz"]
+    if make not in OTHER_RUNNERS:
+        done = execute(team.command, tmp_path, STUB_PROGRAM="no.pyz")
+        assert "no.pyz was not found: install" in done.stdout + done.stderr
+        done = execute(team.command, tmp_path, STUB_LIKE="no.json")
+        assert "did not start the stub:" in done.stdout
+        assert "error: no.json: No such file" in done.stdout
+
+
+def jest_in_processes(folder: Path) -> Team:
+    team = with_a_copy(other_runner("Jest", folder), folder)
+    return team._replace(command=[*team.command, "--maxWorkers=2"])
+
+
+def playwright_in_processes(folder: Path) -> Team:
+    return with_a_copy(playwright(folder), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [vitest, jest_in_processes, playwright_in_processes])
+def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup(
+    make: Callable[[Path], Team], tmp_path: Path
+) -> None:
+    team = make(tmp_path)
+    (setting,) = re.findall(r"`(globalSetup: .*?)`", TEXTS["docs/ci.md"])
+    setting = f"test: {{ {setting} }}" if make == vitest else setting
+    name = make.__name__.partition("_")[0]
+    (tmp_path / f"{name}.config.mjs").write_text(f"export default {{ {setting} }};", "utf-8")
+    add_program(tmp_path, "stub.pyz")
+    done = execute(team.command, tmp_path, STUB_CORS_ORIGIN=CORS[1])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert started_in(tmp_path) == ["stub.pyz"]
+    # It has ended before the runner. Jest has another teardown: there it ends with the runner.
+    assert "coverage: " in done.stderr or make == jest_in_processes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [team_of_node])
+def test_the_program_ends_with_a_process_of_tests_that_is_killed(
+    make: Callable[[Path], Team], tmp_path: Path
+) -> None:
+    """It is the one that a variable names, and like a service that a variable names."""
+    team = make(tmp_path)
+    add_program(tmp_path, f"{team.beside}/stub.pyz")
+    fifo = tmp_path / "held"
+    os.mkfifo(fifo)
+    variables = {
+        "STUB_PROGRAM": str(add_program(tmp_path, "named.pyz")),
+        "STUB_LIKE": str(ROOT / "tests" / "services" / "mild.json"),
+        "HELD": str(fifo),
+    }
+    reader = os.open(fifo, os.O_RDWR)
+    with subprocess.Popen(
+        team.command,
+        cwd=tmp_path,
+        env=environment(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as runner:
+        try:
+            assert select.select([reader], [], [], 60)[0]
+            url, token, pid = os.read(reader, 1000).decode().split()
+            assert "count" in call(url, "/v1/projects", token=token).json
+            with socket.create_connection(("127.0.0.1", port_of(url)), timeout=30) as connection:
+                os.kill(int(pid), signal.SIGKILL)
+                assert connection.recv(1) == b""
+        finally:
+            os.close(reader)
+            with suppress(ProcessLookupError):
+                os.killpg(runner.pid, signal.SIGKILL)
+    assert started_in(tmp_path) == ["named.pyz"]
 
 
 @pytest.mark.slow

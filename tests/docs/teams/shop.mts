@@ -2,12 +2,14 @@ import * as jest from "@jest/globals";
 import * as node from "node:test";
 import { test as playwright } from "@playwright/test";
 import * as vitest from "vitest";
-import { type Stub, useStub } from "./stub_fixture.mjs";
+import globalSetup, { type Stub, useStub } from "./stub_fixture.mjs";
 
 const stub: Stub = useStub(node);
 useStub(jest);
 useStub(playwright);
 useStub(vitest);
+
+(await globalSetup()) satisfies () => Promise<void>;
 
 node.test("operations", async () => {
   await stub.reset();
@@ -18,6 +20,7 @@ node.test("operations", async () => {
   (await stub.advance(60)).now satisfies string;
   (await stub.fault({ status: 503, delay: 1 })).remaining satisfies number | null;
   (await stub.requests()).map((each) => each.response.body) satisfies string[];
+  (await stub.requests())[0].status satisfies number;
   (await stub.coverage()).operations["getDeployment"]["200"] satisfies number;
   await fetch(stub.url, { headers: stub.headers }) satisfies Response;
   // @ts-expect-error

@@ -1,5 +1,6 @@
 import test, { afterEach, beforeEach } from "node:test";
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { useStub } from "./stub_fixture.mjs";
 
 const stub = useStub({ beforeEach, afterEach });
@@ -36,4 +37,11 @@ if (process.env.FAILING) {
     throw new Error("on purpose");
   });
   test("invalid", () => stub.fault({ status: 9 }));
+}
+
+if (process.env.HELD) {
+  test("held", async () => {
+    await writeFile(process.env.HELD, `${stub.url} ${stub.token} ${process.pid}`);
+    await new Promise(() => setInterval(() => {}, 1000));
+  });
 }
