@@ -71,7 +71,7 @@ class Team(NamedTuple):
     worlds: int
     left: str = "any"  # a world that an ended run has left
     programs: int = 1  # that it starts itself
-    beside: str = "."  # the folder of the fixture
+    folders: tuple[str, ...] = (".",)  # where it finds stub.pyz
 
 
 def append(path: Path, tests: str) -> None:
@@ -162,7 +162,7 @@ def go(folder: Path) -> Team:
     shutil.copy(TEAMS / "shop_test.go", folder)
     shown = "#1 POST /v1/projects page=1 422 invalid_body /name must not be blank\n"
     shown += '        > {"name": ""}\n        < {"type": "about:blank"'
-    return Team(["go", "test", "-count=1", "./..."], shown, 6)
+    return Team(["go", "test", "-count=1", "./..."], shown, 6, folders=(".", "stub"))
 
 
 def junit(folder: Path) -> Team:
@@ -248,7 +248,7 @@ def started_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [node, *OTHER_RUNNERS])
+@pytest.mark.parametrize("make", [node, *OTHER_RUNNERS, go])
 def test_a_fixture_starts_the_program_that_it_finds(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
@@ -258,7 +258,7 @@ def test_a_fixture_starts_the_program_that_it_finds(
     variables = {
         "STUB_TOKEN": "s3cret other",
         "STUB_HOST": "192.0.2.1",
-        "STUB_PORT": "tcp://192.0.2.1:80",
+        "STUB_PORT": "x",
         "STUB_FAIL_ON": "idle",
         "STUB_REPORT": "report.json",
         "STUB_CORS_ORIGIN": CORS[1],
@@ -273,12 +273,15 @@ def test_a_fixture_starts_the_program_that_it_finds(
 
     if make not in OTHER_RUNNERS:
         assert started() == team.programs * ["deployment-stub"]
-    add_program(tmp_path, f"{team.beside}/stub.pyz")
-    assert started() == team.programs * ["stub.pyz"]
+    for folder in team.folders:
+        path = add_program(tmp_path, f"{folder}/stub.pyz")
+        assert started() == team.programs * ["stub.pyz"]
+        path.unlink()
     if make not in OTHER_RUNNERS:
         done = execute(team.command, tmp_path, STUB_PROGRAM="no.pyz")
         assert "no.pyz was not found: install" in done.stdout + done.stderr
-        done = execute(team.command, tmp_path, STUB_LIKE="no.json")
+        wrong = {"STUB_PROGRAM": str(installed), "STUB_LIKE": "no.json"}
+        done = execute(team.command, tmp_path, **wrong)
         assert "did not start the stub:" in done.stdout
         assert "error: no.json: No such file" in done.stdout
 
@@ -311,13 +314,13 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [team_of_node])
+@pytest.mark.parametrize("make", [team_of_node, go])
 def test_the_program_ends_with_a_process_of_tests_that_is_killed(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
     """It is the one that a variable names, and like a service that a variable names."""
     team = make(tmp_path)
-    add_program(tmp_path, f"{team.beside}/stub.pyz")
+    add_program(tmp_path, "stub.pyz")
     fifo = tmp_path / "held"
     os.mkfifo(fifo)
     variables = {

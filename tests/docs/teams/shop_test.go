@@ -1,10 +1,12 @@
 package client
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"client/stub"
 )
@@ -27,19 +29,33 @@ func TestOperations(t *testing.T) {
 	timeline := []stub.JSON{{"status": "queued", "seconds": 60}, {"status": "failed"}}
 	for _, id := range []string{"a?b", "team/42", "50%", "a b", "a#b", "a%2Fb", "a+b"} {
 		made := s.PutDeployment(id, stub.JSON{"timeline": timeline})
-		if made["id"] != id || made["status"] != "queued" {
+		if made.ID != id || made.Status != "queued" || made.CreatedAt.IsZero() {
 			t.Fatal(made)
 		}
 	}
-	if s.Freeze()["frozen"] != true || s.Advance(60)["frozen"] != true {
+	if frozen := s.Freeze(); !frozen.Frozen || s.Advance(60).Now.Sub(frozen.Now) != time.Minute {
 		t.Fatal("the clock is not frozen")
 	}
-	s.Fault(stub.JSON{"status": 503})
-	if status := call(t, s, "GET", "/v1/projects", ""); status != 503 || len(s.Requests()) != 1 {
-		t.Fatal(status)
+	if fault := s.Fault(stub.JSON{"status": 503}); fault.ID == "" || *fault.Remaining != 1 {
+		t.Fatal(fault)
 	}
-	if s.Coverage()["met"] != 1.0 || s.PutDeployment("b", stub.JSON{"status": "failed"})["id"] != "b" {
-		t.Fatal(s.Coverage())
+	if fault := s.Fault(stub.JSON{"status": 500, "times": nil}); fault.Times != nil {
+		t.Fatal(fault)
+	}
+	call(t, s, "POST", "/v1/projects?page=1", `{"name": "shop"}`)
+	r := s.Requests()[0]
+	if r.Method != "POST" || r.Path != "/v1/projects" || r.Query != "page=1" || r.Status != 503 || r.Operation != "createProject" {
+		t.Fatal(r)
+	}
+	if r.Body != `{"name": "shop"}` || r.Headers["Authorization"] != "Bearer ***" || len(r.Unpromised) != 1 || r.Time.IsZero() {
+		t.Fatal(r)
+	}
+	if r.Response.Status != 503 || r.Response.Headers["Content-Type"] == "" || !strings.Contains(r.Response.Body, "503") {
+		t.Fatal(r.Response)
+	}
+	found := s.Coverage()
+	if found.Met != 1 || found.Operations["createProject"]["503"] != 1 || found.Unpromised[0].Count != 1 {
+		t.Fatal(found)
 	}
 }
 
@@ -63,5 +79,13 @@ func TestRejected(t *testing.T) {
 func TestInvalid(t *testing.T) {
 	if os.Getenv("FAILING") != "" {
 		stub.New(t).Fault(stub.JSON{"status": 9})
+	}
+}
+
+func TestHeld(t *testing.T) {
+	if path := os.Getenv("HELD"); path != "" {
+		s := stub.New(t)
+		os.WriteFile(path, []byte(fmt.Sprint(s.URL, " ", s.Token, " ", os.Getpid())), 0o600)
+		time.Sleep(time.Hour)
 	}
 }
