@@ -177,8 +177,8 @@ def junit(folder: Path) -> Team:
     launcher = "org.junit.platform.console.ConsoleLauncher"
     classes = ["-c", "ShopTest", "-c", "TeamTest", "-c", "TogetherTest"]
     words = ["java", "-cp", f".:{JARS}/*", launcher, *classes, *IN_PARALLEL]
-    shown = '"status": 422, "code": "invalid_body", "reason": "/name must not be blank"'
-    return Team(words, shown, 6)
+    shown = '#1 POST /v1/projects 422 invalid_body (/name must not be blank)\n> {"name": ""}\n< {'
+    return Team(words, shown, 7)
 
 
 OTHER_RUNNERS = (vitest, jest, mocha, playwright)
@@ -216,7 +216,7 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
         # Without a stub the reason is all that one reads.
         output = run()[1]
-        sentence = "deployment-stub was not found: install|`deployment-stub --|there is no stub at "
+        sentence = "deployment-stub was not found: install|there is no stub at "
         assert re.search(sentence, output)
         assert not re.search("does not respond|scheme", output)
 
@@ -248,7 +248,7 @@ def started_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [node, *OTHER_RUNNERS, go, junit])
+@pytest.mark.parametrize("make", [node, vitest, mocha, go, junit])
 def test_a_fixture_starts_the_program_that_it_finds(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
@@ -314,7 +314,7 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [team_of_node, go])
+@pytest.mark.parametrize("make", [team_of_node, go, junit])
 def test_the_program_ends_with_a_process_of_tests_that_is_killed(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:

@@ -7,6 +7,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
@@ -47,7 +49,7 @@ class TeamTest {
         assertTrue(stub.freeze().frozen());
         assertTrue(stub.advance(60).frozen());
         assertEquals(stub.token(), tokenElsewhere(stub));
-        assertEquals(1L, stub.fault("{\"status\": 503}").remaining());
+        assertEquals(1, stub.fault("{\"status\": 503}").remaining());
         assertEquals(503, create(stub, "{\"name\": \"é\\n\\\"\"}"));
         Stub.Entry entry = stub.requests().get(0);
         assertEquals(503, entry.status());
@@ -56,7 +58,16 @@ class TeamTest {
         assertEquals("application/json", entry.headers().get("Content-Type"));
         assertTrue(entry.response().body().contains("\"status\": 503"));
         assertEquals(1, stub.coverage().met());
-        assertEquals(1L, stub.coverage().operations().get("createProject").get("503"));
+        assertEquals(1, stub.coverage().operations().get("createProject").get("503"));
+    }
+
+    @Test
+    void held() throws Exception {
+        String file = System.getenv("HELD");
+        if (file == null) return;
+        String line = stub.url + " " + stub.token() + " " + ProcessHandle.current().pid();
+        Files.writeString(Path.of(file), line);
+        Thread.sleep(60_000);
     }
 
     @Test
