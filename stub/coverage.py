@@ -46,8 +46,7 @@ class Coverage:
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
                 if kind in (*FINDINGS, "grease") and not counts.get(what):
-                    shown = entry.document(number)
-                    self._first[kind, what] = {"world": world} | {x: shown[x] for x in REQUEST}
+                    self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied.setdefault(what, {})[world] = None
                 counts[what] = counts.get(what, 0) + 1
@@ -97,6 +96,12 @@ class Coverage:
                 for kind in FINDINGS
                 for what, count in self._counts[kind].items()
             ]
+
+
+def first_of(world: str, number: int, entry: Entry) -> dict[str, Any]:
+    """The request that showed a finding first, as the report has it."""
+    shown = entry.document(number)
+    return {"world": world} | {name: shown[name] for name in REQUEST}
 
 
 def missed(counts: dict[str, int]) -> list[str]:

@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 from web.routing import CONTROLS, OPERATIONS
 
 from .cors import is_preflight
+from .coverage import first_of
 from .entry import describe, request_name
 from .faults import stall
 from .grease.responses import vary
@@ -94,7 +95,8 @@ class Steps:
         if fault and fault.stall:
             closed_after = stall(fault.stall, received.environ)
         if failures and attempt:
-            attempt.first = {"world": world.name, "number": number}
+            if fault:
+                attempt.first = first_of(world.name, number, entry)
             failures.end(attempt, closed_after)
         return response
 

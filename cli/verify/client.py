@@ -108,7 +108,7 @@ class Client:
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        is_tls = responds(connect(self._base, context))
+        is_tls = shakes_hands(connect(self._base, context))
         if is_tls and not self._context:
             return "the port speaks TLS: give an https:// URL"
         if self._context and not is_tls and responds(connect(self._base, None)):
@@ -122,6 +122,20 @@ def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection
     if context:
         return HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
     return HTTPConnection(host, port, timeout=TIMEOUT)
+
+
+def shakes_hands(connection: HTTPConnection) -> bool:
+    """Whether the connection can be opened."""
+
+    def open_it() -> bool:
+        try:
+            with closing(connection):
+                connection.connect()
+        except (OSError, UnicodeError):
+            return False
+        return True
+
+    return within_timeout(open_it, otherwise=False)
 
 
 def responds(connection: HTTPConnection) -> bool:

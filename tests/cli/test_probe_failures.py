@@ -67,6 +67,12 @@ def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Pa
     assert shown["listProjects"].endswith("closed after S s, again after S s")
     assert [f"{each['kind']}: {each['what']}" for each in report["findings"]] == AFTER
     assert (done.status, report["exit_status"]) == (1, 1)
+    first = report["findings"][0]["first"]
+    assert (first["method"], first["path"], first["body"]) == (
+        "POST",
+        "/v1/projects",
+        '{"name": "shop"}',
+    )
     assert "finding: repeats: createProject after lost-response (first: #1): sent " in done.stderr
     assert "Retry-After was 1 s (RFC 9110 §10.2.3)\n" in done.stderr
     failed = failures_of(report)

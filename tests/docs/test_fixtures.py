@@ -248,7 +248,7 @@ def started_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [node, vitest, mocha, go, junit])
+@pytest.mark.parametrize("make", [node, mocha, go, junit])
 def test_a_fixture_starts_the_program_that_it_finds(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
