@@ -48,10 +48,10 @@ class Client:
             )
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
-        context = ssl.create_default_context()
-        if ca:
+        self._context = ssl.create_default_context() if self._base.scheme == "https" else None
+        if ca:  # a file that has no certificate is an error for http, too
+            context = self._context or ssl.create_default_context()
             context.load_verify_locations(ca)
-        self._context = context if self._base.scheme == "https" else None
 
     def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
         """What will be sent for a probe, some words of which are random."""
@@ -108,10 +108,10 @@ class Client:
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        is_tls = shakes_hands(connect(self._base, context))
+        is_tls = succeeds(shake_hands, connect(self._base, context))
         if is_tls and not self._context:
             return "the port speaks TLS: give an https:// URL"
-        if self._context and not is_tls and responds(connect(self._base, None)):
+        if self._context and not is_tls and succeeds(ask, connect(self._base, None)):
             return "the port does not speak TLS: give an http:// URL"
         return ""
 
@@ -124,33 +124,28 @@ def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection
     return HTTPConnection(host, port, timeout=TIMEOUT)
 
 
-def shakes_hands(connection: HTTPConnection) -> bool:
-    """Whether the connection can be opened."""
+def succeeds(use: Callable[[HTTPConnection], object], connection: HTTPConnection) -> bool:
+    """Whether a use of the connection, which is then closed, ends in time and without an error."""
 
-    def open_it() -> bool:
+    def try_it() -> bool:
         try:
             with closing(connection):
-                connection.connect()
-        except (OSError, UnicodeError):
+                use(connection)
+        except (OSError, HTTPException, UnicodeError):  # a host may be no name
             return False
         return True
 
-    return within_timeout(open_it, otherwise=False)
+    return within_timeout(try_it, otherwise=False)
 
 
-def responds(connection: HTTPConnection) -> bool:
-    """Whether there is an HTTP response to a request without a token."""
+def shake_hands(connection: HTTPConnection) -> None:
+    connection.connect()
 
-    def ask() -> bool:
-        try:
-            with closing(connection):
-                connection.request("HEAD", "/")
-                connection.getresponse()
-        except (OSError, HTTPException, UnicodeError):
-            return False
-        return True
 
-    return within_timeout(ask, otherwise=False)
+def ask(connection: HTTPConnection) -> None:
+    """Send a request without a token, and receive the head of an HTTP response."""
+    connection.request("HEAD", "/")
+    connection.getresponse()
 
 
 def within_timeout(call: Callable[[], T], otherwise: T) -> T:
