@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from .log import say
 
@@ -37,6 +36,8 @@ def junit_xml(suite: str, cases: Sequence[Case]) -> str:
 
     Several failures of a case are one element, since readers show the first one alone.
     """
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
+
     failed = sum(bool(each.failures) for each in cases)
     skipped = sum(bool(each.skipped) for each in cases)
     counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0"}

@@ -12,6 +12,7 @@ from .grease.axes import AXES
 MAX_KINDS = 1000
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
+WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
 # What is kept of the first request of a finding. Secrets are masked, and the body is cut.
 REQUEST = ("number", "method", "path", "query", "headers", "body", "status", "code", "reason")
 
@@ -45,7 +46,7 @@ class Coverage:
                 counts = self._counts[kind]
                 if what not in counts:
                     what = what if len(counts) < MAX_KINDS else OTHERS
-                if kind in (*FINDINGS, "grease") and not counts.get(what):
+                if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied.setdefault(what, {})[world] = None
