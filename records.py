@@ -50,6 +50,11 @@ def timeline_of(pace: float, statuses: Sequence[str] = STATUSES) -> Timeline:
     return (*(Stage(each, round_to_microseconds(pace)) for each in running), Stage(last))
 
 
+def matches(pattern: str, text: str) -> bool:
+    """Whether the text is the pattern itself, or the shell pattern matches it."""
+    return pattern == text or fnmatchcase(text, pattern)
+
+
 TimelineFor = Callable[[str], Timeline]
 """Returns the timeline of a deployment that POST queues, for the name of its project."""
 
@@ -67,7 +72,7 @@ def timelines_of(
 
     def timeline_for(name: str) -> Timeline:
         for pattern, timeline in chosen:
-            if pattern == name or fnmatchcase(name, pattern):
+            if matches(pattern, name):
                 return timeline
         return usual
 

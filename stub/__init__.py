@@ -20,7 +20,7 @@ from .grease.axes import ADVICE, MAX_SEED, TIER_1, UnknownPart, parse_axes
 from .like.contract import observed
 from .like.request import read_project
 from .routes import controls
-from .rules import matches, parse_time
+from .rules import parse_time
 from .seed import Seed
 from .steps import Steps
 from .verdict import KINDS, Finding, Verdict, parse_kinds

@@ -35,7 +35,7 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     Where there are origins, each response varies by Origin, also one for a request without it.
     """
     headers = {"Vary": "Origin"} if origins else {}
-    if origin is not None and origin != "*" and origin in origins:
+    if origin is not None and is_named(origin, origins):
         headers["Access-Control-Allow-Origin"] = origin
         headers["Access-Control-Allow-Credentials"] = "true"
     elif origin is not None and "*" in origins:
@@ -43,6 +43,11 @@ def cors_headers(origins: Collection[str], origin: str | None) -> dict[str, str]
     if "Access-Control-Allow-Origin" in headers:
         headers["Access-Control-Expose-Headers"] = EXPOSED
     return headers
+
+
+def is_named(origin: str | None, origins: Collection[str]) -> bool:
+    """Whether an origin stands among the origins itself: `*` names none."""
+    return origin != "*" and origin in origins
 
 
 def is_preflight(request: Request) -> bool:
@@ -72,7 +77,6 @@ class Cors:
         origin = request.origin
         if not is_preflight(request) or not {"*", origin} & {*self._origins}:
             return None
-        is_named = origin != "*" and origin in self._origins
         # Any method, so that the page gets the 405 or the 404 of the path.
         response, asked = no_content(), request.headers
         response.headers.update(
@@ -82,7 +86,7 @@ class Cors:
                 "Access-Control-Max-Age": MAX_AGE,
             }
         )
-        if is_named and "Access-Control-Request-Private-Network" in asked:
+        if is_named(origin, self._origins) and "Access-Control-Request-Private-Network" in asked:
             response.headers["Access-Control-Allow-Private-Network"] = "true"
         return response
 

@@ -11,7 +11,6 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone, tzinfo
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -116,11 +115,6 @@ def is_of_type(value: Any, name: str) -> bool:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return name == "number" or (name == "integer" and value == int(value))
     return type(value) is type(TYPES[name][0])
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether the text is the pattern itself, or the shell pattern matches it."""
-    return pattern == text or fnmatchcase(text, pattern)
 
 
 def parse_time(value: object) -> datetime | None:

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from records import matches
 from web.access_log import REJECTED
 from web.redaction import Redactor
 
 from .coverage import Coverage, missed
 from .entry import request_name
 from .faults import Fault
-from .rules import matches
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text
 # Each kind of finding, and what to do about it.

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import click
 
 import stub
+from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
@@ -98,7 +99,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
     found = findings_of(run, result.parts, result.drift)
-    accepted = [each for each in found if any(stub.matches(line, each) for line in inputs.known)]
+    accepted = [each for each in found if any(matches(line, each) for line in inputs.known)]
     chosen = [each for each in found if each.split(":")[0] in options.fail_on]
     findings = [each for each in chosen if each not in accepted]
     write_files(run, options, result, started, findings)
@@ -106,7 +107,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         profile = result.observation.profile
         tell(*text_of_profile(result.observation, lacking(Profile(profile)), options.save))
         tell(*warnings_of_run(run, profile))
-    unused = [each for each in inputs.known if not any(stub.matches(each, x) for x in found)]
+    unused = [each for each in inputs.known if not any(matches(each, x) for x in found)]
     tell_findings(findings, unused, options, tell)
     tell_github(environ, run, findings, unused)
     return 1 if findings else 0
