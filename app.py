@@ -15,7 +15,7 @@ if __name__ == "__main__":
 from flask import Blueprint, Flask, Response, current_app, g, request
 from flask.typing import ResponseReturnValue
 
-from auth import DEFAULT_TOKEN, BearerAuth, bearer_check
+from auth import DEFAULT_TOKEN, BearerAuth, bearer_check, read_token
 from records import NO_RECORDS, timelines_of
 from store import (
     MAX_PROJECTS,
@@ -114,7 +114,8 @@ def create_app(
 ) -> Flask:
     """The WSGI app, empty unless there is a `seed`; two apps share nothing.
 
-    `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), else `ValueError`. `clock`
+    `tokens` are all the valid ones, each a b64token (RFC 6750 §2.1), or `NAME=TOKEN` for the
+    worlds of the tenant of that name alone, else `ValueError`. `clock`
     returns the time in UTC, `new_id` makes an id (`store.NewId`), `pace` is in seconds,
     `outcomes` are the last statuses of deployments by a shell pattern of the name of their project,
     and `new_store` makes a store of these. `strict` rejects query parameters and unknown members.
@@ -127,7 +128,9 @@ def create_app(
         STRICT=strict, READ_PROJECT=read_project, PROVIDE_AUTOMATIC_OPTIONS=False
     )
     app.url_map.merge_slashes = False
-    redactor = Redactor(tokens)
+    auth = BearerAuth(tokens, worlds=bool(stub_options))
+    redactor = Redactor(read_token(each).value for each in tokens)
+    app.extensions.update(auth=auth, redactor=redactor)  # for whoever replaces the tokens
     contract = read_file("openapi.json")
     app.add_url_rule("/openapi.json", "contract", lambda: (contract, 200, JSON))
     app.register_blueprint(v1)
@@ -154,7 +157,6 @@ def create_app(
         )
         steps = stub.install(app, whole)
         cors = stub.Cors(options.cors_origins)
-        auth = BearerAuth(tokens, worlds=True)
         before = [
             note_time,
             *([cors.respond_to_preflight] if options.cors_origins else []),
@@ -164,7 +166,7 @@ def create_app(
         ]
         after = [*([cors.add_headers] if options.cors_origins else []), steps.finish]
     else:
-        check_token = bearer_check(BearerAuth(tokens), {"/openapi.json"})
+        check_token = bearer_check(auth, {"/openapi.json"})
         timeline_for = timelines_of(pace, outcomes=outcomes)
         records = seed.records(clock(), new_id, timeline_for) if seed else NO_RECORDS
         store = new_store(

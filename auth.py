@@ -3,6 +3,7 @@
 import hmac
 import re
 from collections.abc import Callable, Collection, Container
+from typing import NamedTuple
 
 from flask import g, request
 
@@ -19,39 +20,72 @@ FORM = (
 B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# A token's own `=` stands at its end, so a name in front of it can be told apart.
+TOKEN_TEXT = re.compile(rf"(?:({WORLD.pattern})=)?({B64TOKEN.pattern})")
 TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
+TENANT_RULE = "a name in front of it, as in NAME=TOKEN, has 1 to 64 of A-Z a-z 0-9 _ -"
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
+class Token(NamedTuple):
+    """A valid token. A named one is good for the worlds of the tenant of that name alone."""
+
+    value: str
+    tenant: str
+
+    @property
+    def prefix(self) -> str:
+        """What the full names of its worlds begin with: `team-a/`, or nothing without a name."""
+        return f"{self.tenant}/" if self.tenant else ""
+
+
+def read_token(text: str) -> Token:
+    """The token of a text `TOKEN` or `NAME=TOKEN`. Raises `ValueError`, which does not show it."""
+    found = TOKEN_TEXT.fullmatch(text)
+    if not found:
+        raise ValueError(f"{TOKEN_RULE}; {TENANT_RULE}")
+    return Token(value=found[2], tenant=found[1] or "")
+
+
 class BearerAuth:
-    """An allow-list of tokens. Each must be a b64token (RFC 6750 §2.1), else `ValueError`.
+    """An allow-list of tokens: each text is a b64token (RFC 6750 §2.1), or `NAME=TOKEN`.
 
     With `worlds`, a token followed by a dot and the name of a world is valid, too. Then no token
-    may be another token with a world (`a` and `a.b`).
+    may be another token with a world (`a` and `a.b`). Without, there is nothing that a name of a
+    tenant could part. Raises `ValueError`.
     """
 
     def __init__(self, tokens: Collection[str], *, worlds: bool = False) -> None:
+        self._worlds = worlds
+        self.replace(tokens)
+
+    def replace(self, tokens: Collection[str]) -> None:
+        """Take these tokens instead, all or none. Raises `ValueError`."""
         if isinstance(tokens, str):
             raise TypeError("give a collection of tokens, not one string")
         if not tokens:
             raise ValueError("at least one token is needed")
-        for token in tokens:
-            if not B64TOKEN.fullmatch(token):
-                raise ValueError(TOKEN_RULE)
-            prefix, _, world = token.rpartition(".")
-            if worlds and prefix in tokens and WORLD.fullmatch(world):
+        prefixes: dict[str, str] = {}
+        for token in map(read_token, tokens):
+            if token.tenant and not self._worlds:
+                raise ValueError("without worlds, no token has a name: leave out `NAME=`")
+            if prefixes.setdefault(token.value, token.prefix) != token.prefix:
+                raise ValueError("one token is given twice, with two names or with one and none")
+        for value in prefixes:
+            shorter, _, world = value.rpartition(".")
+            if self._worlds and shorter in prefixes and WORLD.fullmatch(world):
                 raise ValueError(
                     "one token would also be a world of another, as `a.b` is world `b` of token "
                     "`a`: rename one"
                 )
-        self._tokens = [token.encode() for token in tokens]
-        self._worlds = worlds
+        self._prefixes = [(value.encode(), prefix) for value, prefix in prefixes.items()]
 
     def check(self, header: str) -> str:
-        """The name of the world that an Authorization header is for, empty for the main one.
+        """The full name of the world that an Authorization header is for.
 
-        Raises a `Problem` with 401. Without an attempt at a bearer token the challenge has no
-        `error` (RFC 6750 §3.1).
+        It is the name of the world behind that of the tenant, as in `job-1` and `team-a/job-1`;
+        for the main world of a tenant `team-a/`, or nothing. Raises a `Problem` with 401. Without
+        an attempt at a bearer token the challenge has no `error` (RFC 6750 §3.1).
         """
         scheme, _, token = header.partition(" ")
         if scheme == "Bearer":
@@ -67,15 +101,18 @@ class BearerAuth:
         raise unauthorized("token_missing", f"{FORM} This request {sent}.", CHALLENGE)
 
     def world_of(self, token: str) -> str | None:
-        """The name of the world that a token is for; None if the token is invalid."""
-        if self._is_valid(token):
-            return ""
+        """The full name of the world that a token is for; None if the token is invalid."""
+        prefix = self._prefix_of(token)
+        if prefix is not None:
+            return prefix
         token, _, world = token.rpartition(".")
-        is_world = self._worlds and WORLD.fullmatch(world)
-        return world if is_world and self._is_valid(token) else None
+        if not self._worlds or not WORLD.fullmatch(world):
+            return None
+        prefix = self._prefix_of(token)
+        return None if prefix is None else prefix + world
 
     def intended_world(self, header: str) -> str:
-        """The name of the world of a valid token in a malformed header; else the main one's."""
+        """The full name of the world of a valid token in a malformed header, else nothing."""
         # A token may end with a "=", and a world may follow.
         tokens = re.findall(rf"{B64TOKEN.pattern}(?:\.{WORLD.pattern})?", header)
         return next(filter(None, map(self.world_of, tokens)), "")
@@ -96,10 +133,12 @@ class BearerAuth:
             return f"This request has another character: {TOKEN_RULE}.{hint}"
         return f"This request has an unknown token.{hint}"
 
-    def _is_valid(self, token: str) -> bool:
+    def _prefix_of(self, token: str) -> str | None:
+        """What the names of a token's worlds begin with; None if the token is unknown."""
         # Compares with every token, each in constant time, so that the time reveals nothing.
         data = token.encode(errors="replace")
-        return sum(hmac.compare_digest(each, data) for each in self._tokens) > 0
+        found = [prefix for each, prefix in self._prefixes if hmac.compare_digest(each, data)]
+        return found[0] if found else None
 
 
 def unauthorized(code: str, detail: str, challenge: str) -> Problem:

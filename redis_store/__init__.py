@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from redis import RedisError
 
-from .scripts import keys_of
+from .scripts import FREE, keys_of, name_of
 from .server import INVALID_URL, URL, RedisConnection, unusable
 from .store import RedisClock, RedisStore
 
@@ -26,6 +26,25 @@ class RedisStores(RedisConnection):
 
     def share_clock(self, *collaborators: Any, world: str) -> RedisClock:
         return RedisClock(self, world, *collaborators)
+
+    def worlds(self, prefix: str) -> dict[str, int]:
+        """The number of projects of each world with records whose name begins so, but for those of
+        other tenants. This uses no world.
+        """
+        pattern = keys_of(f"{prefix}*")[0]
+        with self.available([pattern]) as client:
+            names = [name_of(key.decode()) for key in client.scan_iter(pattern, count=1000)]
+            own = [name for name in names if "/" not in name.removeprefix(prefix)]
+            pipeline = client.pipeline(transaction=False)
+            for name in own:
+                pipeline.llen(keys_of(name)[1])
+            return dict(zip(own, pipeline.execute(), strict=True))
+
+    def free(self, world: str, idle: float) -> None:
+        """Remove the records of a world, unless a program has used them in so many seconds."""
+        keys = keys_of(world)
+        with self.available(keys):
+            self.run(FREE, keys, idle)
 
 
 def connect(url: str, threads: int) -> RedisStores:

@@ -9,7 +9,12 @@ state        hash: `clock`, the setting of the clock, empty at first; `epoch`, w
 projects     list: each project as a JSON array
 index        set: `id ID` and `name NAME` of each project
 deployments  hash by id: each deployment as a JSON array
+
+Those of a named world end after a day without use; each script that uses them begins the day anew.
+A main world, whose name is empty or ends with `/`, stays.
 """
+
+DAY = 24 * 60 * 60  # seconds
 
 
 def keys_of(world: str) -> list[str]:
@@ -17,16 +22,33 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in names]
 
 
+def name_of(state: str) -> str:
+    """The world of a key of a state."""
+    return state.removeprefix("{project-stub:").removesuffix("}:state")
+
+
+# Precedes each script that uses a world. A server that takes no writes is still read.
+RENEW = rf"""
+local function renew()
+  if KEYS[1]:find('[:/]}}:state$') then return end
+  for _, key in ipairs(KEYS) do redis.pcall('EXPIRE', key, {DAY}) end
+end
+"""
+
 # Precedes CREATE, LIST, GET and ALL. ARGV: the setting of the caller's clock, and its time. A reply
 # starts with a word: `ok`, what prevents the call (`taken`, `full`), or why it must be repeated:
 # `absent` (the world has no records), `clock` (the setting is another one), `ids` (one is in use).
-PRELUDE = r"""
+PRELUDE = (
+    RENEW
+    + r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call, now = redis.call, ARGV[2]
 local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
 if (clock or '') ~= ARGV[1] then return {'clock', clock} end
 if not epoch then return {'absent'} end
+renew()
 """
+)
 
 # ARGV: maximum, name, JSON, timeline, the new ids of the project and of its deployment, which are
 # empty at first: they are drawn where nothing else prevents the project; whether a name in use is
@@ -43,6 +65,7 @@ local deployment = cjson.encode({latest, id, now}):sub(1, -2) .. ', ' .. timelin
 call('HSET', deployments, latest, deployment)
 call('SADD', index, 'id ' .. id, 'name ' .. name)
 call('RPUSH', projects, project)
+renew()
 return {'ok', project}
 """
 
@@ -63,7 +86,9 @@ ALL = "return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', 
 # ARGV: the epoch and number of projects that the world must have (`*` for any, which resets the
 # clock; an empty epoch where it is absent), the new epoch, the values for the projects, the index
 # and the deployments as JSON lists
-WRITE = r"""
+WRITE = (
+    RENEW
+    + r"""
 local state, projects, index, deployments = unpack(KEYS)
 local call = redis.call
 local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
@@ -80,12 +105,25 @@ for at, command in ipairs({'RPUSH', 'SADD', 'HSET'}) do
     call(command, KEYS[1 + at], unpack(values, first, math.min(first + 999, #values)))
   end
 end
+renew()
 return 1
 """
+)
 
 # ARGV: the setting that the clock must have, the new one
-SET_CLOCK = r"""
+SET_CLOCK = (
+    RENEW
+    + r"""
 if (redis.call('HGET', KEYS[1], 'clock') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'clock', ARGV[2])
+renew()
 return 1
+"""
+)
+
+# ARGV: seconds. Removes the records of a world that nobody has used for so long. One without an end
+# is of a version that gave it none.
+FREE = rf"""
+local left = redis.call('TTL', KEYS[1])
+if left < 0 or {DAY} - left >= tonumber(ARGV[1]) then redis.call('UNLINK', unpack(KEYS)) end
 """

@@ -2,9 +2,11 @@
 
 import re
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from heapq import heapify, heapreplace
 from itertools import islice
-from threading import RLock
+from operator import attrgetter
+from threading import Lock, RLock
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -93,6 +95,62 @@ class Journal:
         with self.lock:
             self.entries.clear()
             self.size = self.dropped = 0
+
+
+class JournalMemory:
+    """The memory that the entries of all journals may take, which tenants share.
+
+    `journals` returns those of each tenant. `most` is in bytes.
+    """
+
+    def __init__(self, most: int, journals: Callable[[], list[list[Journal]]]) -> None:
+        self._most = most
+        self._journals = journals
+        self._lock = Lock()
+        self._kept = 0  # those of ended worlds are counted, too, until it is too much
+
+    def add(self, size: int) -> None:
+        """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries,
+        and a sixteenth more than needed, so that this is rare.
+        """
+        with self._lock:
+            self._kept += size
+            if self._kept > self._most:
+                self._kept = self._drop_down_to(self._most * 15 // 16)
+
+    def _drop_down_to(self, most: int) -> int:
+        """Drop entries of the largest journal of the tenant that keeps most, again and again.
+
+        Returns the bytes that are kept then.
+        """
+        tenants = [JournalSizes(each) for each in self._journals()]
+        kept = sum(each.kept for each in tenants)
+        while kept > most:
+            largest = max(tenants, key=attrgetter("kept"))
+            dropped = largest.drop()
+            if not dropped:  # a request has cleared the journals meanwhile
+                return sum(each.kept for each in tenants)
+            kept -= dropped
+        return kept
+
+
+class JournalSizes:
+    """The journals of a tenant by their sizes, as a heap of which the largest is the first."""
+
+    def __init__(self, journals: Sequence[Journal]) -> None:
+        self._heap = [(-each.size, index, each) for index, each in enumerate(journals)]
+        heapify(self._heap)
+        self.kept = sum(each.size for each in journals)
+
+    def drop(self) -> int:
+        """Drop the oldest entry of the largest journal; return the bytes that it kept."""
+        if not self._heap:
+            return 0
+        _, index, journal = self._heap[0]
+        dropped = journal.drop()
+        heapreplace(self._heap, (-journal.size, index, journal))
+        self.kept -= dropped
+        return dropped
 
 
 def read_filters(query: MultiDict[str, str], operations: Collection[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The control routes: everything under `/_stub`."""
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -24,8 +25,9 @@ from .journal import read_filters
 from .like.profile import lacking
 from .pact import find_state, read_change, take_back
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
+from .tenants import TooManyWorlds
 from .verdict import KINDS, Verdict, parse_kinds
-from .worlds import Stub, TooManyWorlds, World
+from .worlds import Stub, World
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
@@ -84,7 +86,18 @@ def contract() -> ResponseReturnValue:
 def reset() -> Response:
     stub = current_stub()
     sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
-    stub.reset(g.world_name, make_seed(*sent, stub.like) if sent else None)
+    seed = make_seed(*sent, stub.like) if sent else None
+    stub.tenant(g.world_name).reset(g.world_name, seed)
+    return no_content()
+
+
+@controls.delete("/worlds")
+def free_worlds() -> Response:
+    idle = request.args.get("idle", "")
+    if len([*request.args.items(multi=True)]) != 1 or not re.fullmatch("[0-9]{1,9}", idle):
+        detail = "Send `?idle=SECONDS`, with 1 to 9 digits; 0 frees all worlds but the main one."
+        raise Problem(400, "unknown_query", detail)
+    current_stub().tenant(g.world_name).free(int(idle))
     return no_content()
 
 
@@ -201,7 +214,7 @@ def show_verdict() -> dict[str, Any]:
 SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
     "health": lambda: {"status": "ok"},
     "ready": readiness,
-    "worlds": lambda: current_stub().document(),
+    "worlds": lambda: current_stub().tenant(g.world_name).document(),
     "clock": show_clock,
     "faults": lambda: {"faults": open_world().faults.documents()},
     "grease": lambda: open_world().grease.current.document(),

@@ -86,9 +86,10 @@ class Steps:
                 outcome.status = 0
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
+        context["entry"], context["number"] = entry, number
         context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(outcome)
-        stub.make_room(entry.size)
+        stub.memory.add(entry.size)
         if outcome.delay:
             stub.options.sleep(outcome.delay)
         closed_after = None

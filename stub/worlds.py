@@ -5,19 +5,16 @@
 
 import json
 import time
-from collections import ChainMap, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from hashlib import blake2b
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from random import Random
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
 from records import STATUSES, Deployment, Records, Timeline, timelines_of
 from store import Clock, NewId, Store
-from web.problems import Problem
 from web.redaction import Redactor
 
 from .clock import MAX_ADVANCE, WorldClock
@@ -26,22 +23,15 @@ from .coverage import Coverage
 from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
-from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
-from .grease.forms import vary_id
-from .journal import Journal
-from .like.ids import make_id
+from .grease.axes import Parts, Switch, read_grease
+from .ids import Ids
+from .journal import Journal, JournalMemory
 from .like.markers import NAME
 from .like.profile import Profile
 from .like.service import LikeStore, Responses
 from .seed import Seed
+from .tenants import Tenant, TooManyWorlds, prefix_of
 from .verdict import Finding, Verdict
-
-MAX_WORLDS = 1000
-PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id
-
-
-class TooManyWorlds(Problem):
-    """507: there is no room for another world."""
 
 
 class WorldStore(Store, Protocol):
@@ -77,6 +67,21 @@ class WorldStore(Store, Protocol):
         """
 
 
+class SharedStores(Protocol):
+    """What the stub needs of the stores of records that several programs share."""
+
+    def share_clock(
+        self, real: Clock, frozen_at: datetime | None, max_advance: timedelta, *, world: str
+    ) -> Any:
+        """The clock of a world, with the methods of `WorldClock`."""
+
+    def worlds(self, prefix: str) -> dict[str, int]:
+        """The number of projects of each world with records, by the full names of a tenant."""
+
+    def free(self, world: str, idle: float) -> None:
+        """Remove the records of a world, unless a program has used them in so many seconds."""
+
+
 class SetUp(NamedTuple):
     """A provider state that was set up, and the records of before."""
 
@@ -99,67 +104,9 @@ class StubOptions(NamedTuple):
     sleep: Callable[[float], None] = time.sleep  # waits for delayed responses
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
+    world_idle: float = 3600.0  # seconds unused, after which a world may go where there is no room
     failures: Failures | None = None  # those of a run of `--probe failures`
     like: Profile | None = None  # of a service
-
-
-@dataclass
-class Ids:
-    """The source of the ids of a world, a `store.NewId`.
-
-    Created ids may be random, so each is numbered, and its number is the key of the resource.
-    Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
-    worlds share the ids that they begin with. `forms` are those of a profile.
-    """
-
-    new_id: NewId
-    seed: int | None
-    forms: Mapping[str, dict[str, Any]]
-    grease: Switch
-    world: str = ""
-    are_varied: bool = False  # whether grease varied any of them
-    _count: int = 0
-    # The key of each id, and the axes that varied it, each with its part.
-    _made: ChainMap[str, tuple[str, tuple[Pair, ...]]] = field(default_factory=ChainMap)
-
-    def __post_init__(self) -> None:
-        self._lock = Lock()
-
-    def of_world(self, world: str, grease: Switch) -> "Ids":
-        """The ids of a world, which begins with these."""
-        return replace(self, world=world, grease=grease, _made=self._made.new_child())
-
-    def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
-        """The id of a new resource: the plain one, or a varied one."""
-        part = PARTS.get(prefix, prefix)
-        with self._lock:
-            self._count += 1
-            key = f"#{self._count}"
-            made = self._plain_id(prefix, part, base, attempt)
-            grease = self.grease.current
-            pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
-            if pairs:
-                made = vary_id(dict(pairs), grease.seed, key, made)
-                self.are_varied = True
-            self._made.setdefault(made, (key, pairs))  # an id of a deployment may be its project's
-            return made
-
-    def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
-        source = f"{self.seed} {self.world} {self._count}"
-        if part in self.forms:
-            random = Random(None if self.seed is None else source)
-            return make_id(self.forms[part], random, self._count, base, attempt)
-        if self.seed is None:
-            return self.new_id(prefix, base, attempt)
-        return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
-
-    def key(self, text: str) -> str:
-        """The key of an id. Any other text is its own key."""
-        return self._made.get(text, (text, ()))[0]
-
-    def pairs_of(self, text: str) -> tuple[Pair, ...]:
-        """The axes that varied an id, with its part; none for any other text."""
-        return self._made.get(text, (text, ()))[1]
 
 
 @dataclass(eq=False)
@@ -199,64 +146,35 @@ class Stub:
         self.ids = Ids(self.new_id, options.ids_seed, forms, Switch(self.grease))
         now = options.freeze or self.clock()
         self.records = (self.seed or Seed()).records(now, self.ids, self.timeline_for)
-        self._lock = Lock()
-        self._kept = 0  # bytes of all journals, those of ended worlds included until it is too much
-        self._count_lock = Lock()  # another one, as a reset may be slow
-        self._worlds = {"": World("", self)}
-        # Of the worlds that a reset has ended.
-        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=MAX_WORLDS)
-        self._dropped = 0
+        self.shared: SharedStores | None = None
+        if hasattr(self.new_store, "share_clock"):
+            self.shared = cast(SharedStores, self.new_store)
+        self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
+        self.memory = JournalMemory(options.journal_bytes, self._journals)
         # By code: how many, and the first.
+        self._count_lock = Lock()
         self._rejections: dict[str, tuple[int, dict[str, Any]]] = {}
 
+    def tenant(self, world: str) -> Tenant:
+        """The tenant of a world."""
+        prefix = prefix_of(world)
+        found = self._tenants.get(prefix)
+        return found or self._tenants.setdefault(prefix, Tenant(prefix, self))
+
     def open(self, name: str) -> "World":
-        """The world of that name, made on first use. Raises `TooManyWorlds`."""
-        if world := self._worlds.get(name):
-            return world
-        with self._lock:
-            self._check_room(name)
-            self._worlds[name] = world = self._worlds.get(name) or World(name, self)
-            return world
+        """The world of that full name, made on first use. Raises `TooManyWorlds`."""
+        return self.tenant(name).open(name)
 
     def intended(self, name: str) -> "World":
-        """The world that a rejected request meant; the main one where there is no room for it."""
+        """The world that a rejected request meant; its tenant's main one if there is no room."""
         try:
             return self.open(name)
         except TooManyWorlds:
-            return self.open("")
+            return self.open(prefix_of(name))
 
-    def document(self) -> dict[str, Any]:
-        """The worlds of this process by name, the main one first, and the room for more of them."""
-        with self._lock:
-            worlds = [self._worlds[name] for name in sorted(self._worlds)]
-        documents = [
-            {
-                "name": world.name,
-                "projects": len(world.store.list_projects()),
-                "requests": world.journal.last,
-            }
-            for world in worlds
-        ]
-        # The main one needs no room.
-        return {"worlds": documents, "room": MAX_WORLDS + 1 - len(worlds)}
-
-    def reset(self, name: str, seed: Seed | None) -> None:
-        """Replace a world by one of the seed, or by one as at the start.
-
-        A named world without a seed is removed, and made anew on its next use. Raises
-        `TooManyWorlds` if a seed is for one more world.
-        """
-        with self._lock:
-            if seed is not None:
-                self._check_room(name)
-            world = World(name, self)
-            world.store.reset(None if seed is None else world.records_of(seed))
-            previous = self._worlds.pop(name, None)
-            if seed is not None or not name:
-                self._worlds[name] = world
-            if previous:
-                self._unused_faults.extend(previous.unused_faults())
-                self._dropped += previous.journal.dropped
+    def new_world(self, name: str) -> "World":
+        """A world as at the start, which its tenant does not have yet."""
+        return World(name, self)
 
     def count_rejection(
         self, method: str, target: str, host: str, status: int | None, code: str, detail: str
@@ -283,23 +201,6 @@ class Stub:
             count, first = self._rejections.get(code, (0, request))
             self._rejections[code] = count + 1, first
 
-    def make_room(self, size: int) -> None:
-        """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries of
-        the largest journals, and a sixteenth more than needed, so that this is rare.
-        """
-        most = self.options.journal_bytes
-        with self._count_lock:
-            self._kept += size
-            if self._kept > most:
-                journals = [world.journal for world in list(self._worlds.values())]
-                excess = sum(each.size for each in journals) - most * 15 // 16
-                while excess > 0:
-                    dropped = max(journals, key=lambda each: each.size).drop()
-                    if not dropped:  # a request has cleared the journals meanwhile
-                        break
-                    excess -= dropped
-                self._kept = sum(each.size for each in journals)
-
     def judge(
         self,
         fail_on: Collection[str] = (),
@@ -310,19 +211,16 @@ class Stub:
 
         `more` are findings that the requests alone do not show.
         """
-        with self._lock:
-            worlds = self._worlds.values()
-            unused = [*self._unused_faults, *(x for each in worlds for x in each.unused_faults())]
-            dropped = self._dropped + sum(each.journal.dropped for each in worlds)
+        tenants = [*self._tenants.values()]
+        unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
+        dropped = sum(tenant.dropped() for tenant in tenants)
         rejections = self._rejections.values()
         return Verdict(self.run, unused, rejections, self.redactor, fail_on, allowed, more, dropped)
 
-    def _check_room(self, name: str) -> None:
-        if name not in self._worlds and len(self._worlds) > MAX_WORLDS:
-            detail = (
-                f"There are {MAX_WORLDS:,} worlds. Reset one that is no longer used, to free it."
-            )
-            raise TooManyWorlds(507, "too_many_worlds", detail)
+    def _journals(self) -> list[list[Journal]]:
+        """Those of each tenant."""
+        tenants = [*self._tenants.values()]
+        return [[world.journal for world in tenant.worlds()] for tenant in tenants]
 
 
 class World:
@@ -330,7 +228,9 @@ class World:
 
     def __init__(self, name: str, stub: Stub) -> None:
         self._stub = stub
+        self.prefix = prefix_of(name)
         self.name = stub.redactor.text(name)  # masked, as a name may be a token
+        self.used_at = stub.clock()
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
         self.coverage = Coverage(stub.contract)
         self.journal = Journal()
@@ -339,8 +239,8 @@ class World:
         self.grease = Switch(stub.grease)
         self.ids = stub.ids.of_world(name, self.grease)
         clock, frozen_at = stub.clock, stub.options.freeze
-        if hasattr(stub.new_store, "share_clock"):  # where processes share the records
-            self.clock = stub.new_store.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
+        if stub.shared:
+            self.clock = stub.shared.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
         else:
             self.clock = WorldClock(clock, frozen_at)
         self.timeline_for = stub.timeline_for

@@ -106,6 +106,35 @@ def test_an_app_is_not_made_with_an_invalid_token() -> None:
             create_app(tokens=tokens)
 
 
+def test_a_token_with_a_name_is_good_for_the_worlds_of_that_tenant() -> None:
+    app = create_app(tokens=["team-a=first==", "team-a=second", "team_b=third", "plain=="])
+    for token, full_name in (
+        ("first==", "team-a/"),
+        ("second.job", "team-a/job"),
+        ("third.job", "team_b/job"),
+        ("plain==", ""),
+        ("plain==.job", "job"),
+    ):
+        assert app.extensions["auth"].check(f"Bearer {token}") == full_name
+    for token in ("team-a=first==", "first", "plain", "team-a"):
+        assert_problem(client_of(app, f"Bearer {token}").get("/v1/projects"), 401, INVALID)
+
+
+def test_names_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
+    for tokens, reason in (
+        (["a.b=secret"], "in front of it"),
+        ([f"{65 * 'a'}=secret"], "in front of it"),
+        (["a=b=c"], "in front of it"),
+        (["a=secret", "b=secret"], "given twice"),
+        (["a=secret", "secret"], "given twice"),
+        (["a=secret", "b=secret.job"], "a world of another"),
+    ):
+        with pytest.raises(ValueError, match=reason) as raised:
+            create_app(tokens=tokens)
+        assert "secret" not in str(raised.value)
+    assert create_app(tokens=["a=secret", "a=secret", f"{64 * 'a'}=other"])
+
+
 def test_the_response_does_not_say_whether_a_token_exists(app: Flask) -> None:
     for form in ("bearer {}", "Bearer  {}", "Bearer {}.a b", "Bearer {}.a/b"):
         one, other = (

@@ -23,9 +23,15 @@ class Redactor:
     """Masks the valid `tokens` of an app, and other secrets by their place."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
+        self._tokens: list[str] = []
+        self.add(tokens)
+
+    def add(self, tokens: Iterable[str]) -> None:
+        """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
-        self._tokens = sorted(tokens, key=len, reverse=True)
+        self._tokens = sorted({*self._tokens, *tokens}, key=len, reverse=True)
         self._lower = [token.lower() for token in self._tokens]
+        vars(self).pop("_pattern", None)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -11,8 +11,9 @@ from web.routing import CREATED, OPERATIONS
 
 from ..contract import Operation
 from ..documents import MARK, read
+from ..ids import Ids
 from ..rules import TIME, is_of_type, parse_time, spell_time
-from ..worlds import Ids, World
+from ..worlds import World
 from . import forms
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
 

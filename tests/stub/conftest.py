@@ -23,7 +23,7 @@ def world(app: Flask) -> Callable[[str], FlaskClient]:
 @pytest.fixture
 def full_app(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Flask:
     """An app with as many worlds as there can be, here five: 0 to 4."""
-    monkeypatch.setattr("stub.worlds.MAX_WORLDS", 5)
+    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 5)
     for number in range(5):
         assert control_client_of(app, f"dev-token.{number}").get("/v1/projects").status_code == 200
     return app

@@ -96,7 +96,7 @@ def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
                 in_thread(lambda: control_client_of(app).delete("/_stub/requests"), 0.01)
             assert line < 1000, "make_room() does not end"
 
-        with interrupted(clear, "worlds.py"):
+        with interrupted(clear, "journal.py"):
             client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})
 
 

@@ -88,7 +88,7 @@ def race_to_judge_a_world_that_ends(app: Flask) -> None:
     client.get("/v1/projects")
     client.post("/_stub/faults", json={"status": 503})
     for found in read_meanwhile(
-        lambda: stub_of(app).judge().document(0), lambda: client.post("/_stub/reset"), "worlds.py"
+        lambda: stub_of(app).judge().document(0), lambda: client.post("/_stub/reset"), "tenants.py"
     ):
         assert found["operations"]["listProjects"]["200"] == 1
         assert len(found["unused_faults"]) == 1
@@ -123,7 +123,7 @@ def race_into_a_new_world(app: Flask) -> None:
     for world in "abcd":
         client = control_client_of(app, f"dev-token.{world}")
         post = partial(client.post, "/v1/projects")
-        race([partial(post, json={"name": name}) for name in "abcdefgh"], "worlds")
+        race([partial(post, json={"name": name}) for name in "abcdefgh"], "tenants")
         assert sorted(names(client)) == [*"abcdefgh"]
 
 
@@ -141,7 +141,7 @@ STATES = {str(number): seed_of({"projects": [{"name": str(number)}]}) for number
 
 def race_for_the_number_of_an_id(app: Flask) -> None:
     """With a seed an id is a function of its number. A project whose id is taken is not added."""
-    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in STATES], "worlds")
+    race([partial(post_json, app, "/_stub/pact", {"state": state}) for state in STATES], "ids")
     assert len(names(control_client_of(app))) == 8
 
 
@@ -152,10 +152,10 @@ RACES = [
     ("coverage", race_to_be_counted_by_the_run),
     ("journal", race_to_read_the_journal),
     ("clock", race_to_the_end_of_time),
-    ("worlds", race_into_a_new_world),
-    ("worlds", race_to_judge_a_world_that_ends),
+    ("tenants", race_into_a_new_world),
+    ("tenants", race_to_judge_a_world_that_ends),
     ("coverage", race_for_a_view),
-    ("worlds", race_for_the_number_of_an_id),
+    ("ids", race_for_the_number_of_an_id),
 ]
 
 

@@ -1,0 +1,154 @@
+"""Tenants: each has worlds of its own, room for so many, and no way to those of another."""
+
+from collections import deque
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from web.problems import Problem
+
+from .faults import Fault
+from .seed import Seed
+
+if TYPE_CHECKING:
+    from .worlds import Stub, World
+
+MAX_WORLDS = 1000  # of a tenant, beside its main one
+MAX_UNUSED_FAULTS = 1000  # of its worlds that have ended
+
+
+class TooManyWorlds(Problem):
+    """507: there is no room for another world."""
+
+
+def prefix_of(world: str) -> str:
+    """What the full names of a tenant's worlds begin with: `team-a/`, or nothing without a name."""
+    return world[: world.find("/") + 1]
+
+
+class Tenant:
+    """The worlds of a tenant by their full names; that of the main one is the prefix."""
+
+    def __init__(self, prefix: str, stub: "Stub") -> None:
+        self._prefix = prefix
+        self._stub = stub
+        self._lock = Lock()
+        self._worlds: dict[str, World] = {}
+        # Of the worlds that have ended.
+        self._unused_faults: deque[tuple[str, Fault]] = deque(maxlen=MAX_UNUSED_FAULTS)
+        self._dropped = 0
+
+    def open(self, name: str) -> "World":
+        """The world of that name, made on first use. Raises `TooManyWorlds`."""
+        world = self._worlds.get(name)
+        if world is None:
+            with self._lock:
+                world = self._worlds.get(name)
+                if world is None:
+                    self._make_room_for(name)
+                    world = self._worlds[name] = self._stub.new_world(name)
+        world.used_at = self._stub.clock()
+        return world
+
+    def reset(self, name: str, seed: Seed | None) -> None:
+        """Replace a world by one of the seed, or by one as at the start.
+
+        A named world without a seed is removed, and made anew on its next use. Raises
+        `TooManyWorlds` if a seed is for one more world.
+        """
+        with self._lock:
+            if seed is not None:
+                self._make_room_for(name)
+            world = self._stub.new_world(name)
+            world.store.reset(None if seed is None else world.records_of(seed))
+            self._end(name)
+            if seed is not None or name == self._prefix:
+                self._worlds[name] = world
+
+    def free(self, idle: float) -> None:
+        """End the worlds that nobody has used for so many seconds, but not the main one.
+
+        With a shared store also those that other programs have left there.
+        """
+        with self._lock:
+            for name in self._unused_for(idle):
+                self._end(name)
+        shared = self._stub.shared
+        if shared:
+            left = shared.worlds(self._prefix).keys() - self._worlds.keys() - {self._prefix}
+            for name in left:
+                shared.free(name, idle)
+
+    def worlds(self) -> "list[World]":
+        """The worlds of this process."""
+        with self._lock:
+            return [*self._worlds.values()]
+
+    def unused_faults(self) -> list[tuple[str, Fault]]:
+        """The faults that no request has met, each with its world; also of worlds that ended."""
+        with self._lock:
+            current = [each for world in self._worlds.values() for each in world.unused_faults()]
+            return [*self._unused_faults, *current]
+
+    def dropped(self) -> int:
+        """The number of entries that the journals have dropped, also those of ended worlds."""
+        with self._lock:
+            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
+
+    def document(self) -> dict[str, Any]:
+        """The worlds by name, the main one first, and the room of this process for more of them.
+
+        With a shared store also those that other programs have there, without their requests.
+        """
+        self.open(self._prefix)
+        with self._lock:
+            worlds = dict(self._worlds)
+        shared, redactor = self._stub.shared, self._stub.redactor
+        if shared:
+            at_start = len(self._stub.records.projects)
+            projects = {**dict.fromkeys(worlds, at_start), **shared.worlds(self._prefix)}
+        else:
+            projects = {name: len(each.store.list_projects()) for name, each in worlds.items()}
+        rows = [
+            {
+                "name": redactor.text(name.removeprefix(self._prefix)),
+                "projects": count,
+                "requests": worlds[name].journal.last if name in worlds else 0,
+            }
+            for name, count in sorted(projects.items())
+        ]
+        return {"worlds": rows, "room": MAX_WORLDS - (len(worlds) - 1)}
+
+    def _make_room_for(self, name: str) -> None:
+        """End the world that is unused for longest where a new one has no room."""
+        named = self._worlds.keys() - {self._prefix}
+        if name == self._prefix or name in named or len(named) < MAX_WORLDS:
+            return
+        idle = self._stub.options.world_idle
+        unused = self._unused_for(idle)
+        if not unused:
+            period = "hour" if idle == 3600 else f"{idle:g} seconds"
+            detail = (
+                f"There are {MAX_WORLDS:,} worlds, and each was used in the last {period}. "
+                "Reset one that is no longer used, or send `DELETE /_stub/worlds?idle=SECONDS`."
+            )
+            raise TooManyWorlds(507, "too_many_worlds", detail)
+        self._end(unused[0])
+        if self._stub.shared:
+            self._stub.shared.free(unused[0], idle)
+
+    def _unused_for(self, idle: float) -> list[str]:
+        """The named worlds that nobody has used for so many seconds, the longest unused first."""
+        now = self._stub.clock()
+        used_at = {
+            name: world.used_at
+            for name, world in self._worlds.items()
+            if name != self._prefix and (now - world.used_at).total_seconds() >= idle
+        }
+        return sorted(used_at, key=used_at.__getitem__)
+
+    def _end(self, name: str) -> None:
+        """Remove a world, if it is there, but for what the verdict of the run has of it."""
+        world = self._worlds.pop(name, None)
+        if world:
+            self._unused_faults.extend(world.unused_faults())
+            self._dropped += world.journal.dropped

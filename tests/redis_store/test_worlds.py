@@ -1,0 +1,143 @@
+"""The worlds in Redis: those of tenants, their end, and what another program has left."""
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app import create_app
+from redis_store import connect
+from tests.conftest import Clock, control_client_of, names
+from tests.contract import assert_problem
+from tests.redis_server import RedisServer
+
+pytestmark = pytest.mark.process
+
+DAY = 86400
+NAMES = ("state", "projects", "index", "deployments")
+
+
+@pytest.fixture
+def programs(shared_redis: RedisServer, clock: Clock) -> list[Flask]:
+    """Two programs with one store."""
+    shared_redis.clear()
+    stores = [connect(shared_redis.url, 8) for _ in "12"]
+    tokens = ["team-a=one", "team-b=two", "plain"]
+    return [create_app(tokens=tokens, clock=clock, new_store=each) for each in stores]
+
+
+def keys_of(world: str) -> list[str]:
+    return [f"{{project-stub:{world}}}:{name}" for name in NAMES]
+
+
+def ends_of(redis: RedisServer, world: str) -> set[int]:
+    """The seconds until the keys of a world end; -1 without an end, -2 without the key."""
+    found: set[Any] = {redis.client.ttl(key) for key in keys_of(world)}
+    return found
+
+
+def expire(redis: RedisServer, world: str, seconds: int) -> None:
+    for key in keys_of(world):
+        redis.client.expire(key, seconds)
+
+
+def worlds_of(app: Flask, token: str) -> dict[str, tuple[int, int]]:
+    shown = control_client_of(app, token).get("/_stub/worlds").json["worlds"]
+    return {each["name"]: (each["projects"], each["requests"]) for each in shown}
+
+
+def test_tenants_share_nothing_and_programs_share_their_worlds(programs: list[Flask]) -> None:
+    for token, name in (("one", "a"), ("one.job", "b"), ("two.job", "c"), ("plain.job", "d")):
+        control_client_of(programs[0], token).post("/v1/projects", json={"name": name})
+    found = [
+        names(control_client_of(programs[1], token))
+        for token in ("one", "one.job", "two", "two.job", "plain", "plain.job")
+    ]
+    assert found == [["a"], ["b"], [], ["c"], [], ["d"]]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "document"),
+    [
+        ("GET", "/v1/projects", None),
+        ("GET", "/v1/deployments/dpl_1", None),
+        ("POST", "/v1/projects", {"name": "more"}),
+        ("GET", "/_stub/state", None),
+        ("PUT", "/_stub/deployments/dpl_2", {"status": "failed"}),
+        ("POST", "/_stub/clock", {"advance": 1}),
+        ("POST", "/_stub/reset", {"projects": [{"name": "again"}], "deployments": []}),
+        ("POST", "/_stub/pact", {"state": "a project exists"}),
+    ],
+)
+def test_each_use_of_a_named_world_keeps_it_for_another_day(
+    programs: list[Flask], shared_redis: RedisServer, method: str, path: str, document: Any
+) -> None:
+    client = control_client_of(programs[0], "one.job")
+    client.post("/v1/projects", json={"name": "first"})
+    assert ends_of(shared_redis, "team-a/job") == {DAY}
+    expire(shared_redis, "team-a/job", 100)
+    assert client.open(path, method=method, json=document).status_code < 500
+    assert min(ends_of(shared_redis, "team-a/job")) > DAY - 10
+
+
+@pytest.mark.parametrize(("token", "world"), [("one", "team-a/"), ("plain", "")])
+def test_a_main_world_has_no_end(
+    programs: list[Flask], shared_redis: RedisServer, token: str, world: str
+) -> None:
+    client = control_client_of(programs[0], token)
+    client.post("/v1/projects", json={"name": "first"})
+    client.post("/_stub/clock", json={"advance": 1})
+    assert client.delete("/_stub/worlds?idle=0").status_code == 204
+    assert names(client) == ["first"]
+    assert ends_of(shared_redis, world) == {-1}
+
+
+def test_a_new_program_lists_and_frees_what_another_has_left(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    for token in ("one.used", "one.left", "one.old", "two.left"):
+        control_client_of(programs[0], token).post("/v1/projects", json={"name": "a"})
+    expire(shared_redis, "team-a/left", DAY - 3600)
+    for key in keys_of("team-a/old"):  # of a version that gave it no end
+        shared_redis.client.persist(key)
+    expected = {"": (0, 0), "used": (1, 0), "left": (1, 0), "old": (1, 0)}
+    assert worlds_of(programs[1], "one") == expected
+    assert min(ends_of(shared_redis, "team-a/used")) > DAY - 10
+    assert max(ends_of(shared_redis, "team-a/left")) <= DAY - 3600  # listing is no use
+    main = control_client_of(programs[1], "one")
+    assert main.delete("/_stub/worlds?idle=3600").status_code == 204
+    assert worlds_of(programs[1], "one") == {"": (0, 0), "used": (1, 0)}
+    assert worlds_of(programs[1], "two") == {"": (0, 0), "left": (1, 0)}
+
+
+def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
+    programs: list[Flask],
+    shared_redis: RedisServer,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 1)
+    control_client_of(programs[0], "one.a").post("/v1/projects", json={"name": "a"})
+    assert_problem(
+        control_client_of(programs[0], "one.b").get("/v1/projects"), 507, "too_many_worlds"
+    )
+    clock.advance(3600)  # unused here for an hour, but used in Redis by another program
+    assert names(control_client_of(programs[1], "one.a")) == ["a"]
+    assert names(control_client_of(programs[0], "one.b")) == []
+    assert ends_of(shared_redis, "team-a/a") != {-2}
+    clock.advance(3600)
+    expire(shared_redis, "team-a/b", DAY - 3600)
+    control_client_of(programs[0], "one.c").get("/v1/projects")
+    assert ends_of(shared_redis, "team-a/b") == {-2}
+
+
+def test_a_world_whose_day_has_ended_begins_as_at_the_start(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    client = control_client_of(programs[0], "one.job")
+    client.post("/v1/projects", json={"name": "a"})
+    client.post("/_stub/clock", json={"advance": 100})
+    for key in keys_of("team-a/job"):
+        shared_redis.client.delete(key)
+    assert names(client) == []
+    assert client.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"

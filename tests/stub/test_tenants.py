@@ -1,0 +1,207 @@
+"""Tenants: tokens with a name have worlds of their own, which come and go as they are used."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from stub import StubOptions
+from tests.conftest import Clock, control_client_of, in_parallel, names
+from tests.contract import assert_problem
+from tests.stub.conftest import coverage, entries, stub_of
+
+TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other"]
+
+
+@pytest.fixture
+def app(clock: Clock) -> Flask:
+    return create_app(tokens=TOKENS, clock=clock)
+
+
+@pytest.fixture
+def of(app: Flask) -> Callable[[str], FlaskClient]:
+    return lambda token: control_client_of(app, token)
+
+
+def listed(client: FlaskClient) -> list[str]:
+    return [each["name"] for each in client.get("/_stub/worlds").json["worlds"]]
+
+
+@pytest.mark.parametrize("world", ["", ".job"])
+def test_a_world_of_one_tenant_is_not_that_of_another(
+    of: Callable[[str], FlaskClient], world: str
+) -> None:
+    one, two, plain = (of(f"{token}{world}") for token in ("one", "two", "plain"))
+    one.post("/v1/projects", json={"name": "mine"})
+    one.post("/_stub/clock", json={"advance": 100})
+    one.post("/_stub/faults", json={"status": 503})
+    for other in (two, plain):
+        assert names(other) == []
+        assert other.get("/_stub/faults").json == {"faults": []}
+        assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
+        assert [entry["method"] for entry in entries(other)] == ["GET"]
+        assert coverage(other)["operations"]["createProject"]["201"] == 0
+        assert other.get("/_stub/verdict?fail_on=unused-faults").json["findings"] == []
+        other.post("/_stub/reset", json={"projects": [{"name": "theirs"}]})
+        other.delete("/_stub/worlds?idle=0")
+    assert_problem(one.get("/v1/projects"), 503, "injected_fault")
+    assert names(one) == ["mine"]
+
+
+def test_tokens_of_one_name_share_and_those_without_a_name_share(
+    of: Callable[[str], FlaskClient],
+) -> None:
+    of("one.job").post("/v1/projects", json={"name": "a"})
+    of("plain.job").post("/v1/projects", json={"name": "b"})
+    assert names(of("new-one.job")) == ["a"]
+    assert names(of("other.job")) == ["b"]
+
+
+def test_a_tenant_lists_its_own_worlds(of: Callable[[str], FlaskClient]) -> None:
+    for token in ("one.a", "one.b", "two.c", "plain.d"):
+        of(token).get("/v1/projects")
+    assert [listed(of(token)) for token in ("one", "two.c", "plain")] == [
+        ["", "a", "b"],
+        ["", "c"],
+        ["", "d"],
+    ]
+    assert of("one").get("/_stub/worlds").json["room"] == 998
+
+
+def test_the_log_the_report_and_the_console_name_the_tenant(app: Flask) -> None:
+    client = control_client_of(app, "one.job")
+    client.get("/v1/projects?page=2")
+    client.get("/v1/unknown")
+    shown = client.get("/_stub/console").json
+    assert (shown["tenant"], shown["world"]) == ("team-a", "job")
+    document = stub_of(app).judge(["unpromised", "violations"]).document(1)
+    assert document["unpromised"][0]["world"] == "team-a/job"
+    assert [each["first"]["world"] for each in document["findings"]] == 2 * ["team-a/job"]
+
+
+def test_a_malformed_header_counts_in_the_world_of_its_tenant(app: Flask) -> None:
+    client = control_client_of(app)
+    client.environ_base["HTTP_AUTHORIZATION"] = "bearer one.job"
+    assert client.get("/v1/projects").status_code == 401
+    assert [entry["status"] for entry in entries(control_client_of(app, "one.job"))] == [401]
+    for token in ("one", "two.job", "plain.job", "plain"):
+        assert entries(control_client_of(app, token)) == []
+
+
+def test_each_tenant_has_room_of_its_own(
+    of: Callable[[str], FlaskClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
+    for token in ("one.a", "one.b", "two.a"):
+        assert names(of(token)) == []
+    assert_problem(of("new-one.c").get("/v1/projects"), 507, "too_many_worlds")
+    assert names(of("one")) == names(of("two.b")) == names(of("plain.a")) == []
+
+
+@pytest.fixture
+def two_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
+
+
+@pytest.mark.usefixtures("two_worlds")
+def test_the_world_that_is_unused_for_longest_makes_room_after_an_hour(
+    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
+) -> None:
+    of("one.a").get("/v1/projects?page=1")
+    of("one.a").post("/_stub/faults", json={"status": 503})
+    of("one.b").get("/v1/projects")
+    clock.advance(1)
+    of("one.a").get("/_stub/faults")  # a use
+    clock.advance(3598)
+    problem = assert_problem(of("one.c").get("/v1/projects"), 507, "too_many_worlds")
+    assert problem["detail"].startswith("There are 2 worlds, and each was used in the last hour. ")
+    clock.advance(1)
+    of("one").get("/_stub/worlds")  # no use of those that it lists
+    of("one.c").get("/v1/projects")
+    assert listed(of("one")) == ["", "a", "c"]
+    clock.advance(3600)
+    of("one.d").get("/v1/projects")
+    assert listed(of("one")) == ["", "c", "d"]
+    report = stub_of(app).judge(["unused-faults"]).document(1)
+    assert report["operations"]["listProjects"]["200"] == 4  # what has ended is counted
+    assert report["unpromised"][0]["count"] == 1
+    assert len(report["findings"]) == 1
+
+
+@pytest.mark.usefixtures("two_worlds")
+def test_the_time_after_which_a_world_makes_room_can_be_set(clock: Clock) -> None:
+    app = create_app(clock=clock, stub_options=StubOptions(world_idle=10))
+    for name in "ab":
+        assert names(control_client_of(app, f"dev-token.{name}")) == []
+    clock.advance(9)
+    problem = control_client_of(app, "dev-token.c").post("/_stub/reset", json={})
+    assert "in the last 10 seconds." in assert_problem(problem, 507, "too_many_worlds")["detail"]
+    clock.advance(1)
+    assert names(control_client_of(app, "dev-token.c")) == []
+
+
+def test_worlds_are_freed_at_once_if_nobody_uses_them(
+    of: Callable[[str], FlaskClient], clock: Clock
+) -> None:
+    for token in ("one", "one.a", "one.b", "two.a"):
+        of(token).post("/v1/projects", json={"name": "x"})
+    clock.advance(60)
+    of("one.b").get("/v1/projects")
+    clock.advance(3)
+    assert of("one").delete("/_stub/worlds?idle=64").status_code == 204
+    assert listed(of("one")) == ["", "a", "b"]
+    assert of("one").delete("/_stub/worlds?idle=63").status_code == 204
+    assert listed(of("one")) == ["", "b"]
+    assert of("one").delete("/_stub/worlds?idle=0").status_code == 204
+    assert [listed(of(token)) for token in ("one", "two")] == [[""], ["", "a"]]
+    assert names(of("one")) == ["x"]
+    assert names(of("one.a")) == []
+
+
+@pytest.mark.parametrize("query", ["", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"])
+def test_what_is_to_be_freed_is_said(of: Callable[[str], FlaskClient], query: str) -> None:
+    of("one.a").get("/v1/projects")
+    assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
+    assert listed(of("one")) == ["", "a"]
+
+
+def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> None:
+    app = create_app(tokens=TOKENS, stub_options=StubOptions(journal_bytes=400_000))
+
+    def use(token: str, count: int) -> Any:
+        client = control_client_of(app, token)
+        for _ in range(count):
+            client.get("/v1/projects", headers={"X-Long": 7000 * "x"})
+        return client.get("/_stub/requests?limit=0").json["dropped"]
+
+    assert use("one", 15) == 0  # the largest journal, but not the largest tenant
+    assert [use(f"two.{number}", 1) for number in range(60)]
+    assert use("one", 0) == 0
+
+
+def test_twenty_tenants_at_once_do_not_meet() -> None:
+    tenants = [f"team-{number}" for number in range(20)]
+    app = create_app(tokens=[f"{each}=secret-of-{each}" for each in tenants])
+    begun = threading.Barrier(len(tenants))
+
+    def work(tenant: str) -> list[Any]:
+        begun.wait()
+        for world in ("", ".a", ".b"):
+            client = control_client_of(app, f"secret-of-{tenant}{world}")
+            for number in range(5):
+                client.post("/v1/projects", json={"name": f"{tenant}-{number}"})
+            client.post("/_stub/faults", json={"status": 418 if world else 503, "times": 1})
+            client.get("/v1/projects")
+        control_client_of(app, f"secret-of-{tenant}.b").post("/_stub/reset")
+        main = control_client_of(app, f"secret-of-{tenant}")
+        main.delete("/_stub/worlds?idle=100000")
+        return [names(main), len(entries(main)), listed(main)]
+
+    results = in_parallel([partial(work, tenant) for tenant in tenants])
+    for tenant, found in zip(tenants, results, strict=True):
+        assert found == [[f"{tenant}-{number}" for number in range(5)], 7, ["", "a"]]
