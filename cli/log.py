@@ -14,17 +14,21 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 from queue import SimpleQueue
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from flask import Response, g, request
 
 import server
 import stub
+from store import Clock, utc_now
 from web.access_log import line_of
 from web.redaction import Redactor, printable
 from web.routing import is_control_path
 
 from .options import Settings
+
+if TYPE_CHECKING:
+    from .log_file import LogFile
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
 LATEST = 20  # lines that the end of a run shows
@@ -101,13 +105,18 @@ class Log:
     """The log of a run. With --quiet only what a client's own output may not show is printed.
 
     `shows_latest` is whether the end of the run may show the latest lines that were not printed.
-    The file is made anew. Raises `OSError` if it cannot be written.
+    `clock` tells the time of the lines in the file. Raises `OSError` if that cannot be written.
     """
 
-    def __init__(self, settings: Settings, *, shows_latest: bool) -> None:
-        self._redactor = Redactor(settings.token)
+    _file: "LogFile | None" = None
+
+    def __init__(self, settings: Settings, *, shows_latest: bool, clock: Clock = utc_now) -> None:
+        self.redactor = Redactor(settings.secrets)
         self._quiet = settings.quiet
-        self._file = settings.log.open("wb", buffering=0) if settings.log else None
+        if settings.log:
+            from . import log_file  # most starts do not need it
+
+            self._file = log_file.LogFile(settings.log, clock)
         self._has_readers = bool(shows_latest or not settings.quiet or settings.log)
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self.is_muted = False  # whether only the file gets what comes
@@ -122,8 +131,14 @@ class Log:
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         is_control = is_control_path(path)
+        record = None
+        if self._file and self._file.is_json:
+            from .log_file import record_of
+
+            record = record_of(response, self.redactor)
         self._write(
-            line_of(response, self._redactor),
+            line_of(response, self.redactor),
+            record,
             is_printed=is_control and status >= 400,  # a test's own log may not show it
             is_kept=not is_control,
         )
@@ -134,12 +149,21 @@ class Log:
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
         sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
-        path = rejected.target.partition("?")[0]
+        path, _, query = rejected.target.partition("?")
         status = f"{rejected.status} " if rejected.status else ""
         reason = f"{status}{rejected.code} ({rejected.detail})\n"
-        self._write(f"{self._redactor.target(sent)} {reason}", is_printed=is_control_path(path))
+        record = {
+            "method": self.redactor.text(rejected.method),
+            "path": self.redactor.text(path),
+            "query": self.redactor.query(query),
+            "status": rejected.status,
+            "code": rejected.code,
+            "reason": rejected.detail,
+        }
+        line = f"{self.redactor.target(sent)} {reason}"
+        self._write(line, record, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
-            host = self._redactor.host(rejected.host)
+            host = self.redactor.host(rejected.host)
             name = re.sub(":[0-9]*$", "", host).strip("[]")
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
@@ -154,20 +178,27 @@ class Log:
 
     def _hint(self, hint: str) -> None:
         """Print what to start with instead: each text once."""
-        text = printable(self._redactor.text(hint)) + "\n"
+        text = printable(self.redactor.text(hint)) + "\n"
         if text not in self._hints:
             self._hints.add(text)
             self._write(text, is_printed=True)
 
-    def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
+    def _write(
+        self,
+        text: str,
+        record: dict[str, Any] | None = None,
+        *,
+        is_printed: bool = False,
+        is_kept: bool = True,
+    ) -> None:
+        """Write a line, or its record: to the file, and to stderr or to the latest lines."""
         if file := self._file:
             try:
-                file.write(text.encode())
-            except ValueError:  # another request has closed it
-                pass
+                file.add(text, record)
             except OSError as error:  # which breaks no request
-                file.close()
                 self._file = None
+                with suppress(OSError):
+                    file.close()
                 say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
         if self.is_muted:
             return

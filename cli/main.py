@@ -13,13 +13,22 @@ from click.core import ParameterSource
 from flask import Flask
 
 import server
-from auth import DEFAULT_TOKEN, BearerAuth
 
 from .documents import show_document
 from .health import health
 from .log import Log, background_stderr, say
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
-from .serving import make_anew, make_app, read_files, remove_old_report, report, server_options
+from .serving import (
+    files_to_watch,
+    make_anew,
+    make_app,
+    read_files,
+    remove_old_report,
+    report,
+    server_options,
+    take_tokens,
+)
+from .tokens import with_token_file
 from .verify import verify
 
 VERSION = "1.0.0"
@@ -69,8 +78,11 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0
-    settings = Settings(**values)
-    check(settings, start, given)
+    if values["token_file"] and "token" not in given:
+        values["token"] = ()  # the published one is not valid, then
+    on_start = Settings(**values)
+    check(on_start, start, given)
+    settings = with_token_file(on_start)
     warn_of_unknown_variables(start.environ)
     if settings.report:
         remove_old_report(settings.report)
@@ -89,9 +101,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     if settings.watch:
         from .watch import Watch
 
-        watched = [each for each in (settings.seed, settings.states, settings.like) if each]
-        again = partial(make_anew, start, settings, log)
-        watch = Watch(app, again, watched)
+        again = partial(make_anew, start, on_start, log)
+        tokens = partial(take_tokens, on_start, log)
+        watch = Watch(app, again, files_to_watch(settings), tokens, settings.token_file)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
@@ -117,34 +129,26 @@ def program(context: click.Context, /, **values: Any) -> int | None:
 def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     """Raise `click.UsageError` if the options that were `given` do not go together."""
     probe, lost = settings.probe, [OPTIONS[each].opts[0] for each in NEEDS_STUB if each in given]
-    files = [settings.seed, settings.states, settings.like, settings.report, settings.log]
+    files = [settings.seed, settings.states, settings.like, settings.token_file]
+    files += [settings.report, settings.log]
     paths = [os.path.realpath(each) for each in files if each]
     try:
-        is_open = not server.address_of(settings.host).is_loopback
+        server.address_of(settings.host)
     except server.ListenError as error:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
-    try:
-        BearerAuth(settings.token, worlds=not settings.no_stub)
-    except ValueError as error:
-        raise invalid("token", f"{error}.") from None
     empty = [OPTIONS[name].opts[0] for name in given if getattr(settings, name) in ("", ())]
     command = start.words[0].strip() if start.words else ""
     rules: list[tuple[object, str]] = [
         (empty, f"{', '.join(empty)} is empty: give a value, or leave the option out."),
         ((probe or start.words is not None) and not command, "give a command after --."),
+        (settings.watch and start.words, "--watch: leave out the command."),
         (
-            is_open and DEFAULT_TOKEN in settings.token,
-            f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
-            "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
-            "or leave --host out.",
+            settings.watch and settings.store and not settings.token_file,
+            "--watch follows, with --store, a --token-file alone: give one, or leave out --store.",
         ),
         (
-            settings.watch and (start.words or settings.store),
-            "--watch: leave out the command, and --store.",
-        ),
-        (
-            settings.watch and not (settings.seed or settings.states or settings.like),
-            "--watch: give a --seed, a --like or --states.",
+            settings.watch and not (files_to_watch(settings) or settings.token_file),
+            "--watch: give a --seed, a --like, --states or a --token-file.",
         ),
         (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
         (

@@ -15,7 +15,7 @@ from flask import Flask
 
 import server
 import stub
-from auth import DEFAULT_TOKEN
+from auth import DEFAULT_TOKEN, read_token
 from store import MAX_PROJECTS, PACE
 from stub.failures import FAILURES
 from stub.grease.axes import AXES
@@ -202,7 +202,7 @@ class Settings(NamedTuple):
     quiet: bool = flag(
         "Of the requests, print failed ones to /_stub, and the latest if the run fails."
     )
-    log: Path | None = file("File for a line per request, made anew at the start.")
+    log: Path | None = file("File for a line per request, made anew at the start; .jsonl: JSON.")
     strict: bool = flag("Reject query parameters and members that are not in the contract.")
     grease: tuple[str, ...] = axes(
         "Vary what nobody promised: tier1 (the default), all, or AXES; axis@part limits an axis.",
@@ -219,7 +219,7 @@ class Settings(NamedTuple):
     freeze: datetime | None = option("RFC 3339 time at which all clocks stand still.", parse_freeze)
     states: Path | None = file("JSON file of Pact provider states: a seed document for each name.")
     like: Path | None = file("Profile of a service: respond with its bodies (docs like).")
-    watch: bool = flag("Read --seed, --states and --like anew when they change.")
+    watch: bool = flag("Read --seed, --states, --like and --token-file anew when they change.")
     fail_on: tuple[str, ...] = several(
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
     )
@@ -231,10 +231,16 @@ class Settings(NamedTuple):
     report: Path | None = file("File for the coverage and the findings, as JSON.")
     no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")
     host: str = option("Address to listen on.", default="127.0.0.1")
-    token: tuple[str, ...] = several("Valid token", None, default=[DEFAULT_TOKEN])
+    token: tuple[str, ...] = several(
+        "Valid token, or NAME=TOKEN for worlds of its own", None, default=[DEFAULT_TOKEN]
+    )
+    token_file: Path | None = file("File with more of them, one to a line; # begins a comment.")
     trusted_host: tuple[str, ...] = several("Host to serve on loopback, too", server.check_hosts)
     store: str | None = option("Redis server for the records, such as redis://127.0.0.1:6379/0.")
     max_projects: int = option("Maximum number of projects.", Integer(1), default=MAX_PROJECTS)
+    world_idle: float = option(
+        "Seconds unused, after which a world makes room for another.", SECONDS, default=3600.0
+    )
     journal_bytes: int = option("Memory for the journals of all worlds.", Integer(1), default=2**26)
     threads: int = option("Number of requests that run at once.", Integer(1, 1000), default=16)
     deadline: float = option("Seconds in which a request must arrive.", SECONDS, default=30.0)
@@ -243,6 +249,11 @@ class Settings(NamedTuple):
     @property
     def delay_seed(self) -> int:
         return self.grease_seed if self.ids_seed is None else self.ids_seed
+
+    @property
+    def secrets(self) -> list[str]:
+        """The valid tokens without the names of their tenants."""
+        return [read_token(each).value for each in self.token]
 
     def reachable_url(self, port: int) -> str:
         """The URL for a client on this machine."""

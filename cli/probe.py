@@ -271,7 +271,7 @@ class Probe:
             time.sleep(SETTLE)
             self.is_disturbed = self.late > late
             output.seek(0)
-            text = Redactor(self.settings.token).text(output.read().decode(errors="replace"))
+            text = Redactor(self.settings.secrets).text(output.read().decode(errors="replace"))
         if self.command.signal:
             raise KeyboardInterrupt
         whole: stub.Stub = app.extensions["stub"]

@@ -28,6 +28,7 @@ from web.routing import CONTROLS
 from .log import Log, say
 from .options import Settings, Start, invalid
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
+from .tokens import can_others_read, with_token_file
 
 if TYPE_CHECKING:
     from .command import Command
@@ -63,7 +64,28 @@ def make_app(
 
 def make_anew(start: Start, settings: Settings, log: Log) -> Flask:
     """The app for the files as they are now. Raises `click.UsageError` with their errors."""
+    settings = with_token_file(settings)
+    log.redactor.add(settings.secrets)
     return make_app(start, settings, log, *read_files(settings))
+
+
+def take_tokens(settings: Settings, log: Log, app: Flask) -> int:
+    """Give an app the tokens of the file as it is now; return how many are valid then.
+
+    Raises `click.UsageError` with the errors of the file. The previous tokens stay masked.
+    """
+    settings = with_token_file(settings)
+    log.redactor.add(settings.secrets)
+    app.extensions["redactor"].add(settings.secrets)
+    app.extensions["auth"].replace(settings.token)
+    return len({*settings.secrets})
+
+
+def files_to_watch(settings: Settings) -> list[Path]:
+    """The files with which all worlds begin anew: not over a store, which keeps its records."""
+    if settings.store:
+        return []
+    return [each for each in (settings.seed, settings.states, settings.like) if each]
 
 
 def connect_store(url: str, threads: int) -> Callable[..., Store]:
@@ -98,6 +120,7 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         delay=settings.delay,
         delay_seed=settings.delay_seed,
         journal_bytes=settings.journal_bytes,
+        world_idle=settings.world_idle,
         like=like,
     )
 
@@ -144,7 +167,7 @@ def server_options(
         for line in notes(settings, app, port, hints=command is None):
             say(f"{line}\n")
         if command:
-            command.environ.update(STUB_URL=url, STUB_TOKEN=settings.token[0])
+            command.environ.update(STUB_URL=url, STUB_TOKEN=settings.secrets[0])
             command.start((probe or command).run, stop)
         if watch:
             watch.start()
@@ -167,16 +190,20 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
     """What the start says on stderr; with `hints`, how to call the program."""
     url = settings.reachable_url(port)
     if hints:
-        token = DEFAULT_TOKEN if settings.token == (DEFAULT_TOKEN,) else "$STUB_TOKEN"
-        yield f'try: curl -H "Authorization: Bearer {token}" {url}/v1/projects'
+        yield f'try: curl -H "Authorization: Bearer {shown_token(settings)}" {url}/v1/projects'
     if hints and not settings.no_stub:
         yield f"open {url}/"
     for address in server.addresses_for_others(settings.host):
         yield f"for other machines: http://{server.in_brackets(address)}:{port}"
-    if any(len(token) < SHORT for token in settings.token):
+    if any(len(token) < SHORT for token in settings.secrets):
         yield (
             f"warning: a token of less than {SHORT} characters is masked in the log and in the "
             "journal only where it is a whole word"
+        )
+    if settings.token_file and can_others_read(settings.token_file):
+        yield (
+            f"warning: --token-file: every user of this machine can read {settings.token_file}: "
+            f"chmod o-r {settings.token_file}"
         )
     if settings.grease:
         axes, seed = ",".join(settings.grease), settings.grease_seed
@@ -189,6 +216,15 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
         lacks = ", ".join(lacking(like))
         rest = f"; as the contract says, since it lacks them: {lacks}" if lacks else ""
         yield f"responses are like {settings.like}{rest}"
+
+
+def shown_token(settings: Settings) -> str:
+    """What a shell sends as the token: never a secret."""
+    if settings.secrets == [DEFAULT_TOKEN]:
+        return DEFAULT_TOKEN
+    if settings.token_file or settings.token[0] != settings.secrets[0]:
+        return "TOKEN"
+    return "$STUB_TOKEN"
 
 
 def report(

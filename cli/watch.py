@@ -1,4 +1,7 @@
-"""--watch: reads the files of the start anew when they change, and begins all worlds anew."""
+"""--watch: reads the files of the start anew when they change.
+
+With another seed, profile or state all worlds begin anew; other tokens leave them as they are.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +21,24 @@ Stamp = tuple[int, int, int]  # the time of a change, the size, and the number o
 class Watch:
     """The app of the files as they were read last.
 
-    `make_app` reads the files and makes an app of them; it raises `click.UsageError` with their
-    errors. Then the previous app stays.
+    `make_app` reads the files at `paths` and makes an app of them; `take_tokens` reads the file at
+    `token_file`, gives an app its tokens, and returns how many there are. Both raise
+    `click.UsageError` with the errors of the files. Then everything stays as it was.
     """
 
-    def __init__(self, app: Flask, make_app: Callable[[], Flask], paths: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        app: Flask,
+        make_app: Callable[[], Flask],
+        paths: Sequence[Path],
+        take_tokens: Callable[[Flask], int],
+        token_file: Path | None,
+    ) -> None:
         self.app = app
         self._make_app = make_app
-        self._paths = paths
+        self._take_tokens = take_tokens
+        self._token_file = token_file
+        self._paths = [*paths, *([token_file] if token_file else [])]
         self._read = self._stamps()
         self._has_ended = threading.Event()
 
@@ -51,16 +64,21 @@ class Watch:
             previous = current
 
     def _read_changed(self, current: dict[Path, Stamp | None]) -> None:
-        names = [str(path) for path in self._paths if current[path] != self._read[path]]
+        changed = [path for path in self._paths if current[path] != self._read[path]]
         self._read = current
         try:
-            self.app = self._make_app()
+            if changed == [self._token_file]:
+                count = self._take_tokens(self.app)
+                result = f"{count} token{'s' if count > 1 else ''} from now on"
+            else:
+                self.app = self._make_app()
+                result = "all worlds begin anew"
         except click.UsageError as error:
             lines = error.format_message().split("\n")
             say("".join(f"error: {line}\n" for line in lines))
             say("the previous files stay in use\n")
             return
-        say(f"read {', '.join(names)}: all worlds begin anew\n")
+        say(f"read {', '.join(map(str, changed))}: {result}\n")
 
 
 def stamp_of(path: Path) -> Stamp | None:

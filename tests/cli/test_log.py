@@ -6,10 +6,13 @@ import re
 import select
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.log import background_stderr, say
+from records import timestamp
+from store import utc_now
 from tests.cli.conftest import script
 from tests.conftest import eventually
 from tests.contract import assert_problem
@@ -69,6 +72,7 @@ def test_the_file_has_all_lines_masked_and_is_made_anew(
     file = tmp_path / "log"
     file.write_text("of another run\n")
     token = "s3cret-token"
+    begun = timestamp(utc_now())
 
     def ask(url: str) -> None:
         call(url, "/v1/projects?q=s3cret%2Dtoken", token=token)
@@ -83,7 +87,9 @@ def test_the_file_has_all_lines_masked_and_is_made_anew(
             client.assert_rejected(413, "body_too_large")
 
     done = run(*quiet, "--token", token, "--log", str(file), during=ask)
-    written = file.read_text("utf-8").splitlines()
+    lines = file.read_text("utf-8").splitlines()
+    times, written = zip(*(line.split(" ", 1) for line in lines), strict=True)
+    assert begun <= min(times) <= max(times) <= timestamp(utc_now())
     lines = [re.sub(r" \d+\.\d ms$", "", line) for line in written]
     assert [re.sub(r"(invalid|request|large) \(.*", r"\1", line) for line in lines] == [
         "#1 GET /v1/projects?q=*** 200",
@@ -95,7 +101,58 @@ def test_the_file_has_all_lines_masked_and_is_made_anew(
     ]
     assert not re.search("s3cret|wrong-one", done.stderr)
     printed = [line for line in done.stderr.splitlines() if line in written]
-    assert printed == ([written[2], written[5]] if quiet else written)
+    assert printed == ([written[2], written[5]] if quiet else [*written])
+
+
+def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_journal(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "log.jsonl"
+    token = "s3cret-token"
+    journal: list[Any] = []
+
+    def ask(url: str) -> None:
+        body = b'{"name": 7}'
+        call(url, "/v1/projects?q=s3cret-token", token=f"{token}.job", body=body)
+        call(url, "/_stub/faults", token=f"{token}.job", body=b'{"status": 503}')
+        call(url, "/v1/projects", token=f"{token}.job")
+        journal.extend(call(url, "/_stub/requests", token=f"{token}.job").json["requests"])
+        with Connection(port_of(url)) as client:
+            client.send(get("/v1/projects?a=s3cret-token", f"X: {17_000 * 'x'}"))
+            client.assert_rejected(431, "headers_too_large")
+
+    run("--quiet", "--token", f"team={token}", "--log", str(file), during=ask)
+    text = file.read_text("utf-8")
+    assert "s3cret" not in text
+    first, fault, second, read, rejected = map(json.loads, text.splitlines())
+    for line, entry in zip((first, second), journal, strict=True):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT[0-9:.]{12}Z", line["time"])
+        assert (line["tenant"], line["world"]) == ("team", "job")
+        shared = line.keys() & entry.keys() - {"time"}
+        assert {"number", "status", "code", "reason", "path", "query", "fault"} <= shared
+        assert {name: line[name] for name in shared} == {name: entry[name] for name in shared}
+    assert (fault["number"], fault["path"], fault["status"]) == (None, "/_stub/faults", 201)
+    assert (read["method"], read["tenant"], read["world"]) == ("GET", "team", "job")
+    assert (rejected["status"], rejected["code"]) == (431, "headers_too_large")
+
+
+def test_a_file_that_was_moved_is_made_anew_by_the_next_line(tmp_path: Path) -> None:
+    file, moved = tmp_path / "log", tmp_path / "log.1"
+
+    def ask(url: str) -> None:
+        call(url, "/v1/projects?n=1")
+        file.rename(moved)
+        call(url, "/v1/projects?n=2")
+        file.rename(moved.with_suffix(".2"))
+        file.write_text("made by logrotate\n")
+        call(url, "/v1/projects?n=3")
+        os.truncate(file, 0)
+        call(url, "/v1/projects?n=4")
+
+    run("--log", str(file), during=ask)
+    shown = {each.name: re.findall("n=.", each.read_text("utf-8")) for each in tmp_path.iterdir()}
+    assert shown == {"log.1": ["n=1"], "log.2": ["n=2"], "log": ["n=4"]}
+    assert file.read_bytes()[:2] == b"20"
 
 
 def test_a_log_that_is_full_breaks_no_request() -> None:

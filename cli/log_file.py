@@ -1,0 +1,73 @@
+"""The file of --log: lines, or JSON objects if its name ends with `.jsonl`."""
+
+import json
+import logging
+import os
+from datetime import datetime
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import Any
+
+from flask import Response, g, request
+
+from records import timestamp
+from store import Clock
+from web.access_log import reasons
+from web.redaction import Redactor
+
+# What a JSON object has of the journal's entry of a request, by the names there.
+OF_ENTRY = (
+    *("number", "ms", "method", "path", "query", "status", "code", "reason", "operation"),
+    *("fault", "unpromised", "violations", "grease"),
+)
+
+
+class LogFile(WatchedFileHandler):
+    """Made anew at the start, and by the first line after somebody has moved it.
+
+    Raises `OSError` if it cannot be written.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        if path.is_file():
+            os.truncate(path, 0)
+        super().__init__(path, encoding="utf-8", errors="replace")
+        self.terminator = ""
+        self.is_json = path.suffix.lower() == ".jsonl"
+        self._clock = clock
+
+    def add(self, line: str, record: dict[str, Any] | None) -> None:
+        """Write a line behind the time, or the record of a request, if there is one."""
+        now: datetime = self._clock()
+        if not self.is_json:
+            text = f"{timestamp(now)} {line}"
+        elif record:
+            text = json.dumps({"time": timestamp(now), **record}) + "\n"
+        else:
+            return
+        self.handle(logging.makeLogRecord({"msg": text}))
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        raise  # the error that is being handled
+
+
+def record_of(response: Response, redactor: Redactor) -> dict[str, Any]:
+    """The current request and its response, with tokens masked."""
+    environ, context = request.environ, vars(g._get_current_object())
+    full_name = context.get("world_name") or context.get("intended_world_name") or ""
+    tenant, _, world = redactor.text(full_name).rpartition("/")
+    place = {"tenant": tenant, "world": world}
+    if "entry" in context:
+        document = context["entry"].document(context["number"])
+        return place | {name: document[name] for name in OF_ENTRY}
+    problem = context.get("problem")
+    return {
+        **place,
+        **dict.fromkeys(OF_ENTRY),
+        "method": redactor.text(environ["REQUEST_METHOD"]),
+        "path": redactor.text(request.path),
+        "query": redactor.query(environ.get("QUERY_STRING", "")),
+        "status": response.status_code,
+        "code": problem["code"] if problem else None,
+        "reason": redactor.text(reasons(problem)[0]) if problem else None,
+    }

@@ -1,0 +1,62 @@
+"""The valid tokens: those of --token and of the file of --token-file, which may change."""
+
+import os
+import stat
+from pathlib import Path
+
+import click
+
+import server
+from auth import DEFAULT_TOKEN, BearerAuth, read_token
+from stub.documents import content_of, explained
+
+from .options import Settings, invalid
+
+
+def with_token_file(settings: Settings) -> Settings:
+    """The settings with all tokens in `token`: also those of the file, as it is now.
+
+    Raises `click.UsageError` for invalid ones, and for the published one where others can send it.
+    """
+    option = "token_file" if settings.token_file else "token"
+    try:
+        if settings.token_file:
+            tokens = (*settings.token, *read_token_file(settings.token_file))
+            settings = settings._replace(token=tokens)
+        BearerAuth(settings.token, worlds=not settings.no_stub)
+    except ValueError as error:
+        raise invalid(option, f"{error}.") from None
+    is_open = not server.address_of(settings.host).is_loopback
+    if is_open and DEFAULT_TOKEN in settings.secrets:
+        raise click.UsageError(
+            f"{settings.host} can be reached from elsewhere, and {DEFAULT_TOKEN} is published: "
+            "give a --token of your own (with `docker run`: `-e STUB_TOKEN=a-token-of-your-own`), "
+            "or leave --host out."
+        )
+    return settings
+
+
+def read_token_file(path: Path) -> list[str]:
+    """The tokens of a file, one to a line. Raises `ValueError` with all invalid lines."""
+    with explained(path):
+        lines = content_of(path).decode(errors="replace").splitlines()
+    tokens, errors = [], []
+    for number, line in enumerate(lines, 1):
+        token = line.partition("#")[0].strip()  # no token has this character
+        if not token:
+            continue
+        try:
+            read_token(token)
+        except ValueError as error:
+            errors.append(f"{path}: line {number}: {error}")
+        tokens.append(token)
+    if not tokens:
+        errors.append(f"{path}: no line has a token")
+    if errors:
+        raise ValueError("\n".join(errors))
+    return tokens
+
+
+def can_others_read(path: Path) -> bool:
+    """Whether the mode of a file lets every user of this machine read it."""
+    return os.name == "posix" and bool(path.stat().st_mode & stat.S_IROTH)

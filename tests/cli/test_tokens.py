@@ -1,0 +1,153 @@
+"""--token and --token-file: tenants, their file, and its change under --watch."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import script
+from tests.conftest import eventually
+from tests.program import run
+from tests.redis_server import RedisServer
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "tokens"
+    path.write_text("\ufeff# of two teams\n\nteam-a=secret-a # until May\r\n  secret-b  \n")
+    path.chmod(0o600)
+    return path
+
+
+def status_for(url: str, token: str) -> int:
+    return call(url, "/v1/projects", token=token).status_code
+
+
+def test_the_tokens_of_a_file_are_valid_beside_those_that_are_given(file: Path) -> None:
+    def ask(url: str) -> list[int]:
+        tokens = ("secret-a", "secret-a.job", "secret-b", "secret-c", "dev-token")
+        return [status_for(url, token) for token in tokens]
+
+    done = run("--token-file", str(file), during=ask)
+    assert done.result == [200, 200, 200, 401, 401]
+    assert "secret" not in done.stderr
+    assert 'try: curl -H "Authorization: Bearer TOKEN" ' in done.stderr
+    assert "team-a/job #1 GET /v1/projects 200" in done.stderr
+    assert "warning" not in done.stderr
+    env = {"STUB_TOKEN": "team-c=secret-c", "STUB_TOKEN_FILE": str(file)}
+    assert run(during=ask, env=env).result == [200, 200, 200, 200, 401]
+
+
+def test_a_file_that_others_can_read_is_a_warning(file: Path) -> None:
+    file.chmod(0o604)
+    done = run("--token-file", str(file))
+    assert f"every user of this machine can read {file}: chmod o-r {file}\n" in done.stderr
+
+
+def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
+    words = script("print(fetch('/v1/projects')[0].status, file=sys.stderr)\nsys.exit(3)")
+    assert run("--token", "team-a=secret", "--", *words).status == 3
+    done = run("--token-file", str(file), "--quiet", "--fail-on", "violations", "--", *words)
+    assert (done.status, "secret" in done.stderr) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no line has a token"),
+        ("# none\n", "no line has a token"),
+        ("good\nto ken\na.b=hidden", "line 2: a token is made of one or more of A-Z"),
+        ("a=hidden\nb=hidden", "one token is given twice, with two names"),
+    ],
+)
+def test_the_invalid_lines_of_a_file_are_shown_without_their_text(
+    file: Path, text: str, reason: str
+) -> None:
+    file.write_text(text)
+    done = run("--token-file", str(file))
+    assert done.status == 2
+    assert reason in done.stderr
+    assert "hidden" not in done.stderr
+    assert ("line 3: " in done.stderr) == ("to ken" in text)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    done = run("--token-file", str(tmp_path / "none"))
+    assert (done.status, "No such file or directory" in done.stderr) == (2, True)
+
+
+def test_watched_tokens_are_replaced_and_the_worlds_stay(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages: list[str] = []
+    monkeypatch.setattr("cli.watch.say", messages.append)
+    log = file.with_name("log")
+
+    def ask(url: str) -> None:
+        body = b'{"name": "kept"}'
+        assert call(url, "/v1/projects", body=body, token="secret-a.job").status_code == 201
+        file.write_text("team-a=secret-new\nteam-a=secret-a")  # both, while clients change
+        eventually(lambda: status_for(url, "secret-new") == 200)
+        assert b"kept" in call(url, "/v1/projects", token="secret-new.job").data
+        assert status_for(url, "secret-b") == 401
+        file.write_text("team-a=secret new")
+        eventually(lambda: "line 1" in "".join(messages))
+        assert status_for(url, "secret-a.job") == 200
+        file.write_text("team-a=secret-new")
+        eventually(lambda: status_for(url, "secret-a.job") == 401)
+        call(url, "/v1/projects?secret-a&secret-new&secret-b", token="secret-new.job")
+        requests = call(url, "/_stub/requests", token="secret-new.job").json["requests"]
+        assert requests[-1]["query"] == "***&***&***"  # also those of before
+
+    done = run("--watch", "--token-file", str(file), "--log", str(log), during=ask)
+    for text in (done.stderr, log.read_text("utf-8"), "".join(messages)):
+        assert "secret" not in text
+    assert messages[0] == f"read {file}: 2 tokens from now on\n"
+
+
+def test_with_a_changed_seed_the_current_tokens_stay_valid(file: Path) -> None:
+    seed = file.with_name("seed.json")
+    seed.write_text("{}")
+
+    def ask(url: str) -> None:
+        file.write_text("secret-new")
+        eventually(lambda: status_for(url, "secret-new") == 200)
+        seed.write_text('{"projects": [{"name": "new"}]}')
+        eventually(lambda: b"new" in call(url, "/v1/projects", token="secret-new").data)
+        assert status_for(url, "secret-a") == 401
+
+    run("--watch", "--token-file", str(file), "--seed", str(seed), during=ask)
+
+
+def test_the_published_token_is_not_taken_where_others_can_send_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages: list[str] = []
+    monkeypatch.setattr("cli.watch.say", messages.append)
+
+    def ask(url: str) -> None:
+        file.write_text("dev-token")
+        eventually(lambda: len(messages) > 0)
+        assert status_for(url, "dev-token") == 401
+
+    run("--host", "0.0.0.0", "--watch", "--token-file", str(file), during=ask)
+    assert messages[0].startswith("error: 0.0.0.0 can be reached from elsewhere")
+
+
+def test_over_a_store_the_tokens_alone_are_watched(file: Path, shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+
+    def ask(url: str) -> None:
+        call(url, "/v1/projects", token="secret-a", body=b'{"name": "kept"}')
+        file.write_text("team-a=secret-new")
+        eventually(lambda: status_for(url, "secret-new") == 200)
+        assert b"kept" in call(url, "/v1/projects", token="secret-new").data
+
+    run("--watch", "--token-file", str(file), "--store", shared_redis.url, during=ask)
