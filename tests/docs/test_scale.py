@@ -1,0 +1,111 @@
+"""docs/scale.md is true: one stub for many teams, from the first command to the upgrade."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.conftest import ROOT, eventually, needs
+from tests.docs.documents import blocks_of, execute
+from tests.program import Process, process, ready_url
+from tests.wire import call
+
+pytestmark = pytest.mark.process
+
+NAME = "docs/scale.md"
+COMMANDS = [
+    line[2:]
+    for kind, text in blocks_of(NAME)
+    if kind == "console"
+    for line in text.splitlines()
+    if line.startswith("$ ")
+]
+PROGRAM = ".venv/bin/python app.py "
+
+
+class Site(NamedTuple):
+    """The program of the page, as it runs in a folder."""
+
+    folder: Path
+    program: Process
+    url: str
+
+    def shell(self, *commands: str, **variables: str) -> str:
+        """What commands of the page print."""
+        script = "\n".join(["set -e", *commands]).replace("http://127.0.0.1:8080", self.url)
+        done = execute(["sh", "-c", script], self.folder, **variables)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def token(self, team: str) -> str:
+        text = (self.folder / "tokens").read_text("utf-8")
+        return dict(re.findall("^(.+)=(.+)$", text, re.MULTILINE))[team]
+
+
+def command_with(text: str, number: int = 0) -> str:
+    return [each for each in COMMANDS if text in each][number]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    needs("curl", "openssl")
+    assert execute(["sh", "-c", command_with("openssl")], tmp_path).returncode == 0
+    options = command_with(PROGRAM).removeprefix(PROGRAM).split()
+    words = [str(ROOT / "app.py"), "--port", "0", *options]
+    with process(*words, cwd=tmp_path) as program:
+        yield Site(tmp_path, program, ready_url(program))
+
+
+def test_two_teams_share_a_program_and_nothing_else(site: Site) -> None:
+    assert (site.folder / "tokens").stat().st_mode & 0o077 == 0
+    listed = site.shell(command_with("export STUB_TOKEN"), command_with("/v1/projects"))
+    assert len(json.loads(listed)["projects"]) == 3
+    call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1", body=b'{"name": "a"}')
+    other = call(site.url, "/v1/projects", token=f"{site.token('search')}.job-1")
+    assert len(other.json["projects"]) == 3
+    free = command_with("idle=600").replace("idle=600", "idle=0")
+    site.shell(command_with("export STUB_TOKEN"), free)
+    worlds = call(site.url, "/_stub/worlds", token=site.token("checkout")).json["worlds"]
+    assert [each["name"] for each in worlds] == [""]
+    lines = (site.folder / "requests.jsonl").read_text("utf-8").splitlines()
+    shown = [(each["tenant"], each["world"]) for each in map(json.loads, lines[:3])]
+    assert shown == [("checkout", "job-1"), ("checkout", "job-1"), ("search", "job-1")]
+
+
+def test_a_token_is_replaced_while_the_program_runs(site: Site) -> None:
+    old = site.token("checkout")
+    with (site.folder / "tokens").open("a", encoding="utf-8") as file:
+        file.write("checkout=a-second-one\n")
+    asked: dict[str, Any] = {"target": "/v1/projects", "token": "a-second-one"}
+    eventually(lambda: call(site.url, **asked).status_code == 200)
+    assert call(site.url, "/v1/projects", token=old).status_code == 200
+    site.program.terminate()
+    stderr = site.program.communicate()[1]
+    assert "read tokens: 3 tokens from now on\n" in stderr
+    assert old not in stderr
+
+
+def test_a_world_moves_to_a_team_that_gets_a_name(site: Site) -> None:
+    with (site.folder / "tokens").open("a", encoding="utf-8") as file:
+        file.write("an-old-token\n")
+    old = "an-old-token.job-1"
+    eventually(lambda: call(site.url, "/v1/projects", token=old).status_code == 200)
+    call(site.url, "/v1/projects", token=old, body=b'{"name": "brought along"}')
+    site.shell(
+        command_with("idle=86400"),
+        command_with("state.json", 0),
+        command_with("state.json", 1),
+        STUB_TOKEN=site.token("checkout"),
+        OLD_TOKEN="an-old-token",
+    )
+    moved = call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1")
+    assert b"brought along" in moved.data
+
+
+def test_every_command_of_the_page_is_run() -> None:
+    own = Path(__file__).read_text("utf-8")
+    texts = re.findall(r'command_with\("([^"]+)"', own)
+    assert [each for each in COMMANDS if not any(text in each for text in [*texts, PROGRAM])] == []
