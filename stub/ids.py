@@ -1,8 +1,7 @@
 """The ids that a world gives: random or of a seed, in the form of a profile, varied by grease."""
 
-from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from random import Random
 from threading import Lock
@@ -23,7 +22,7 @@ class Ids:
 
     Created ids may be random, so each is numbered, and its number is the key of the resource.
     Grease may be switched on later, so ids are always numbered. Any other id is its own key. All
-    worlds share the ids that they begin with. `forms` are those of a profile.
+    worlds share the ids of `start`, with which they begin. `forms` are those of a profile.
     """
 
     new_id: NewId
@@ -31,46 +30,55 @@ class Ids:
     forms: Mapping[str, dict[str, Any]]
     grease: Switch
     world: str = ""
+    start: "Ids | None" = None
     are_varied: bool = False  # whether grease varied any of them
-    _count: int = 0
-    # The key of each id, and the axes that varied it, each with its part.
-    _made: ChainMap[str, tuple[str, tuple[Pair, ...]]] = field(default_factory=ChainMap)
+    count: int = 0  # of the ids that were made, also those of the start
 
     def __post_init__(self) -> None:
         self._lock = Lock()
+        self._numbers: dict[str, int] = {}
+        self._pairs: dict[str, tuple[Pair, ...]] = {}  # of the ids that grease varied
 
     def of_world(self, world: str, grease: Switch) -> "Ids":
         """The ids of a world, which begins with these."""
-        return replace(self, world=world, grease=grease, _made=self._made.new_child())
+        return replace(self, world=world, grease=grease, start=self)
 
     def __call__(self, prefix: str, base: str = "", attempt: int = 0) -> str:
         """The id of a new resource: the plain one, or a varied one."""
         part = PARTS.get(prefix, prefix)
         with self._lock:
-            self._count += 1
-            key = f"#{self._count}"
+            self.count += 1
             made = self._plain_id(prefix, part, base, attempt)
             grease = self.grease.current
             pairs = tuple([(axis, part) for axis in ID_AXES if grease.varies(axis, part)])
             if pairs:
-                made = vary_id(dict(pairs), grease.seed, key, made)
+                made = vary_id(dict(pairs), grease.seed, key_of(self.count), made)
+                self._pairs.setdefault(made, pairs)
                 self.are_varied = True
-            self._made.setdefault(made, (key, pairs))  # an id of a deployment may be its project's
+            self._numbers.setdefault(made, self.count)  # a deployment may have its project's id
             return made
 
     def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
-        source = f"{self.seed} {self.world} {self._count}"
+        source = f"{self.seed} {self.world} {self.count}"
         if part in self.forms:
             random = Random(None if self.seed is None else source)
-            return make_id(self.forms[part], random, self._count, base, attempt)
+            return make_id(self.forms[part], random, self.count, base, attempt)
         if self.seed is None:
             return self.new_id(prefix, base, attempt)
         return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""
-        return self._made.get(text, (text, ()))[0]
+        if text in self._numbers:
+            return key_of(self._numbers[text])
+        return self.start.key(text) if self.start else text
 
     def pairs_of(self, text: str) -> tuple[Pair, ...]:
         """The axes that varied an id, with its part; none for any other text."""
-        return self._made.get(text, (text, ()))[1]
+        if text in self._numbers or not self.start:
+            return self._pairs.get(text, ())
+        return self.start.pairs_of(text)
+
+
+def key_of(number: int) -> str:
+    return f"#{number}"

@@ -42,7 +42,8 @@ class Site(NamedTuple):
 
     def token(self, team: str) -> str:
         text = (self.folder / "tokens").read_text("utf-8")
-        return dict(re.findall("^(.+)=(.+)$", text, re.MULTILINE))[team]
+        tokens: dict[str, str] = dict(re.findall("^(.+)=(.+)$", text, re.MULTILINE))
+        return tokens[team]
 
 
 def command_with(text: str, number: int = 0) -> str:
