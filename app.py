@@ -139,11 +139,11 @@ def create_app(
     before: list[Callable[[], Any]]
     after: list[Callable[[Response], Response]]
     if stub_options:
-        import stub
+        from stub import OPEN_PATHS, Cors, Stub, StubOptions, explain_preflight, install, observed
 
-        options = stub.StubOptions() if stub_options is True else stub_options
-        contract = stub.observed(contract, options.like)
-        whole = stub.Stub(
+        options = StubOptions() if stub_options is True else stub_options
+        contract = observed(contract, options.like)
+        stub = Stub(
             new_store=new_store,
             clock=clock,
             new_id=new_id,
@@ -155,12 +155,12 @@ def create_app(
             openapi=contract,
             redactor=redactor,
         )
-        steps = stub.install(app, whole)
-        cors = stub.Cors(options.cors_origins)
+        steps = install(app, stub)
+        cors = Cors(options.cors_origins)
         before = [
             note_time,
             *([cors.respond_to_preflight] if options.cors_origins else []),
-            bearer_check(auth, {"/openapi.json", *stub.OPEN_PATHS}, stub.explain_preflight),
+            bearer_check(auth, {"/openapi.json", *OPEN_PATHS}, explain_preflight),
             steps.enter_world,
             steps.decide_outcome,
         ]

@@ -274,9 +274,9 @@ class Probe:
             text = Redactor(self.settings.secrets).text(output.read().decode(errors="replace"))
         if self.command.signal:
             raise KeyboardInterrupt
-        whole: stub.Stub = app.extensions["stub"]
+        app_stub: stub.Stub = app.extensions["stub"]
         result = "hangs" if seconds > limit else "breaks" if status else "passes"
-        if self.plain and self.stub.run.is_called and not whole.run.is_called:
+        if self.plain and self.stub.coverage.is_called and not app_stub.coverage.is_called:
             result = NOT_RUN
         said = f"{result} in {seconds:.1f} s"
         said += f" (exit status {status})" if status and result in ("breaks", NOT_RUN) else ""
@@ -284,17 +284,17 @@ class Probe:
         is_disturbed = was_disturbed or self.is_disturbed
         axis, varied, parts = re.split("[@ ]", name)[0], 0, []
         if axis in stub.ADVICE and result != NOT_RUN:
-            varied = whole.run.document()["grease"][axis]
-            parts = whole.parts.varied_by(axis)
+            varied = app_stub.coverage.document()["grease"][axis]
+            parts = app_stub.parts.varied_by(axis)
             said += f", varied responses: {varied}" if parts else ", not met"
             if not parts:
                 result = "not met"
             elif status and is_disturbed:
                 result = "disturbed"
         say(f"probe: {label or name}: {said}\n")
-        first, worlds = whole.run.varied(axis)
-        called = whole.run.called()
-        uncalled = [each for each in self.stub.run.called() if each not in called]
+        first, worlds = app_stub.coverage.varied(axis)
+        called = app_stub.coverage.called()
+        uncalled = [each for each in self.stub.coverage.called() if each not in called]
         return Run(
             name,
             result,

@@ -241,8 +241,8 @@ def report(
     """
     status = command.status if command else 0
     depends = [*probe.findings()] if probe else []
-    whole: stub.Stub | None = app.extensions.get("stub")
-    verdict = whole.judge(settings.fail_on, settings.allow, depends) if whole else None
+    app_stub: stub.Stub | None = app.extensions.get("stub")
+    verdict = app_stub.judge(settings.fail_on, settings.allow, depends) if app_stub else None
     if status or (verdict and any(each not in depends for each in verdict.findings)):
         say(log.latest())
     if verdict is None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -71,7 +70,6 @@ def no_content() -> Response:
     return response
 
 
-@controls.get("/openapi.json")
 def contract() -> ResponseReturnValue:
     """The contract of the controls, in which the statuses of a profile are valid, too."""
     words = current_stub().words
@@ -82,7 +80,6 @@ def contract() -> ResponseReturnValue:
     return json_response(document)
 
 
-@controls.post("/reset")
 def reset() -> Response:
     stub = current_stub()
     sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
@@ -91,7 +88,6 @@ def reset() -> Response:
     return no_content()
 
 
-@controls.delete("/worlds")
 def free_worlds() -> Response:
     idle = request.args.get("idle", "")
     if len([*request.args.items(multi=True)]) != 1 or not re.fullmatch("[0-9]{1,9}", idle):
@@ -101,13 +97,11 @@ def free_worlds() -> Response:
     return no_content()
 
 
-@controls.get("/state")
 def show_state() -> ResponseReturnValue:
     store = open_world().store
     return write_seed(store.records(), store.now()), 200, JSON
 
 
-@controls.put("/deployments/<deployment_id>")
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     stub = current_stub()
@@ -122,7 +116,6 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     return deployment.representation(deployment.status(store.now())), 201 if is_new else 200, JSON
 
 
-@controls.post("/clock")
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(rules.check(document, "ClockInput"))
@@ -130,24 +123,20 @@ def change_clock() -> ResponseReturnValue:
         raise InvalidBody(
             [FieldError("/advance", f"must add up to at most {MAX_ADVANCE.days} days")]
         )
-    return json_response(show_clock())
+    return show_clock()
 
 
-@controls.post("/faults")
 def add_fault() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(rules.check(document, "FaultInput"))
     return json_response(open_world().faults.add(document), 201)
 
 
-@controls.delete("/faults")
-@controls.delete("/faults/<fault_id>")
 def remove_faults(fault_id: str | None = None) -> Response:
     open_world().faults.remove(fault_id)
     return no_content()
 
 
-@controls.put("/grease")
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     by_axis = current_stub().parts.by_axis
@@ -155,13 +144,11 @@ def switch_grease() -> ResponseReturnValue:
     return json_response(open_world().grease.change(document, by_axis).document())
 
 
-@controls.delete("/requests")
 def clear_requests() -> Response:
     open_world().journal.clear()
     return no_content()
 
 
-@controls.post("/pact")
 def change_state() -> ResponseReturnValue:
     is_teardown, state, params = read_change()
     if not state:
@@ -175,31 +162,54 @@ def change_state() -> ResponseReturnValue:
         raise InvalidBody([FieldError("", reason)]) from None
 
 
-# What GET shows
+# What GET shows.
 
 
-def readiness() -> dict[str, Any]:
+def health() -> ResponseReturnValue:
+    return json_response({"status": "ok"})
+
+
+def ready() -> ResponseReturnValue:
     current_stub().open("").clock.change(0, freeze=None)  # which a store on a server writes
-    return {"status": "ok"}
+    return json_response({"status": "ok"})
 
 
-def show_clock() -> dict[str, Any]:
+def list_worlds() -> ResponseReturnValue:
+    return json_response(current_stub().tenant(g.world_name).document())
+
+
+def show_clock() -> ResponseReturnValue:
     clock = open_world().clock
     clock.refresh()
     now, is_frozen = clock.reading()
-    return {"now": timestamp(now), "frozen": is_frozen}
+    return json_response({"now": timestamp(now), "frozen": is_frozen})
 
 
-def show_profile() -> dict[str, Any]:
+def list_faults() -> ResponseReturnValue:
+    return json_response({"faults": open_world().faults.documents()})
+
+
+def show_grease() -> ResponseReturnValue:
+    return json_response(open_world().grease.current.document())
+
+
+def show_profile() -> ResponseReturnValue:
     like = current_stub().like
-    return {"profile": like and like.document, "lacks": lacking(like) if like else []}
+    return json_response(
+        {"profile": like and like.document, "lacks": lacking(like) if like else []}
+    )
 
 
-def show_requests() -> dict[str, Any]:
-    return open_world().journal.document(**read_filters(request.args, current_stub().operations))
+def list_requests() -> ResponseReturnValue:
+    filters = read_filters(request.args, current_stub().operations)
+    return json_response(open_world().journal.document(**filters))
 
 
-def show_verdict() -> dict[str, Any]:
+def show_coverage() -> ResponseReturnValue:
+    return json_response(open_world().coverage.document())
+
+
+def show_verdict() -> ResponseReturnValue:
     try:
         if unknown := request.args.keys() - {"fail_on", "allow"}:
             raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
@@ -208,22 +218,34 @@ def show_verdict() -> dict[str, Any]:
         raise Problem(400, "unknown_query", f"{error}.") from None
     world, redactor = open_world(), current_stub().redactor
     allowed = request.args.getlist("allow")
-    return Verdict(world.coverage, world.unused_faults(), (), redactor, kinds, allowed).gate()
+    verdict = Verdict(world.coverage, world.unused_faults(), (), redactor, kinds, allowed)
+    return json_response(verdict.gate())
 
 
-SHOWN: dict[str, Callable[[], dict[str, Any]]] = {
-    "health": lambda: {"status": "ok"},
-    "ready": readiness,
-    "worlds": lambda: current_stub().tenant(g.world_name).document(),
-    "clock": show_clock,
-    "faults": lambda: {"faults": open_world().faults.documents()},
-    "grease": lambda: open_world().grease.current.document(),
-    "like": show_profile,
-    "requests": show_requests,
-    "coverage": lambda: open_world().coverage.document(),
-    "verdict": show_verdict,
-}
+ROUTES = (
+    ("GET", "/health", health),
+    ("GET", "/ready", ready),
+    ("GET", "/openapi.json", contract),
+    ("POST", "/reset", reset),
+    ("GET", "/state", show_state),
+    ("PUT", "/deployments/<deployment_id>", put_deployment),
+    ("GET", "/clock", show_clock),
+    ("POST", "/clock", change_clock),
+    ("GET", "/faults", list_faults),
+    ("POST", "/faults", add_fault),
+    ("DELETE", "/faults", remove_faults),
+    ("DELETE", "/faults/<fault_id>", remove_faults),
+    ("GET", "/grease", show_grease),
+    ("PUT", "/grease", switch_grease),
+    ("GET", "/like", show_profile),
+    ("GET", "/worlds", list_worlds),
+    ("DELETE", "/worlds", free_worlds),
+    ("GET", "/requests", list_requests),
+    ("DELETE", "/requests", clear_requests),
+    ("GET", "/coverage", show_coverage),
+    ("GET", "/verdict", show_verdict),
+    ("POST", "/pact", change_state),
+)
 
-
-for name, document in SHOWN.items():
-    controls.add_url_rule(f"/{name}", name, lambda show=document: json_response(show()))
+for method, path, view in ROUTES:
+    controls.add_url_rule(path, view.__name__, view, methods=[method])

@@ -135,7 +135,9 @@ class Stub:
         self.words = like.words if like else ()
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
-        self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
+        self.coverage = Coverage(
+            self.contract
+        )  # of all worlds, those that a reset has ended included
         self.parts = Parts(self.contract, are_announced=options.announces_grease)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
@@ -215,7 +217,9 @@ class Stub:
         unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
         dropped = sum(tenant.dropped() for tenant in tenants)
         rejections = self._rejections.values()
-        return Verdict(self.run, unused, rejections, self.redactor, fail_on, allowed, more, dropped)
+        return Verdict(
+            self.coverage, unused, rejections, self.redactor, fail_on, allowed, more, dropped
+        )
 
     def _journals(self) -> list[list[Journal]]:
         """Those of each tenant."""
@@ -273,7 +277,7 @@ class World:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
-            for coverage in (self.coverage, self._stub.run):
+            for coverage in (self.coverage, self._stub.coverage):
                 coverage.count(self.name, number, entry)
             return number
 
