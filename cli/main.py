@@ -31,7 +31,7 @@ from .serving import (
 from .tokens import with_token_file
 from .verify import verify
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"
 NEEDS_STUB = (
     *("states", "like", "cors_origin", "grease", "fail_on", "report"),
     *("ids_seed", "freeze", "delay"),

@@ -9,7 +9,12 @@ from tests.conftest import ROOT
 from tests.program import Process, environment
 
 PYTHON = ".venv/bin/python "
-PATHS = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
+PATHS = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "llms.txt",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in PATHS}
 
 Block = tuple[str, str]

@@ -32,17 +32,45 @@ def apply(diff: str, copy: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_operation_applies_and_its_test_passes(copy: Path) -> None:
-    apply(DIFFS[0], copy)
-    words = ["pytest", "-n", "0", "-p", "no:cacheprovider", "-k", "one_project_is_returned"]
-    done = execute([sys.executable, "-m", *words, "tests/test_app.py"], copy)
-    assert done.returncode == 0, done.stdout
-
-
 def test_the_status_applies_and_the_documents_stay_valid(copy: Path) -> None:
     apply(DIFFS[1], copy)
     for name in ("openapi.json", "stub/sample.json"):
         assert "expired" in json.dumps(json.loads((copy / name).read_text("utf-8")))
+
+
+# The number of the diff, and what then passes: a test of the diff, or of the project.
+CHANGES = [
+    (0, "tests/test_app.py", "one_project_is_returned"),
+    (2, "tests/test_app.py", "a_deployment_has_a_url"),
+    (3, "tests/docs/test_text.py", "endpoint_table"),
+    (4, "tests/stub/test_faults.py", "a_connection_closes_after_the_response"),
+]
+
+
+@pytest.mark.parametrize(("number", "file", "test"), CHANGES)
+def test_a_change_applies_and_its_test_passes(
+    copy: Path, number: int, file: str, test: str
+) -> None:
+    apply(DIFFS[number], copy)
+    words = ["pytest", "-n", "0", "-p", "no:cacheprovider", "-k", test, file]
+    done = execute([sys.executable, "-m", *words], copy)
+    assert done.returncode == 0, done.stdout
+
+
+def test_another_status_of_the_creation_is_that_of_the_contract_and_of_profiles(
+    copy: Path,
+) -> None:
+    apply(DIFFS[3], copy)
+    profile = json.loads((copy / "tests" / "services" / "kernel.json").read_text("utf-8"))
+    profile["create"].pop("status", None)
+    (copy / "like.json").write_text(json.dumps(profile), "utf-8")
+    for options in ((), ("--like", str(copy / "like.json"))):
+        with process("app.py", "--port", "0", *options, cwd=copy) as started:
+            url = ready_url(started)
+            body = json.dumps(profile["create"]["request"]).replace("{project.name}", "shop")
+            assert call(url, "/v1/projects", body=body.encode()).status_code == 202
+            contract = call(url, "/openapi.json").json
+            assert "202" in contract["paths"]["/v1/projects"]["post"]["responses"]
 
 
 def test_a_store_on_sqlite_serves_v1_and_keeps_its_records(tmp_path: Path) -> None:
