@@ -19,8 +19,10 @@ MAX_REASONS = 20
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
     """What is wrong with a request: its errors, or the detail if there are none."""
-    found = [f"{each['pointer']} {each['detail']}".lstrip() for each in problem.get("errors", ())]
-    return found or [problem["detail"]]
+    errors = problem.get("errors")
+    if not errors:
+        return [problem["detail"]]
+    return [f"{each['pointer']} {each['detail']}".lstrip() for each in errors]
 
 
 def note_time() -> None:
@@ -34,16 +36,35 @@ def line_of(response: Response, redactor: Redactor) -> str:
     First comes what the stub calls the request, else the world in its token; last, what the stub
     did to the request on purpose, and how long it took.
     """
-    environ, context = request.environ, vars(g._get_current_object())
-    names = (context.get(each) for each in ("log_name", "world_name", "intended_world_name"))
-    sent = (next(filter(None, names), ""), environ["REQUEST_METHOD"])
-    target = cut(redactor.target(raw_target(environ)), MAX_TARGET)
-    words = [*map(redactor.text, sent), target, str(response.status_code)]
-    if problem := context.get("problem"):
+    environ = request.environ
+    context = vars(g._get_current_object())
+    target = redactor.target(raw_target(environ))
+    words = [
+        redactor.text(name_of(context)),
+        redactor.text(environ["REQUEST_METHOD"]),
+        cut(target, MAX_TARGET),
+        str(response.status_code),
+    ]
+    problem = context.get("problem")
+    if problem:
         words.append(problem["code"])
         if response.status_code in REJECTED or is_control_path(environ["PATH_INFO"]):
-            found = [cut(redactor.text(each), MAX_REASON) for each in reasons(problem)]
-            words.append(f"({'; '.join(found[:MAX_REASONS])})")
+            words.append(f"({shown_reasons(problem, redactor)})")
+    words += context.get("log_notes", [])
     ms = (time.perf_counter() - context["started"]) * 1000
-    words += [*context.get("log_notes", ()), f"{ms:.1f} ms"]
+    words.append(f"{ms:.1f} ms")
     return printable(" ".join(words).lstrip()) + "\n"
+
+
+def name_of(context: Mapping[str, Any]) -> str:
+    """What the log calls a request, whose `flask.g` is `context`."""
+    for name in ("log_name", "world_name", "intended_world_name"):
+        if context.get(name):
+            return str(context[name])
+    return ""
+
+
+def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
+    """The first reasons of a problem, each without tokens and not too long."""
+    first = reasons(problem)[:MAX_REASONS]
+    return "; ".join(cut(redactor.text(reason), MAX_REASON) for reason in first)

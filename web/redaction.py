@@ -31,6 +31,7 @@ class Redactor:
         # Longest first, so that a token which contains another is masked as a whole.
         self._tokens = sorted({*self._tokens, *tokens}, key=len, reverse=True)
         self._lower = [token.lower() for token in self._tokens]
+        self._signs = ["%", "\\", "~", *self._lower]  # without one of these there is no token
         vars(self).pop("_pattern", None)
 
     @cached_property
@@ -41,20 +42,23 @@ class Redactor:
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
         lower = text.lower()
-        if not self._tokens or not any(sign in lower for sign in ("%", "\\", "~", *self._lower)):
+        if not self._tokens or not any(sign in lower for sign in self._signs):
             return text
         text = self._pattern.sub(MASK, text)
-        # Encoded more than once, or in part. Its position is unknown: mask the whole text.
-        decoded = unquote(unquote(text)) if "%" in text else ""
-        return MASK if self._pattern.search(decoded) else text
+        if "%" in text:
+            decoded = unquote(unquote(text))
+            if self._pattern.search(decoded):  # encoded more than once, or in part
+                return MASK  # the whole text, as the position is unknown
+        return text
 
     def host(self, host: str) -> str:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
         `/` and no `+`, which may follow there.
         """
         name = re.sub(":[0-9]*$", "", host).strip("[].").rpartition("@")[2].lower()
-        is_beginning = name and any(token.startswith(name) for token in self._lower)
-        return MASK if is_beginning else self.text(host)
+        if name and any(token.startswith(name) for token in self._lower):
+            return MASK
+        return self.text(host)
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
@@ -80,21 +84,23 @@ class Redactor:
 
 def spellings(token: str) -> str:
     """A pattern of a token, percent-encoded (also twice), or escaped as in JSON or a pointer."""
-    pointer = {"~": "~0|", "/": "~1|"}
-    pattern = "".join(
-        rf"(?:{pointer.get(char, '')}\\?{re.escape(char)}"
-        rf"|\\u{ord(char):04x}|%(?:25)*{ord(char):02x})"
-        for char in token
-    )
+    pattern = "".join(map(spellings_of_character, token))
     if len(token) >= SHORT:
         return pattern
     return rf"(?:(?<!\w)|(?<=%[0-9a-f]{{2}})){pattern}(?!\w)"
 
 
+def spellings_of_character(char: str) -> str:
+    code = ord(char)
+    pointer = {"~": "~0|", "/": "~1|"}.get(char, "")
+    return rf"(?:{pointer}\\?{re.escape(char)}|\\u{code:04x}|%(?:25)*{code:02x})"
+
+
 def printable(text: str) -> str:
     """The text with `?` for each control and the like, so that a line of it stays one."""
-    shown = (char if char.isprintable() else "?" for char in text)
-    return text if text.isprintable() else "".join(shown)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def cut(text: str, size: int) -> str:
