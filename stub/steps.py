@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, g, request
+from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
 from web.routing import CONTROLS, OPERATIONS
@@ -39,21 +39,21 @@ class Steps:
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
-        if is_recorded(bound(request).environ["PATH_INFO"]):
-            context = bound(g)
-            context.world = world = self.stub.open(context.world_name)
-            context.store = world.service
+        if not is_recorded(bound(request).environ["PATH_INFO"]):
+            return
+        context = bound(g)
+        world = self.stub.open(context.world_name)
+        context.world = world
+        context.store = world.service
 
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
-        received = bound(request)
+        received, context, stub = bound(request), bound(g), self.stub
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        context, stub = bound(g), self.stub
         faults, failures = context.world.faults, stub.options.failures
-        context.outcome = outcome = decide(
-            received, faults, stub.contract, failures, context.world_name
-        )
+        outcome = decide(received, faults, stub.contract, failures, context.world_name)
+        context.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
@@ -65,24 +65,22 @@ class Steps:
         # A request that was rejected has no outcome, and perhaps no world.
         outcome: Outcome = context.get("outcome") or Outcome(stub.contract.operation(received))
         world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
-        failures = stub.options.failures
-        if path.startswith(OPERATIONS):
-            outcome.delay = stub.delays.uniform(*stub.options.delay)
         if stub.responses:
             dress(response, context, stub.responses, outcome)
-        attempt = outcome.attempt
-        if failures and attempt:
+        attempt, failures = outcome.attempt, stub.options.failures
+        if attempt and failures:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
-        outcome.status, fault = response.status_code, outcome.fault
-        # An id stays varied when its axis is off.
-        is_read = world.grease.current.parts or world.ids.are_varied
-        is_own = fault is not None and (fault.body is not None or fault.drop)
-        if is_read and not is_own:
-            outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
+        outcome.status = response.status_code
+        if path.startswith(OPERATIONS):
+            outcome.delay = stub.delays.uniform(*stub.options.delay)
+            # An id stays varied when its axis is off.
+            if world.grease.current.parts or world.ids.are_varied:
+                self._vary(response, received, world, outcome)
+        fault = outcome.fault
         if fault:
-            outcome.delay += fault.delay or 0.0
             fault.change(response, received.environ)
-            if not response.status_code:
+            outcome.delay += fault.delay or 0.0
+            if response.status_code == 0:
                 outcome.status = 0
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
@@ -94,11 +92,22 @@ class Steps:
         closed_after = None
         if fault and fault.stall:
             closed_after = stall(fault.stall, received.environ)
-        if failures and attempt:
+        if attempt and failures:
             if fault:
                 attempt.first = first_of(world.name, number, entry)
             failures.end(attempt, closed_after)
         return response
+
+    def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
+        """Vary the response along the grease of its world, unless its body is that of a fault."""
+        fault, stub = outcome.fault, self.stub
+        if fault and (fault.body is not None or fault.drop):
+            return
+        grease = world.grease.current
+        axes = vary(response, grease, world.ids, stub.parts, outcome.operation, received)
+        if axes and stub.options.announces_grease:
+            response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
+        outcome.axes = axes
 
 
 def dress(
@@ -119,6 +128,11 @@ def is_recorded(path: str) -> bool:
 
 def notes_of(outcome: Outcome) -> list[str]:
     """What the log says that was done to a request on purpose."""
-    fault = [f"fault {outcome.fault.id}"] if outcome.fault else []
-    fault += ["dropped"] if outcome.fault and outcome.fault.drop else []
-    return fault + ([f"grease {','.join(outcome.axes)}"] if outcome.axes else [])
+    notes = []
+    if outcome.fault:
+        notes.append(f"fault {outcome.fault.id}")
+        if outcome.fault.drop:
+            notes.append("dropped")
+    if outcome.axes:
+        notes.append(f"grease {','.join(outcome.axes)}")
+    return notes

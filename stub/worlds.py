@@ -27,7 +27,7 @@ from .entry import Entry
 from .failures import Failures
 from .faults import Fault, Faults
 from .grease.axes import ID_AXES, Pair, Parts, Switch, read_grease
-from .grease.forms import vary_id
+from .grease.variants import vary_id
 from .journal import Journal
 from .like.ids import make_id
 from .like.markers import NAME
@@ -189,7 +189,7 @@ class Stub:
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
         self.run = Coverage(self.contract)  # of all worlds, those that a reset has ended included
-        self.parts = Parts(self.contract, are_announced=options.announces_grease)
+        self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
         run = (like and like.run) or STATUSES
