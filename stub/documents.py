@@ -22,6 +22,12 @@ def unquote_numbers(text: str) -> str:
     return _NUMBER.sub(r"\1", text)
 
 
+def path_of(pointer: str) -> list[str]:
+    """The names and indexes of a JSON Pointer (RFC 6901 §4)."""
+    names = pointer.split("/")[1:]
+    return [name.replace("~1", "/").replace("~0", "~") for name in names]
+
+
 # The rest of these is for valid JSON. Python's limit on the digits of an integer does not matter.
 _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 _SEPARATORS = re.compile("[ \t\n\r,:]*")

@@ -7,6 +7,7 @@ from typing import Any
 from web.problems import FieldError
 from web.validation import pointer
 
+from ..documents import path_of
 from ..rules import check
 from .ids import DERIVED, characters
 from .markers import (
@@ -46,7 +47,7 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
 
 def remove(document: Any, place: str) -> None:
     """Remove what is at a JSON pointer, if anything is; with an item goes its array."""
-    *path, last = (name.replace("~1", "/").replace("~0", "~") for name in place.split("/")[1:])
+    *path, last = path_of(place)
     holder = document
     for name in path:
         inner = holder.get(name)
