@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from records import quoted
 
-from ..documents import read, unquote_numbers
+from ..documents import texts_of_members
 from ..rules import is_valid
 from .markers import CHOICE, NAME, Marker, is_choice, names_below, plain, split, whole_marker
 from .profile import EPOCH, Profile
@@ -233,7 +233,10 @@ def find_beside_name(value: Any) -> dict[str, Any] | None:
 
 def sent_value(sent: str, name: str, schema: Schema) -> str | None:
     """The JSON of a member that a client sent, None if it has no such one that is valid."""
-    value = json.loads(sent).get(name)
+    text = texts_of_members(sent).get(name)
+    if text is None:
+        return None
+    value = json.loads(text)
     if value is None or not is_valid(value, schema):
         return None
-    return unquote_numbers(json.dumps(read(sent)[name]))
+    return text
