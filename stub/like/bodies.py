@@ -13,7 +13,7 @@ from ..documents import texts_of_members
 from ..rules import is_valid
 from .markers import CHOICE, NAME, Marker, is_choice, names_below, plain, split, whole_marker
 from .profile import EPOCH, Profile
-from .schema import Schema, Schemas
+from .schema import Schema, schema_of
 
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
@@ -68,7 +68,6 @@ class Compiler:
 
     def __init__(self, like: Profile) -> None:
         self._like = like
-        self._schemas = Schemas(like)
 
     def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Body:
         """Compile a body. `items` is the array in it that has a project for each item.
@@ -141,7 +140,7 @@ class Compiler:
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
         own = json.dumps(unescaped(constant))
-        schema = self._schemas.of(constant)
+        schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
             if f'"{name}"' not in subject.sent:

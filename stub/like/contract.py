@@ -11,7 +11,7 @@ from ..contract import ELSEWHERE
 from .bodies import Compiler
 from .markers import NAME, Path, is_choice, places_of_projects, plain, whole_marker
 from .profile import Form, Profile
-from .schema import Schema, Schemas, merged, status_texts
+from .schema import Schema, merged, observed_by, schema_of, status_texts
 from .service import array_of_projects, subject_of_error
 
 COMPONENTS = "#/components/schemas/"
@@ -43,8 +43,7 @@ class ObservedContract:
     def __init__(self, document: Document, like: Profile) -> None:
         self.document = document
         self.like = like
-        self.schemas = Schemas(like)
-        self.seen = self.schemas.seen
+        self.seen = observed_by(like)
         self.compiler = Compiler(like)
         self.components: Document = document["components"]["schemas"]
 
@@ -106,7 +105,7 @@ class ObservedContract:
         items = array_of_projects(form.body)
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in self.like.document else "ListedProject"
-        schema = self.schemas.of(form.body, item=items)
+        schema = schema_of(form.body, self.like, item=items)
         order = "Newest first." if self.like.is_newest_first else "Oldest first."
         listed = schema
         for member in next(places_of_projects(form.body)):
@@ -123,7 +122,7 @@ class ObservedContract:
             return
         response = responses.pop(str(CREATED))
         status = str(form.status or CREATED)
-        schema = self.schemas.of(form.body)
+        schema = schema_of(form.body, self.like)
         name = "CreatedProject"
         if schema == self.components["Project"]:
             name = "Project"
@@ -150,7 +149,7 @@ class ObservedContract:
         form = self.like.form("deployment")
         if form is None:
             return
-        self.components["Deployment"] = self.schemas.of(form.body, is_deployment=True)
+        self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
         operation = self.document["paths"]["/v1/deployments/{id}"]["get"]
         for parameter in operation["parameters"]:
             del parameter["examples"]
@@ -197,7 +196,7 @@ class ObservedContract:
         if example == NAME:
             return name
         if not isinstance(example, dict):
-            return self.schemas.of(example)
+            return schema_of(example, self.like)
         properties = {}
         required = []
         for key, each in example.items():
@@ -289,7 +288,7 @@ class ObservedContract:
 
     def error_schema(self, form: Form, code: str) -> Schema:
         """The component of the schema of an error: `Error`, or one that is named by its code."""
-        schema = self.schemas.of(form.body)
+        schema = schema_of(form.body, self.like)
         words = "".join(word.capitalize() for word in code.split("_"))
         for name in ("Error", f"{words}Error"):
             if self.components.setdefault(name, schema) == schema:
