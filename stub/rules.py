@@ -19,6 +19,8 @@ from web.files import read_file
 from web.problems import FieldError
 from web.validation import pointer
 
+from .documents import follow
+
 # Of each type of JSON, a plain value, and the name of its values.
 TYPES: dict[str, tuple[Any, str]] = {
     "string": ("text", "a string"),
@@ -64,11 +66,8 @@ def resolved(part: Any, named: dict[str, Schema]) -> Any:
         return [resolved(each, named) for each in part]
     if not isinstance(part, dict):
         return part
-    members = part
-    if "$ref" in part:
-        name = part["$ref"].rpartition("/")[2]
-        members = {**named[name], **part}
-        del members["$ref"]
+    members = {**follow(part, named), **part}
+    members.pop("$ref", None)
     return {name: resolved(each, named) for name, each in members.items()}
 
 
