@@ -68,13 +68,13 @@ class Responses:
         created = like.form("create")
         self._item = self._project_body(items[0] if listed else None)
         self._created = self._project_body(created.body if created else None)
-        self.item_needs_deployment = listed is not None and needs_deployment(items[0])
+        self.item_needs_deployment = listed is not None and needs("deployment", items[0])
 
         deployment = like.form("deployment")
         body = deployment.body if deployment else OWN_DEPLOYMENT
         self._deployment = compiler.body(body)
         fields = deployment.headers if deployment else {}
-        self.deployment_needs_project = needs_project([body, *fields.values()])
+        self.deployment_needs_project = needs("project", [body, *fields.values()])
 
     def _reply(self, form: Form | None) -> Reply | None:
         if form is None:
@@ -173,16 +173,10 @@ def array_of_projects(body: Any) -> list[Any]:
     return items
 
 
-def needs_deployment(body: Any) -> bool:
-    """Whether a body of a project has more of its deployment than the id."""
-    names = {*names_below(body)} - {"deployment.id"}
-    return any(name.startswith("deployment.") for name in names)
-
-
-def needs_project(body: Any) -> bool:
-    """Whether the body or the fields of a deployment have more of its project than the id."""
-    names = {*names_below(body)} - {"project.id"}
-    return any(name.startswith("project.") for name in names)
+def needs(record: str, body: Any) -> bool:
+    """Whether a body has more of the other record, a project or a deployment, than its id."""
+    names = [name for name in names_below(body) if name != f"{record}.id"]
+    return any(name.startswith(f"{record}.") for name in names)
 
 
 def subject_of(
@@ -275,24 +269,27 @@ class LikeStore:
         self._timeline_for = timeline_for
 
     def list_projects(self) -> ListedProjects:
-        plain, now = self._store.list_projects(), self.now()
+        plain = self._store.list_projects()
+        now = self.now()
         listed = self._listed
         if listed is None or not listed.holds(plain, now):
-            self._listed = listed = self._fill_list(plain, now)
+            listed = self._fill_list(plain, now)
+            self._listed = listed
         g.subject = listed.subject
         return listed
 
     def _fill_list(self, plain: ProjectList, now: datetime) -> ListedProjects:
-        projects, deployments, until = plain, dict[str, Deployment](), None
+        projects = plain
+        deployments: dict[str, Deployment] = {}
         if self._responses.item_needs_deployment:
             records = self._store.records()
-            projects, deployments = records.list, records.deployments_by_id
-            until = next_change(deployments.values(), now)
+            projects = records.list
+            deployments = records.deployments_by_id
         text, subject = self._responses.fill_list(projects, deployments, now)
         listed = ListedProjects(projects)
         listed.plain = plain
         listed.since = now
-        listed.until = until
+        listed.until = next_change(deployments.values(), now)
         listed.representation = text.encode()
         listed.subject = subject
         return listed
@@ -321,6 +318,6 @@ class LikeStore:
 
 def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
     """The time at which the status of one of these changes next, None if none will change."""
-    rests = (deployment.rest_of_timeline(now)[0].seconds for deployment in deployments)
-    seconds = [rest for rest in rests if rest is not None]
+    stages = [deployment.rest_of_timeline(now)[0] for deployment in deployments]
+    seconds = [stage.seconds for stage in stages if stage.seconds is not None]
     return now + timedelta(seconds=min(seconds)) if seconds else None
