@@ -58,8 +58,10 @@ class Coverage:
             unpromised = self._rows("unpromised", worlds=worlds)
             violations = self._rows("violations", worlds=worlds)
         operations = {name: counts[name] for name in self._operations}
-        declared = sum(len(each) - 1 for each in operations.values())  # without `other`
-        not_met = sum(len(missed(each)) for each in operations.values())
+        declared = not_met = 0
+        for statuses in operations.values():
+            declared += len(statuses) - 1  # without `other`
+            not_met += len(missed(statuses))
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],

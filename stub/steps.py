@@ -1,7 +1,6 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from flask import Request, Response, g, request
@@ -12,7 +11,7 @@ from web.routing import CONTROLS, OPERATIONS
 from .cors import is_preflight
 from .coverage import first_of
 from .entry import describe, request_name
-from .faults import stall
+from .faults import Fault, stall
 from .grease.responses import vary
 from .like.service import Responses
 from .outcome import Outcome, decide
@@ -31,11 +30,12 @@ def bound(proxy: Any) -> Any:
     return proxy._get_current_object()
 
 
-@dataclass(frozen=True)
 class Steps:
     """The steps, and what they work on."""
 
-    stub: Stub
+    def __init__(self, stub: Stub) -> None:
+        self.stub = stub
+        self.options = stub.options
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
@@ -48,66 +48,82 @@ class Steps:
 
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
-        received, context, stub = bound(request), bound(g), self.stub
+        received = bound(request)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        faults, failures = context.world.faults, stub.options.failures
-        outcome = decide(received, faults, stub.contract, failures, context.world_name)
+        context, contract = bound(g), self.stub.contract
+        faults, failures = context.world.faults, self.options.failures
+        outcome = decide(received, faults, contract, failures, context.world_name)
         context.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
         """Vary the response, cut it short, record it, and then delay it: in this order."""
-        received, context, stub = bound(request), vars(bound(g)), self.stub
+        received = bound(request)
         path = received.environ["PATH_INFO"]
-        if not is_recorded(path) or (received.method == "OPTIONS" and is_preflight(received)):
+        if not is_recorded(path):
             return response
-        # A request that was rejected has no outcome, and perhaps no world.
-        outcome: Outcome = context.get("outcome") or Outcome(stub.contract.operation(received))
-        world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
+        if received.method == "OPTIONS" and is_preflight(received):
+            return response
+        stub = self.stub
+        context = vars(bound(g))
+        outcome: Outcome | None = context.get("outcome")
+        world: World | None = context.get("world")
+        if outcome is None:  # the request was rejected
+            outcome = Outcome(stub.contract.operation(received))
+        if world is None:
+            world = stub.intended(context.get("intended_world_name", ""))
         if stub.responses:
             dress(response, context, stub.responses, outcome)
-        attempt, failures = outcome.attempt, stub.options.failures
-        if attempt and failures:
+        failures, attempt = self.options.failures, outcome.attempt
+        if failures and attempt:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
         outcome.status = response.status_code
         if path.startswith(OPERATIONS):
-            outcome.delay = stub.delays.uniform(*stub.options.delay)
-            # An id stays varied when its axis is off.
-            if world.grease.current.parts or world.ids.are_varied:
-                self._vary(response, received, world, outcome)
-        fault = outcome.fault
-        if fault:
-            fault.change(response, received.environ)
-            outcome.delay += fault.delay or 0.0
-            if response.status_code == 0:
-                outcome.status = 0
+            outcome.delay = stub.delays.uniform(*self.options.delay)
+            self._vary(response, received, world, outcome)
+        if outcome.fault:
+            apply_fault(outcome.fault, response, received, outcome)
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
         context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(outcome)
         stub.make_room(entry.size)
-        if outcome.delay:
-            stub.options.sleep(outcome.delay)
-        closed_after = None
-        if fault and fault.stall:
-            closed_after = stall(fault.stall, received.environ)
-        if attempt and failures:
-            if fault:
+        closed_after = self._wait(received, outcome)
+        if failures and attempt:
+            if outcome.fault:
                 attempt.first = first_of(world.name, number, entry)
             failures.end(attempt, closed_after)
         return response
 
     def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
-        fault, stub = outcome.fault, self.stub
+        grease, ids = world.grease.current, world.ids
+        if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
+            return
+        fault = outcome.fault
         if fault and (fault.body is not None or fault.drop):
             return
-        grease = world.grease.current
-        axes = vary(response, grease, world.ids, stub.parts, outcome.operation, received)
-        if axes and stub.options.announces_grease:
+        axes = vary(response, grease, ids, self.stub.parts, outcome.operation, received)
+        if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         outcome.axes = axes
+
+    def _wait(self, received: Request, outcome: Outcome) -> float | None:
+        """Delay the response. Return after how many seconds the client had closed, if it had."""
+        if outcome.delay:
+            self.options.sleep(outcome.delay)
+        if outcome.fault and outcome.fault.stall:
+            return stall(outcome.fault.stall, received.environ)
+        return None
+
+
+def apply_fault(fault: Fault, response: Response, received: Request, outcome: Outcome) -> None:
+    """Cut the response short or drop it, and note its delay."""
+    fault.change(response, received.environ)
+    outcome.delay += fault.delay or 0.0
+    if response.status_code == 0:
+        outcome.status = 0
 
 
 def dress(
