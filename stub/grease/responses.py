@@ -11,16 +11,12 @@ from web.routing import CREATED
 
 from ..contract import Contract, Operation
 from ..documents import MARK, read
-from ..rules import TIME, is_of_type, parse_time, spell_time
+from ..rules import is_of_type
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
 from .variants import (
-    DIGITS,
-    EXTRA_VALUES,
-    ODD_OFFSETS,
-    OFFSETS,
-    SPACES,
+    add_members,
     draw_media_type,
-    draw_other,
+    draw_time,
     draw_word,
     draw_words,
     reorder,
@@ -115,13 +111,9 @@ class Variation:
         """Vary the body. It stays if nothing varies but its ids, which the records have already."""
         plain = read(response.get_data(as_text=True))
         body = self.value(plain, schema, part, self.request_key)
-        space, escape_at = "", None
-        if source := self.source("json-text", part, self.request_key):
-            space = source.choice(SPACES)
-            escape_at = source.getrandbits(32)
+        source = self.source("json-text", part, self.request_key)
         if any(axis not in ID_AXES for axis, _ in self.applied):
-            text = write(body, space, escape_at)
-            response.set_data(f"{space}{text}\n")
+            response.set_data(write(body, source))
 
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
@@ -138,7 +130,9 @@ class Variation:
     def text(self, value: str, schema: Schema, part: str, key: str) -> str:
         self.applied.update(self.ids.pairs_of(value))
         if schema.get("format") == "date-time":
-            return self.time(value, part, key)
+            source = self.source("times", part, key)
+            odd_source = self.source("times-odd", part, key)
+            return draw_time(value, source, odd_source)
         if source := self.source("error-text", part, key):
             words = draw_words(source)
             return " ".join(words).capitalize()
@@ -174,37 +168,12 @@ class Variation:
             if is_running and (source := self.source("status-values", part, key)):
                 varied[name] = draw_word(source)
         if source := self.source("members", part, key):
-            for name in draw_words(source):
-                varied.setdefault(name, source.choice(EXTRA_VALUES))
+            add_members(source, varied)
         if len(varied) > 1 and (source := self.source("member-order", part, key)):
             members = list(varied.items())
             order = reorder(source, list(varied))
             varied = dict(members[at] for at in order)
         return varied
-
-    def time(self, text: str, part: str, key: str) -> str:
-        """A time as `times` spells it, or `times-odd` in place of its offset and letters.
-
-        Neither spells it as it is.
-        """
-        match = TIME.fullmatch(text)
-        moment = parse_time(text)
-        if match is None or moment is None:
-            return text
-        _, fraction, own_offset = match.groups(default="")
-        digits, offset, separator = len(fraction), own_offset, text[10]
-        source = self.source("times", part, key)
-        odd_source = self.source("times-odd", part, key)
-        if source:
-            possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
-            digits = draw_other(source, possible, digits)
-            offset = draw_other(source, OFFSETS, own_offset)
-        if odd_source:
-            offset = draw_other(odd_source, ODD_OFFSETS, own_offset)
-            separator = "t"
-        if source or odd_source:
-            return spell_time(moment, digits, offset, separator)
-        return text
 
 
 def alternative(value: Any, schema: Schema) -> Schema:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from ..documents import unquote_numbers
+from ..rules import TIME, parse_time, spell_time
 
 LETTERS = string.ascii_lowercase
 UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
@@ -38,18 +39,15 @@ def source_of(seed: int, axis: str, *key: str) -> Random:
     return Random("\0".join([str(seed), axis, *key]))
 
 
-def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:
-    """One of these values, but not its own."""
-    return source.choice([each for each in values if each != own])
-
-
-def write(body: Any, space: str = "", escape_at: int | None = None) -> str:
-    """JSON text with whitespace around the tokens, and with an escape in each string."""
+def write(body: Any, source: Random | None) -> str:
+    """JSON text; with draws it has whitespace around the tokens, and an escape in each string."""
+    space = source.choice(SPACES) if source else ""
     separators = (f"{space}, ", f"{space}: ")
     text = unquote_numbers(json.dumps(body, separators=separators))
-    if escape_at is None:
-        return text
-    return _STRING.sub(lambda match: escape(match[0], escape_at), text)
+    if source:
+        place = source.getrandbits(32)
+        text = _STRING.sub(lambda match: escape(match[0], place), text)
+    return f"{space}{text}\n"
 
 
 def escape(quoted: str, place: int) -> str:
@@ -76,6 +74,37 @@ def draw_word(source: Random) -> str:
 
 def draw_words(source: Random) -> list[str]:
     return [draw_word(source) for _ in range(source.randint(1, 3))]
+
+
+def add_members(source: Random, members: dict[str, Any]) -> None:
+    for name in draw_words(source):
+        members.setdefault(name, source.choice(EXTRA_VALUES))
+
+
+def draw_time(text: str, source: Random | None, odd_source: Random | None) -> str:
+    """A time as `times` spells it, or `times-odd` in place of its offset and letters.
+
+    Neither spells it as it is. Without draws, and if it is none, it stays.
+    """
+    match = TIME.fullmatch(text)
+    moment = parse_time(text)
+    if match is None or moment is None or not (source or odd_source):
+        return text
+    _, fraction, own_offset = match.groups(default="")
+    digits, offset, separator = len(fraction), own_offset, text[10]
+    if source:
+        possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
+        digits = draw_other(source, possible, digits)
+        offset = draw_other(source, OFFSETS, own_offset)
+    if odd_source:
+        offset = draw_other(odd_source, ODD_OFFSETS, own_offset)
+        separator = "t"
+    return spell_time(moment, digits, offset, separator)
+
+
+def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:
+    """One of these values, but not its own."""
+    return source.choice([each for each in values if each != own])
 
 
 def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
