@@ -19,11 +19,11 @@ WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """An operation of the contract: its responses, and what it may be sent."""
+    """An operation of the contract."""
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    members: frozenset[str]  # of the object in its body
+    members: frozenset[str]  # of the object in the body of its requests
 
 
 class Contract:
@@ -47,10 +47,12 @@ class Contract:
 
     def operation(self, request: Request) -> Operation | None:
         """The operation that a request is for, if any; HEAD counts as GET."""
-        if request.url_rule is None:
+        rule = request.url_rule
+        if rule is None:
             return None
         method = "GET" if request.method == "HEAD" else request.method
-        return self._by_route.get((method, route_of(request.url_rule.rule)))
+        route = method, route_of(rule.rule)
+        return self._by_route.get(route)
 
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
         """The code of the problem that is declared for a status, and the errors of its example.
@@ -63,10 +65,12 @@ class Contract:
         if response is None or is_of_store:
             return "injected_fault", []
         content = next(iter(response["content"].values()))
-        code, example = next(iter(content["examples"].items()))
+        examples: dict[str, dict[str, Any]] = content["examples"]
+        code = next(iter(examples))
         if content["schema"] != PROBLEM:
             return code, []
-        return code, example["value"].get("errors", [])
+        problem = examples[code]["value"]
+        return code, problem.get("errors", [])
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
         """The response of an operation, or of none, with this status.

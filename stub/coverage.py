@@ -29,7 +29,8 @@ class Coverage:
         self._counts["deployment_statuses"] = dict.fromkeys(contract.statuses, 0)
         self._counts["grease"] = dict.fromkeys(AXES, 0)
         for operation in contract.operations:
-            self._counts[operation.id] = dict.fromkeys([*operation.responses, "other"], 0)
+            statuses = dict.fromkeys(operation.responses, 0)
+            self._counts[operation.id] = {**statuses, "other": 0}
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
@@ -88,12 +89,12 @@ class Coverage:
             return [name for name in self._operations if any(self._counts[name].values())]
 
     def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
-        """The first request whose response an axis varied, and the worlds of all of these.
-
-        A run of a probe may have another name than that of an axis: it varies nothing.
+        """The first request whose response an axis varied, and the worlds of all; none of a name
+        that is no axis.
         """
         with self._lock:
-            return self._first.get(("grease", axis)), list(self._varied.get(axis, ()))
+            first = self._first.get(("grease", axis))
+            return first, list(self._varied.get(axis, ()))
 
     def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""

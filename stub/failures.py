@@ -40,9 +40,9 @@ class Attempt:
 class Failures:
     """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
-    It is met by the first request that has a 2xx response, of an operation that had one in the
-    `plain` run. A request that only failed in the plain run is left alone by an outage, which is
-    decided before there is a response. The plain run has no failure. `stall` is in seconds.
+    The first request with a 2xx response meets it, if the operation had one in the `plain` run. An
+    outage is decided before there is a response: it skips requests that only failed in the plain
+    run. The plain run itself has no failure. `stall` is in seconds.
     """
 
     name: str = ""

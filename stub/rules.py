@@ -1,7 +1,8 @@
 """The rules of JSON that a client sends, as the published schemas say them.
 
 A library for JSON Schema would be one more dependency, and its messages are for programmers.
-`x-error` is what is said of a value that a schema rejects; without one, the type or the `enum` is.
+`x-error` is the message for a value that a schema rejects; without one, it names the type or the
+values of `enum`.
 `x-last` has the rules of the last item of an array, `x-others` those of the items before it, and
 `x-reserved` a pattern of names, in any case, that are no values.
 """

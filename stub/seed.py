@@ -278,14 +278,21 @@ def write_seed(records: Records, now: datetime) -> bytes:
     latest = {project.latest_deployment_id for project in records.projects}
     earlier = [each for each in records.deployments if each.id not in latest]
     last = [each for each in records.deployments if each.id in latest]
-    projects = b",".join(b"\n" + write_project(each) for each in records.list)
-    deployments = b",".join(b"\n" + write_deployment(each, now) for each in earlier + last)
-    return b'{"projects": [%b],\n"deployments": [%b]}\n' % (projects, deployments)
+    projects = [write_project(each) for each in records.list]
+    deployments = [write_deployment(each, now) for each in earlier + last]
+    texts = (write_items(projects), write_items(deployments))
+    return b'{"projects": [%b],\n"deployments": [%b]}\n' % texts
+
+
+def write_items(items: list[bytes]) -> bytes:
+    return b",".join(b"\n" + item for item in items)
 
 
 def write_project(project: Project) -> bytes:
-    member = f'"latest_deployment_id": {json.dumps(project.latest_deployment_id)}, '.encode()
-    return project.representation[:-1].replace(member, b"", 1)
+    name = json.dumps(project.latest_deployment_id)
+    member = f'"latest_deployment_id": {name}, '.encode()
+    text = project.representation.removesuffix(b"\n")
+    return text.replace(member, b"", 1)
 
 
 def write_deployment(deployment: Deployment, now: datetime) -> bytes:

@@ -143,7 +143,7 @@ def is_recorded(path: str) -> bool:
 
 
 def notes_of(outcome: Outcome) -> list[str]:
-    """What the log says that was done to a request on purpose."""
+    """The notes of the log about what was done to a request on purpose."""
     notes = []
     if outcome.fault:
         notes.append(f"fault {outcome.fault.id}")

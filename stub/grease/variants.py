@@ -59,8 +59,9 @@ def escape(quoted: str, place: int) -> str:
     if not text or "\\" in text or text[0].isdigit():
         return quoted
     at = place % len(text)
+    before, after = text[:at], text[at + 1 :]
     escaped = f"\\u{ord(text[at]):04x}"
-    return f'"{text[:at]}{escaped}{text[at + 1 :]}"'
+    return f'"{before}{escaped}{after}"'
 
 
 def draw_text(source: Random, alphabet: str, length: int) -> str:
@@ -127,10 +128,12 @@ def draw_id(source: Random) -> str:
 def add_encoded(source: Random, plain: str) -> str:
     """An id with characters that a path must have percent-encoded, mostly after its prefix."""
     encoded = "".join(source.choice(kind) for kind in ENCODED)
-    plain = plain[: MAX_LENGTH - len(encoded)]
+    room = MAX_LENGTH - len(encoded)
+    plain = plain[:room]
     first = min(PREFIX, len(plain) - 1)
     at = source.randrange(first, len(plain))
-    return plain[:at] + encoded + plain[at:]
+    before, after = plain[:at], plain[at:]
+    return before + encoded + after
 
 
 def reorder(source: Random, names: Sequence[str]) -> list[int]:
@@ -148,10 +151,11 @@ def draw_media_type(source: Random, media_type: str) -> str:
     """The same type in another case, with another parameter (RFC 9110 §8.3.1)."""
     plain, _, parameter = media_type.partition(";")
     spelled = "".join(source.choice([char.upper(), char]) for char in plain)
-    name = parameter_name(parameter)
-    others = [each for each in PARAMETERS if parameter_name(each) != name]
+    own = parameter_name(parameter)
+    others = [each for each in PARAMETERS if parameter_name(each) != own]
     return spelled + source.choice(others)
 
 
 def parameter_name(parameter: str) -> str:
-    return parameter.partition("=")[0].strip("; ").lower()
+    name, _, _ = parameter.partition("=")
+    return name.strip("; ").lower()

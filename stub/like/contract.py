@@ -66,13 +66,14 @@ class ObservedContract:
             f"The parts with `observed` are as a service was on {self.like.observed_at}; they "
             f"overrule this text.\n\n{info['description']}"
         )
-        projects = self.document["paths"]["/v1/projects"]
+        paths = self.document["paths"]
+        projects, deployment = paths["/v1/projects"], paths["/v1/deployments/{id}"]
         self.change_own_forms()
         self.change_request(projects["post"])
         self.change_errors()
         self.change_list(projects["get"]["responses"])
         self.change_creation(projects["post"]["responses"])
-        self.change_deployment()
+        self.change_deployment(deployment["get"])
 
     # What the bodies have that the profile leaves out
 
@@ -151,15 +152,15 @@ class ObservedContract:
             names.append("project.id")
         for path, value in values_below(body):
             if whole_marker(value) in names and CHOICE not in path:
-                return pointer(*(plain(str(step)) for step in path))
+                names_as_sent = [plain(str(step)) for step in path]
+                return pointer(*names_as_sent)
         return None
 
-    def change_deployment(self) -> None:
+    def change_deployment(self, operation: Document) -> None:
         form = self.like.form("deployment")
         if form is None:
             return
         self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
-        operation = self.document["paths"]["/v1/deployments/{id}"]["get"]
         for parameter in operation["parameters"]:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
@@ -223,8 +224,9 @@ class ObservedContract:
             return
         for item in self.document["paths"].values():
             for operation in item.values():
-                if "responses" in operation:
-                    operation["responses"] = self.responses_of(operation["responses"])
+                responses = operation.get("responses")
+                if responses:
+                    operation["responses"] = self.responses_of(responses)
         own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
         self.document["x-elsewhere"] = self.responses_of(own)
         named = self.document["components"]["responses"]
@@ -288,7 +290,7 @@ class ObservedContract:
     def error_schema(self, form: Form, code: str) -> Schema:
         """The component of the schema of an error: `Error`, or one that is named by its code."""
         schema = schema_of(form.body, self.like)
-        words = "".join(word.capitalize() for word in code.split("_"))
+        words = code.title().replace("_", "")
         for name in ("Error", f"{words}Error"):
             if self.components.setdefault(name, schema) == schema:
                 return {"$ref": f"{COMPONENTS}{name}"}
@@ -340,7 +342,8 @@ class ObservedContract:
 
 def media_type_of(form: Form) -> str:
     """The media type without its parameters."""
-    return form.content_type.partition(";")[0].strip().lower()
+    media_type, _, _ = form.content_type.partition(";")
+    return media_type.strip().lower()
 
 
 def has_name(example: Any) -> bool:

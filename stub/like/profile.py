@@ -92,7 +92,7 @@ class Profile:
 
     @cached_property
     def creation(self) -> dict[str, Any]:
-        """What is said of a creation."""
+        """The part of a creation; empty if there is none."""
         found: dict[str, Any] = self.document.get("create", {})
         return found
 

@@ -23,7 +23,7 @@ def schema_of(
 
 
 def observed_by(like: Profile) -> Schema:
-    """What a schema says of where it is from."""
+    """The origin in the schema of what was observed."""
     return {"x-origin": {"observed": like.observed_at}}
 
 
@@ -118,7 +118,7 @@ class Schemas:
 
 
 def status_texts(like: Profile) -> Schema:
-    """What the schema of a status says of the words of a profile. The set may grow."""
+    """The words of a profile in the schema of a status. The set may grow."""
     known = ", ".join(f"`{word}`" for word in like.words)
     return {
         "description": f"Known are {known}. The set may grow.",
@@ -186,7 +186,7 @@ def merged_arrays(schemas: list[Schema]) -> Schema:
 
 
 def finished(schema: Schema) -> Schema:
-    """The schema for generators, which have no type for null alone, nor an array without items."""
+    """The schema as generators need it: without a type for null alone, and with items of arrays."""
     changed = dict(schema)
     if schema.get("type") == "null":
         del changed["type"]

@@ -28,8 +28,8 @@ OWN_DEPLOYMENT = {
     "created_at": "{deployment.created_at}",
 }
 OWN_LIST = {"projects": [{"": "{project.id}"}]}
-# Of each operation, the part of a profile.
-PARTS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
+# Of each operation, the form of a profile.
+FORMS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
 
 NOTHING = Subject()
 
@@ -57,7 +57,7 @@ class Responses:
         self.like = like
         self._compiler = compiler = Compiler(like)
         self._replies = {
-            operation: self._reply(like.form(name)) for operation, name in PARTS.items()
+            operation: self._reply(like.form(name)) for operation, name in FORMS.items()
         }
         self._errors: dict[str, tuple[Reply, Body] | None] = {}
 
