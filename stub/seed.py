@@ -62,8 +62,7 @@ class Seed(NamedTuple):
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        as POST does it. A deployment without a time is as old as its store's
-        state.
+        as POST does it. A deployment without a time is as old as the state of its store.
         """
         now = truncate_to_milliseconds(now)
         deployments = {each.id: each for each in self.deployments}
