@@ -144,9 +144,12 @@ def is_valid(value: Any, rules: Schema) -> bool:
 
 def is_of_type(value: Any, name: str) -> bool:
     """Whether it is of a type of JSON Schema, for which 2.0 is an integer."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return name == "number" or (name == "integer" and value == int(value))
-    return type(value) is type(TYPES[name][0])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        plain, _ = TYPES[name]
+        return type(value) is type(plain)
+    if name == "integer":
+        return value == int(value)
+    return name == "number"
 
 
 def parse_time(value: object) -> datetime | None:
@@ -191,9 +194,11 @@ def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> st
 def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
     *running, last = document.get("timeline", [document])
-    stages = [Stage(each["status"], round_to_microseconds(each["seconds"])) for each in running]
-    stages.append(Stage(last["status"]))
-    return tuple(stages)
+    timeline = []
+    for each in running:
+        seconds = round_to_microseconds(each["seconds"])
+        timeline.append(Stage(each["status"], seconds))
+    return (*timeline, Stage(last["status"]))
 
 
 def has_at_least(value: Any, least: int) -> bool:

@@ -28,8 +28,6 @@ OWN_DEPLOYMENT = {
     "created_at": "{deployment.created_at}",
 }
 OWN_LIST = {"projects": [{"": "{project.id}"}]}
-# Of each operation, the form of a profile.
-FORMS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
 
 NOTHING = Subject()
 
@@ -55,25 +53,28 @@ class Responses:
 
     def __init__(self, like: Profile) -> None:
         self.like = like
-        self._compiler = compiler = Compiler(like)
-        self._replies = {
-            operation: self._reply(like.form(name)) for operation, name in FORMS.items()
-        }
+        self._compiler = Compiler(like)
         self._errors: dict[str, tuple[Reply, Body] | None] = {}
-
         listed = like.form("list")
+        created = like.form("create")
+        deployment = like.form("deployment")
+        self._replies = {
+            "listProjects": self._reply(listed),
+            "createProject": self._reply(created),
+            "getDeployment": self._reply(deployment),
+        }
+
         envelope = listed.body if listed else OWN_LIST
         items = array_of_projects(envelope)
-        self._envelope = compiler.body(envelope, items)
-        created = like.form("create")
-        self._item = self._project_body(items[0] if listed else None)
+        item = items[0] if listed else None
+        self._envelope = self._compiler.body(envelope, items)
+        self._item = self._project_body(item)
         self._created = self._project_body(created.body if created else None)
-        self.item_needs_deployment = listed is not None and needs("deployment", items[0])
+        self.item_needs_deployment = needs("deployment", item)
 
-        deployment = like.form("deployment")
         body = deployment.body if deployment else OWN_DEPLOYMENT
-        self._deployment = compiler.body(body)
         fields = deployment.headers if deployment else {}
+        self._deployment = self._compiler.body(body)
         self.deployment_needs_project = needs("project", [body, *fields.values()])
 
     def _reply(self, form: Form | None) -> Reply | None:
@@ -86,8 +87,14 @@ class Responses:
         """What fills the form of a project; the contract's own has all that a client sent."""
         if body is not None:
             return self._compiler.body(body, has_sent=True).fill
-        own = self._compiler.body(OWN_PROJECT).fill
-        return lambda subject: f"{own(subject)[:-1]}, {subject.sent.strip()[1:].lstrip()}"
+        own = self._compiler.body(OWN_PROJECT)
+
+        def fill(subject: Subject) -> str:
+            members = own.fill(subject).removesuffix("}")
+            sent = subject.sent.strip().removeprefix("{")
+            return f"{members}, {sent.lstrip()}"
+
+        return fill
 
     # Bodies
 
