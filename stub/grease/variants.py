@@ -36,7 +36,8 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 def source_of(seed: int, axis: str, *key: str) -> Random:
     """The source of draws for a key: the same in every process and version of Python."""
-    return Random("\0".join([str(seed), axis, *key]))
+    words = [str(seed), axis, *key]
+    return Random("\0".join(words))
 
 
 def write(body: Any, source: Random | None) -> str:
@@ -74,7 +75,8 @@ def draw_word(source: Random) -> str:
 
 
 def draw_words(source: Random) -> list[str]:
-    return [draw_word(source) for _ in range(source.randint(1, 3))]
+    count = source.randint(1, 3)
+    return [draw_word(source) for _ in range(count)]
 
 
 def add_members(source: Random, members: dict[str, Any]) -> None:

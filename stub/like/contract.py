@@ -24,7 +24,6 @@ from .profile import Form, Profile
 from .schema import Schema, merged, observed_by, schema_of, status_texts
 from .service import array_of_projects, subject_of_error
 
-COMPONENTS = "#/components/schemas/"
 # The codes that the server sends by itself, in its own form.
 OF_SERVER = (
     "malformed_request",
@@ -114,13 +113,15 @@ class ObservedContract:
             return
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in self.like.document else "ListedProject"
-        schema = schema_of(form.body, self.like, item=array_of_projects(form.body))
+        items = array_of_projects(form.body)
+        schema = schema_of(form.body, self.like, item=items)
         listed = schema
         for member in next(places_of_projects(form.body)):
             listed = listed["properties"][plain(str(member))]
         self.components[name] = listed["items"]
-        listed["items"] = {"$ref": f"{COMPONENTS}{name}"}
-        listed["description"] = "Newest first." if self.like.is_newest_first else "Oldest first."
+        listed["items"] = ref_to(name)
+        order = "Newest first." if self.like.is_newest_first else "Oldest first."
+        listed["description"] = order
         self.components["ProjectList"] = schema
         self.change_response(responses["200"], form, "ProjectList")
 
@@ -167,9 +168,8 @@ class ObservedContract:
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
         """Give a response the form of a profile, whose schema is the component of this name."""
-        schema = {"$ref": f"{COMPONENTS}{name}"}
         response.update(self.seen)
-        response["content"] = {media_type_of(form): {"schema": schema}}
+        response["content"] = {media_type_of(form): {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
 
     def header_fields(self, response: Document, form: Form) -> Document:
@@ -293,7 +293,7 @@ class ObservedContract:
         words = code.title().replace("_", "")
         for name in ("Error", f"{words}Error"):
             if self.components.setdefault(name, schema) == schema:
-                return {"$ref": f"{COMPONENTS}{name}"}
+                return ref_to(name)
         return schema
 
     def merged_response(self, responses: list[Document]) -> Document:
@@ -338,6 +338,10 @@ class ObservedContract:
             alternatives = (schema, added["schema"])
             schema = merged([follow(each, self.components) for each in alternatives])
         return {"schema": schema, "examples": {**content["examples"], **added["examples"]}}
+
+
+def ref_to(component: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{component}"}
 
 
 def media_type_of(form: Form) -> str:
