@@ -162,7 +162,8 @@ def a_deployment(params: Params, world: World) -> Values:
     """Create or replace a deployment."""
     project_id = params.get("project_id")
     project = world.store.list_projects().by_id.get(project_id or "")
-    final = world.timeline_for(project.name if project else "")[-1]
+    name = project.name if project else ""
+    *_, final = world.timeline_for(name)
     stage = Stage(params.get("status", final.status))
     deployment, _ = world.store.put_deployment(params.get("id"), (stage,), project_id)
     return deployment_values(deployment, world)

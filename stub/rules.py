@@ -182,7 +182,8 @@ def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> st
     try:
         at = moment.astimezone(zone_of(offset))
     except OverflowError:
-        at, offset = moment, "+00:00"
+        at = moment
+        offset = "+00:00"
     second = at.isoformat(separator)[:19]
     milliseconds = f"{at.microsecond // 1000:03}"
     fraction = milliseconds.ljust(digits, "0")[:digits]

@@ -150,7 +150,8 @@ def check_states(documents: dict[str, Any], like: Profile | None) -> Iterator[Fi
 
 def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldError]:
     """All errors of a seed document, whose ids are texts."""
-    yield from rules.check(document, "Seed", like.words if like else ())
+    words = like.words if like else ()
+    yield from rules.check(document, "Seed", words)
     known = {value for _, value in given(document, "projects", "id")}
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:

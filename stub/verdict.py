@@ -34,6 +34,9 @@ def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[s
     return kinds
 
 
+FirstRequest = dict[str, Any]  # as a report shows it
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something to fail on, how often it was seen, and the request that showed it first.
@@ -45,7 +48,7 @@ class Finding:
     what: str
     count: int
     advice: str
-    first: dict[str, Any] | None = None
+    first: FirstRequest | None = None
 
     @property
     def text(self) -> str:
@@ -78,10 +81,8 @@ class Finding:
         return ": ".join(filter(None, (name, reason)))
 
 
-def finding_of(
-    kind: str, what: str, count: int = 0, first: dict[str, Any] | None = None
-) -> Finding:
-    """A finding of a kind of its own advice."""
+def finding_of(kind: str, what: str, count: int = 0, first: FirstRequest | None = None) -> Finding:
+    """A finding with the advice of its kind."""
     return Finding(kind, what, count, KINDS[kind], first)
 
 
@@ -98,7 +99,7 @@ class Verdict:
         self,
         coverage: Coverage,
         unused_faults: Collection[tuple[str, Fault]],
-        rejections: Collection[tuple[int, dict[str, Any]]],
+        rejections: Collection[tuple[int, FirstRequest]],
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],
@@ -123,16 +124,14 @@ class Verdict:
         found = [each for each in found if each.kind in fail_on]
         found += more
         self.findings = [each for each in found if not is_allowed(each, allowed)]
-        self.unused_patterns = [
-            pattern for pattern in allowed if not any(is_allowed(each, [pattern]) for each in found)
-        ]
+        self.unused_patterns = [pattern for pattern in allowed if not is_used(pattern, found)]
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
         document = self._document
         operations, violations = document["operations"], document["violations"]
-        is_empty = not any(any(counts.values()) for counts in operations.values())
-        if is_empty and not violations:
+        called = [name for name, counts in operations.items() if any(counts.values())]
+        if not called and not violations:
             return ""
         lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
         width = max(map(len, operations))
@@ -168,7 +167,7 @@ def findings_of_faults(
     unused_faults: Collection[tuple[str, Fault]], redactor: Redactor
 ) -> list[Finding]:
     counts = Counter[str]()
-    first: dict[str, dict[str, Any]] = {}
+    first: dict[str, FirstRequest] = {}
     for world, fault in unused_faults:
         what = redactor.text(fault.describe())
         counts[what] += 1
@@ -176,9 +175,7 @@ def findings_of_faults(
     return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]
 
 
-def findings_of_rejections(
-    rejections: Collection[tuple[int, dict[str, Any]]],
-) -> Iterator[Finding]:
+def findings_of_rejections(rejections: Collection[tuple[int, FirstRequest]]) -> Iterator[Finding]:
     for count, first in rejections:
         if first["status"] in REJECTED:
             what = f"before the app {first['status']} {first['code']}"
@@ -194,5 +191,9 @@ def findings_of_operations(operations: dict[str, dict[str, int]]) -> Iterator[Fi
             yield finding_of("idle", name)
 
 
-def is_allowed(finding: Finding, allowed: Collection[str]) -> bool:
-    return any(matches(pattern, finding.text) for pattern in allowed)
+def is_allowed(finding: Finding, patterns: Collection[str]) -> bool:
+    return any(matches(pattern, finding.text) for pattern in patterns)
+
+
+def is_used(pattern: str, findings: Collection[Finding]) -> bool:
+    return any(matches(pattern, finding.text) for finding in findings)

@@ -63,7 +63,8 @@ class Switch:
     """The grease of a world, which can be changed."""
 
     def __init__(self, initial: Grease) -> None:
-        self.current = self.initial = initial
+        self.initial = initial
+        self.current = initial
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""

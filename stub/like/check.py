@@ -40,7 +40,7 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
         more = contradictions(valid, None)
     else:
         more = contradictions(valid, words_of(profile) or words)
-    return errors + outside(errors, more)
+    return [*errors, *outside(errors, more)]
 
 
 def is_inside(place: str, outer: str) -> bool:
@@ -48,10 +48,11 @@ def is_inside(place: str, outer: str) -> bool:
     return f"{place}/".startswith(f"{outer}/")
 
 
-def outside(errors: list[FieldError], more: Iterable[FieldError]) -> list[FieldError]:
+def outside(errors: list[FieldError], more: Iterable[FieldError]) -> Iterator[FieldError]:
     """Those of more errors whose place has none of the errors."""
-    places = [error.pointer for error in errors]
-    return [each for each in more if not any(is_inside(place, each.pointer) for place in places)]
+    for each in more:
+        if not any(is_inside(error.pointer, each.pointer) for error in errors):
+            yield each
 
 
 def remove(document: Any, place: str) -> None:

@@ -64,7 +64,9 @@ def make_opaque_id(form: dict[str, Any], source: Random, number: int) -> str:
     shortest, longest = form["shortest"], form["longest"]
     if sorted(ranges) in UUIDS and shortest == longest == UUID_LENGTH:
         uuid = str(UUID(int=source.getrandbits(128), version=4))
-        return prefix + (uuid if "a-f" in ranges else uuid.upper())
+        if "a-f" not in ranges:
+            uuid = uuid.upper()
+        return prefix + uuid
     alphabet = characters(*ranges)
     plain = [char for char in alphabet if char.isalnum()]
     size = source.randint(shortest, longest)

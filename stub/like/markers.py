@@ -10,9 +10,12 @@ CHOICE = "{deployment.status}"
 NAME = "{project.name}"
 
 TIMES = {
-    f"{record}.created_at{unit}"
-    for record in ("project", "deployment")
-    for unit in ("", ":s", ":ms")
+    "project.created_at",
+    "project.created_at:s",
+    "project.created_at:ms",
+    "deployment.created_at",
+    "deployment.created_at:s",
+    "deployment.created_at:ms",
 }
 OF_RECORDS = TIMES | {"project.id", "project.name", "deployment.id", "deployment.status"}
 OF_LISTS = {"count", "first.id", "last.id"}

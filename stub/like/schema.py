@@ -87,7 +87,8 @@ class Schemas:
 
     def of_member(self, record: str, member: str) -> Schema:
         if member == "id":
-            return self.id("deployments" if record == "deployment" else "projects")
+            kind = "deployments" if record == "deployment" else "projects"
+            return self.id(kind)
         if member == "created_at":
             axes = ["times", "times-odd"]
             return self.typed("string", {"format": "date-time", "x-grease": axes})
@@ -95,8 +96,10 @@ class Schemas:
             return self.status()
         if member in ("title", "detail"):  # of an error
             return self.typed("string", {"x-grease": ["error-text"]})
-        is_number = record == "count" or member == "status" or member.endswith((":s", ":ms"))
-        return self.typed("integer" if is_number else "string")
+        is_number = record == "count" or member == "status"  # of an error
+        if is_number or member.endswith((":s", ":ms")):
+            return self.typed("integer")
+        return self.typed("string")
 
     def id(self, kind: str) -> Schema:
         if self.like.has_integers(kind):

@@ -69,7 +69,8 @@ class Responses:
         item = items[0] if listed else None
         self._envelope = self._compiler.body(envelope, items)
         self._item = self._project_body(item)
-        self._created = self._project_body(created.body if created else None)
+        created_body = created.body if created else None
+        self._created = self._project_body(created_body)
         self.item_needs_deployment = needs("deployment", item)
 
         body = deployment.body if deployment else OWN_DEPLOYMENT
@@ -196,13 +197,17 @@ def subject_of(
 
     `listing` is what is known of the list that the project stands in.
     """
+    status = created_at = None
+    if deployment:
+        status = deployment.status(now)
+        created_at = deployment.created_at
     return listing._replace(
         project_id=project.id,
         project_name=project.name,
         project_created_at=project.created_at,
         deployment_id=project.latest_deployment_id,
-        deployment_status=deployment.status(now) if deployment else None,
-        deployment_created_at=deployment.created_at if deployment else None,
+        deployment_status=status,
+        deployment_created_at=created_at,
         sent=project.sent,
     )
 
@@ -241,15 +246,17 @@ class ReadDeployment(NamedTuple):
         return self.deployment.status(now)
 
     def representation(self, status: str) -> bytes:
-        deployment, project = self.deployment, self.project
-        g.subject = subject = Subject(
-            project_id=deployment.project_id,
-            project_name=project.name if project else None,
-            project_created_at=project.created_at if project else None,
-            deployment_id=deployment.id,
+        subject = Subject(
+            project_id=self.deployment.project_id,
+            deployment_id=self.deployment.id,
             deployment_status=status,
-            deployment_created_at=deployment.created_at,
+            deployment_created_at=self.deployment.created_at,
         )
+        if self.project:
+            subject = subject._replace(
+                project_name=self.project.name, project_created_at=self.project.created_at
+            )
+        g.subject = subject
         return self.responses.fill_deployment(subject).encode()
 
 
@@ -310,7 +317,8 @@ class LikeStore:
             project.created_at,
             self._timeline_for(name),
         )
-        g.subject = subject = subject_of(project, made, self.now())
+        subject = subject_of(project, made, self.now())
+        g.subject = subject
         return CreatedProject(self._responses.fill_created(subject).encode())
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
