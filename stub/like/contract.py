@@ -57,7 +57,8 @@ class ObservedContract:
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
-        self.own_responses = {name: dict(each) for name, each in components["responses"].items()}
+        responses = components["responses"]
+        self.own_responses = {name: dict(each) for name, each in responses.items()}
 
     def change(self) -> None:
         info = self.document["info"]
@@ -197,7 +198,8 @@ class ObservedContract:
             own.update(self.seen)
             own["required"] = []
         content = operation["requestBody"]["content"]["application/json"]
-        content["examples"] = {"observed": {"value": with_name(example)}}
+        observed_one = {"value": with_name(example)}
+        content["examples"] = {"observed": observed_one}
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
@@ -231,8 +233,9 @@ class ObservedContract:
         self.document["x-elsewhere"] = self.responses_of(own)
         named = self.document["components"]["responses"]
         named.clear()
-        for status, name in ELSEWHERE.items():
-            alone = self.responses_of({status: own[status]})
+        for status, response in own.items():
+            alone = self.responses_of({status: response})
+            name = ELSEWHERE[status]
             named[name] = next(iter(alone.values()))
 
     def responses_of(self, responses: Document) -> Document:
@@ -337,7 +340,8 @@ class ObservedContract:
         if schema != added["schema"]:
             alternatives = (schema, added["schema"])
             schema = merged([follow(each, self.components) for each in alternatives])
-        return {"schema": schema, "examples": {**content["examples"], **added["examples"]}}
+        examples = {**content["examples"], **added["examples"]}
+        return {"schema": schema, "examples": examples}
 
 
 def ref_to(component: str) -> Schema:
