@@ -3,23 +3,27 @@
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from flask import Request
 
+from .documents import path_of
+
 # The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
+NO_BODY: dict[str, Any] = {"content": {}}
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """An operation of the contract: its responses, and what it may be sent."""
+    """An operation of the contract."""
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    members: frozenset[str]  # of the object in its body
+    members: frozenset[str]  # of the object in the body of its requests
 
 
 class Contract:
@@ -29,27 +33,26 @@ class Contract:
         self._document = document
         components = document["components"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
-        # By the method, and by the path up to its parameter, as Flask names that differently.
-        self._by_route = {
-            (method.upper(), path.partition("{")[0]): self._read(operation)
-            for path, item in document["paths"].items()
-            for method, operation in item.items()
-            if method != "x-origin"
-        }
-        self.operations = [*self._by_route.values()]
-        own = {status: components["responses"][name] for status, name in ELSEWHERE.items()}
+        self._by_route: dict[tuple[str, str], Operation] = {}
+        for path, item in document["paths"].items():
+            self._read_path(path, item)
+        self.operations = list(self._by_route.values())
+        named = components["responses"]
+        own = {status: named[name] for status, name in ELSEWHERE.items()}
         self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", own)  # by status
         self.statuses, self.running = statuses_of(document)
+        self.ends = set(self.statuses).difference(self.running)
         self.is_observed = "x-statuses" in document  # whether it is that of a profile
-        self.ends = {*self.statuses} - {*self.running}
         self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
     def operation(self, request: Request) -> Operation | None:
         """The operation that a request is for, if any; HEAD counts as GET."""
-        if request.url_rule is None:
+        rule = request.url_rule
+        if rule is None:
             return None
         method = "GET" if request.method == "HEAD" else request.method
-        return self._by_route.get((method, request.url_rule.rule.partition("<")[0]))
+        route = method, route_of(rule.rule)
+        return self._by_route.get(route)
 
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
         """The code of the problem that is declared for a status, and the errors of its example.
@@ -57,58 +60,84 @@ class Contract:
         For a status that is not declared the code is `injected_fault`; also for 503, since the
         code of the contract is for a store that cannot be used.
         """
-        declared = self.elsewhere
-        if operation:
-            of_methods = {
-                each: response
-                for each, response in declared.items()
-                if "method_not_allowed" in codes_of(response)
-            }
-            declared = of_methods | operation.responses
+        response = self._declared(operation, str(status))
         is_of_store = status == 503 and not self.is_observed
-        if str(status) not in declared or is_of_store:
+        if response is None or is_of_store:
             return "injected_fault", []
-        content = next(iter(declared[str(status)]["content"].values()))
-        code, example = next(iter(content["examples"].items()))
-        errors = example["value"].get("errors", []) if content["schema"] == PROBLEM else []
-        return code, errors
+        content = next(iter(response["content"].values()))
+        examples: dict[str, dict[str, Any]] = content["examples"]
+        code = next(iter(examples))
+        if content["schema"] != PROBLEM:
+            return code, []
+        problem = examples[code]["value"]
+        return code, problem.get("errors", [])
 
-    def _read(self, operation: dict[str, Any]) -> Operation:
-        body = operation.get("requestBody", {"content": {}})["content"].values()
-        members = {name for each in body for name in self.resolve(each["schema"])["properties"]}
-        return Operation(
-            operation["operationId"],
-            {status: self.resolve(each) for status, each in operation["responses"].items()},
-            frozenset(members),
-        )
+    def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
+        """The response of an operation, or of none, with this status.
+
+        Any operation may have the status of a method that its path does not have.
+        """
+        response = self.elsewhere.get(status)
+        if operation is None:
+            return response
+        if response and not rejects_method(response):
+            response = None
+        return operation.responses.get(status, response)
+
+    def _read_path(self, path: str, item: dict[str, Any]) -> None:
+        for method, operation in item.items():
+            if method != "x-origin":
+                route = method.upper(), route_of(path)
+                self._by_route[route] = self._read_operation(operation)
+
+    def _read_operation(self, operation: dict[str, Any]) -> Operation:
+        responses = operation["responses"]
+        resolved = {status: self.resolve(response) for status, response in responses.items()}
+        members: set[str] = set()
+        body = operation.get("requestBody", NO_BODY)
+        for content in body["content"].values():
+            schema = self.resolve(content["schema"])
+            members.update(schema["properties"])
+        return Operation(operation["operationId"], resolved, frozenset(members))
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
         """The part itself, or what its `$ref` names."""
-        found: dict[str, Any] = self.find(part["$ref"])[1] if "$ref" in part else part
-        return found
+        if "$ref" in part:
+            _, part = self.find(part["$ref"])
+        return part
 
     def find(self, pointer: str) -> tuple[str, Any]:
         """The JSON pointer after each `$ref` was followed, and what is there."""
         node: Any = self._document
-        for name in pointer.split("/")[1:]:
-            name = name.replace("~1", "/").replace("~0", "~")
+        for name in path_of(pointer):
             node = node[int(name)] if isinstance(node, list) else node[name]
-        return self.find(node["$ref"]) if "$ref" in node else (pointer, node)
+        if "$ref" in node:
+            return self.find(node["$ref"])
+        return pointer, node
 
     def name(self, part: dict[str, Any], place: str) -> str:
         """The name of what a `$ref` names; of another part, its place."""
-        return part["$ref"].rpartition("/")[2] if "$ref" in part else place
+        if "$ref" in part:
+            *_, place = path_of(part["$ref"])
+        return place
 
 
-def codes_of(response: dict[str, Any]) -> list[str]:
-    """The codes of the errors that have a response: the names of its examples."""
-    return [code for content in response["content"].values() for code in content["examples"]]
+@cache
+def route_of(path: str) -> str:
+    """A path with `{}` for each parameter, which OpenAPI and Flask write differently."""
+    return re.sub(r"\{[^}]*\}|<[^>]*>", "{}", path)
+
+
+def rejects_method(response: dict[str, Any]) -> bool:
+    contents = response["content"].values()
+    return any("method_not_allowed" in content["examples"] for content in contents)
 
 
 def statuses_of(document: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The known statuses of a contract, and those of a deployment that still runs."""
     if "x-statuses" in document:
-        return document["x-statuses"]["known"], document["x-statuses"]["running"]
+        statuses = document["x-statuses"]
+        return statuses["known"], statuses["running"]
     status = document["components"]["schemas"]["Deployment"]["properties"]["status"]
     return status["examples"], status["x-running"]
 
@@ -124,8 +153,9 @@ def find_unpromised(
     if request.query_string:
         found += [f"{operation.id}: query parameter {name}" for name in request.args]
     if body and operation.members:
-        names = [name for name in document or object_in(body) if name not in operation.members]
-        found += [f"{operation.id}: body member {name}" for name in names]
+        sent = document or object_in(body)
+        unknown = [name for name in sent if name not in operation.members]
+        found += [f"{operation.id}: body member {name}" for name in unknown]
     return found
 
 
@@ -134,13 +164,14 @@ def find_violations(operation: Operation | None, rejected: str | None, target: s
 
     `rejected` is the Authorization header, None if it was accepted.
     """
-    found: list[str] = []
+    found = []
     if rejected is not None and not WELL_FORMED.fullmatch(rejected):
-        header = (
-            "an Authorization header of another form" if rejected else "no Authorization header"
-        )
-        found = [f"{operation.id if operation else 'no operation'}: {header}"]
-    return found if operation else [*found, f"no operation: {target}"]
+        name = operation.id if operation else "no operation"
+        form = "an Authorization header of another form" if rejected else "no Authorization header"
+        found.append(f"{name}: {form}")
+    if operation is None:
+        found.append(f"no operation: {target}")
+    return found
 
 
 def object_in(body: str | bytes) -> dict[str, Any]:

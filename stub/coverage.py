@@ -25,31 +25,28 @@ class Coverage:
         self.is_called = False  # whether a request was for /v1
         self._operations = [each.id for each in contract.operations]
         # By kind, which may be an operation, how often each was met.
-        self._counts: dict[str, dict[str, int]] = {
-            "deployment_statuses": dict.fromkeys(contract.statuses, 0),
-            "grease": dict.fromkeys(AXES, 0),
-            **{
-                each.id: dict.fromkeys([*each.responses, "other"], 0)
-                for each in contract.operations
-            },
-            **{kind: {} for kind in FINDINGS},
-        }
+        self._counts: dict[str, dict[str, int]] = {kind: {} for kind in FINDINGS}
+        self._counts["deployment_statuses"] = dict.fromkeys(contract.statuses, 0)
+        self._counts["grease"] = dict.fromkeys(AXES, 0)
+        for operation in contract.operations:
+            statuses = dict.fromkeys(operation.responses, 0)
+            self._counts[operation.id] = {**statuses, "other": 0}
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
-        self._varied: dict[str, dict[str, None]] = {}
+        self._varied: dict[str, dict[str, None]] = {axis: {} for axis in AXES}
 
     def count(self, world: str, number: int, entry: Entry) -> None:
         with self._lock:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
-                if what not in counts:
-                    what = what if len(counts) < MAX_KINDS else OTHERS
+                if what not in counts and len(counts) >= MAX_KINDS:
+                    what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
-                    self._varied.setdefault(what, {})[world] = None
+                    self._varied[what][world] = None
                 counts[what] = counts.get(what, 0) + 1
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
@@ -59,50 +56,62 @@ class Coverage:
         """
         with self._lock:
             counts = {kind: dict(each) for kind, each in self._counts.items()}
-            first = dict(self._first)
+            unpromised = self._rows("unpromised", worlds=worlds)
+            violations = self._rows("violations", worlds=worlds)
         operations = {name: counts[name] for name in self._operations}
-        of = sum(map(len, operations.values())) - len(operations)  # without `other`
-        rows = {
-            kind: [
-                {"what": what, "count": count, "example": first[kind, what]["number"]}
-                | ({"world": first[kind, what]["world"]} if worlds else {})
-                for what, count in counts[kind].items()
-            ]
-            for kind in ("unpromised", "violations")
-        }
+        declared = not_met = 0
+        for statuses in operations.values():
+            declared += len(statuses) - 1  # without `other`
+            not_met += len(missed(statuses))
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
-            "met": of - sum(len(missed(each)) for each in operations.values()),
-            "of": of,
-            **rows,
+            "met": declared - not_met,
+            "of": declared,
+            "unpromised": unpromised,
+            "violations": violations,
             "grease": counts["grease"],
         }
+
+    def _rows(self, kind: str, *, worlds: bool) -> list[dict[str, Any]]:
+        rows = []
+        for what, count in self._counts[kind].items():
+            first = self._first[kind, what]
+            row = {"what": what, "count": count, "example": first["number"]}
+            if worlds:
+                row["world"] = first["world"]
+            rows.append(row)
+        return rows
 
     def called(self) -> list[str]:
         """The operations that were called."""
         with self._lock:
-            return [each for each in self._operations if any(self._counts[each].values())]
+            return [name for name in self._operations if any(self._counts[name].values())]
 
     def varied(self, axis: str) -> tuple[dict[str, Any] | None, list[str]]:
-        """The first request whose response an axis varied, and the worlds of all of these."""
+        """The first request whose response an axis varied, and the worlds of all; none of a name
+        that is no axis.
+        """
         with self._lock:
-            return self._first.get(("grease", axis)), [*self._varied.get(axis, ())]
+            first = self._first.get(("grease", axis))
+            return first, list(self._varied.get(axis, ()))
 
-    def seen(self) -> list[tuple[str, str, int, dict[str, Any] | None]]:
+    def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""
+        found = []
         with self._lock:
-            return [
-                (kind, what, count, self._first[kind, what])
-                for kind in FINDINGS
-                for what, count in self._counts[kind].items()
-            ]
+            for kind in FINDINGS:
+                for what, count in self._counts[kind].items():
+                    first = self._first[kind, what]
+                    found.append((kind, what, count, first))
+        return found
 
 
 def first_of(world: str, number: int, entry: Entry) -> dict[str, Any]:
     """The request that showed a finding first, as the report has it."""
     shown = entry.document(number)
-    return {"world": world} | {name: shown[name] for name in REQUEST}
+    members = {name: shown[name] for name in REQUEST}
+    return {"world": world, **members}
 
 
 def missed(counts: dict[str, int]) -> list[str]:

@@ -5,7 +5,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from web.problems import InvalidBody
 from web.strict_json import MalformedJSON
@@ -20,6 +20,20 @@ _NUMBER = re.compile(r'"(?:\\udfff|\udfff)([^"]*)"')
 def unquote_numbers(text: str) -> str:
     """JSON text with the numbers that were read as strings as they were."""
     return _NUMBER.sub(r"\1", text)
+
+
+def path_of(pointer: str) -> list[str]:
+    """The names and indexes of a JSON Pointer (RFC 6901 §4)."""
+    names = pointer.split("/")[1:]
+    return [name.replace("~1", "/").replace("~0", "~") for name in names]
+
+
+def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    """The part of a schema or a contract itself, or what its `$ref` names."""
+    if "$ref" in part:
+        *_, name = path_of(part["$ref"])
+        part = named[name]
+    return part
 
 
 # The rest of these is for valid JSON. Python's limit on the digits of an integer does not matter.

@@ -18,7 +18,8 @@ FAILURES = ("unavailable", "lost-response", "cut-body", "stalled")
 UNAVAILABLE, LOST, CUT, STALLED = FAILURES
 RETRY_AFTER = 1  # seconds
 CUT_AFTER = 10  # bytes, which is inside each body
-NOT_MET = {"met": False, "again_after": [], "closed_after": None, "waited": False}
+MET = {"met": True, "again_after": [], "closed_after": None, "waited": False}
+NOT_MET = {**MET, "met": False}
 
 
 @dataclass(eq=False)
@@ -32,16 +33,16 @@ class Attempt:
     ended: float = 0.0  # when the server got its response, or the client had closed
     is_success: bool = False
     first: dict[str, Any] | None = None  # the world, and the number there, for a finding
-    reaction: dict[str, Any] = field(default_factory=lambda: NOT_MET | {"met": True})
+    reaction: dict[str, Any] = field(default_factory=MET.copy)
 
 
 @dataclass(eq=False)
 class Failures:
     """Counts the requests of a run, and lets each operation meet the failure `name` once.
 
-    It is met by the first request that has a 2xx response, of an operation that had one in the
-    `plain` run. A request that only failed in the plain run is left alone by an outage, which is
-    decided before there is a response. The plain run has no failure. `stall` is in seconds.
+    The first request with a 2xx response meets it, if the operation had one in the `plain` run. An
+    outage is decided before there is a response: it skips requests that only failed in the plain
+    run. The plain run itself has no failure. `stall` is in seconds.
     """
 
     name: str = ""
@@ -52,17 +53,18 @@ class Failures:
     reactions: dict[str, dict[str, Any]] = field(default_factory=dict)  # by operation
 
     def __post_init__(self) -> None:
-        faults = (
-            Fault(UNAVAILABLE, status=503, retry_after=RETRY_AFTER),
-            Fault(LOST, drop=True, performed=True),
-            Fault(CUT, cut=CUT_AFTER),
-            Fault(STALLED, stall=self.stall),
-        )
-        self._fault = next((each for each in faults if each.id == self.name), None)
+        faults = {
+            UNAVAILABLE: Fault(UNAVAILABLE, status=503, retry_after=RETRY_AFTER),
+            LOST: Fault(LOST, drop=True, performed=True),
+            CUT: Fault(CUT, cut=CUT_AFTER),
+            STALLED: Fault(STALLED, stall=self.stall),
+        }
+        self._fault = faults.get(self.name)
         plain = self.plain.attempts if self.plain else []
-        succeeded = {each.key for each in plain if each.is_success}
-        self._failing = {each.key for each in plain} - succeeded
-        self._operations = {each.operation for each in plain if each.is_success}
+        succeeded = [attempt for attempt in plain if attempt.is_success]
+        self._operations = {attempt.operation for attempt in succeeded}
+        self._plain_keys = [attempt.key for attempt in plain]
+        self._failing = set(self._plain_keys).difference(attempt.key for attempt in succeeded)
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
@@ -73,19 +75,21 @@ class Failures:
 
     def take(self, attempt: Attempt) -> Fault | None:
         """The fault that a request meets, if any."""
-        is_failing = self.name == UNAVAILABLE and attempt.key in self._failing
-        if attempt.operation not in self._operations or is_failing:
+        if attempt.operation not in self._operations:
             return None
-        if self.met.setdefault(attempt.operation, attempt) is not attempt:
+        if self.name == UNAVAILABLE and attempt.key in self._failing:
             return None
-        return self._fault
+        first = self.met.setdefault(attempt.operation, attempt)
+        return self._fault if first is attempt else None
 
     def confirm(self, attempt: Attempt, response: Response, fault: Fault | None) -> Fault | None:
         """Note whether a request succeeds. Without a success it does not meet its fault, which is
         left for a later one; an outage stays.
         """
         attempt.is_success = response.status_code < 300
-        if attempt.is_success or fault is None or fault is not self._fault or fault.status:
+        if fault is None or fault is not self._fault:
+            return fault
+        if attempt.is_success or fault.status:
             return fault
         del self.met[attempt.operation]
         return None
@@ -93,18 +97,27 @@ class Failures:
     def end(self, attempt: Attempt, closed_after: float | None) -> None:
         """Note when a request ended, and after how many seconds the client had closed, if so."""
         attempt.ended = time.monotonic()
-        if self.met.get(attempt.operation) is attempt and self.name == STALLED:
-            attempt.reaction |= {"waited": closed_after is None, "closed_after": closed_after}
+        is_met = self.met.get(attempt.operation) is attempt
+        if is_met and self.name == STALLED:
+            attempt.reaction["waited"] = closed_after is None
+            attempt.reaction["closed_after"] = closed_after
 
     def settle(self, operations: Iterable[str]) -> None:
-        """Note the reactions; times are in seconds. A request that met the failure is repeated by
-        the first later ones with its key, as many as there are more than in the plain run.
-        """
+        """Note the reactions of the client; times are in seconds."""
         self.reactions = dict.fromkeys(operations, NOT_MET)
-        plain = [each.key for each in self.plain.attempts] if self.plain else []
         for operation, attempt in self.met.items():
-            here = [each.arrived for each in self.attempts if each.key == attempt.key]
-            later = [each - attempt.ended for each in here if each > attempt.arrived]
-            again = later[: max(0, len(here) - plain.count(attempt.key))]
-            attempt.reaction["again_after"] = [round(max(0.0, each), 2) for each in again]
+            attempt.reaction["again_after"] = self._repetitions(attempt)
             self.reactions[operation] = attempt.reaction
+
+    def _repetitions(self, attempt: Attempt) -> list[float]:
+        """The seconds after which each repetition of a request came.
+
+        These are the first later requests with its key, as many as there are more than in the
+        plain run.
+        """
+        times = [each.arrived for each in self.attempts if each.key == attempt.key]
+        later = [arrived for arrived in times if arrived > attempt.arrived]
+        usual = self._plain_keys.count(attempt.key)
+        repeated = later[: max(0, len(times) - usual)]
+        seconds = [max(0.0, arrived - attempt.ended) for arrived in repeated]
+        return [round(each, 2) for each in seconds]

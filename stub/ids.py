@@ -10,7 +10,7 @@ from typing import Any
 from store import NewId
 
 from .grease.axes import ID_AXES, Pair, Switch
-from .grease.forms import vary_id
+from .grease.variants import vary_id
 from .like.ids import make_id
 
 PARTS = {"prj": "projects", "dpl": "deployments"}  # by the prefix of an id

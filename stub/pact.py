@@ -1,6 +1,5 @@
 """Pact's provider states: what a verifier sets up before it replays an interaction."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from web.strict_json import read_json
 from web.validation import pointer, require_valid, under
 
 from . import rules
-from .seed import Seed, SeedProject, check_seed, id_to_text, ids_to_texts, make_seed
+from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
 from .worlds import SetUp, Stub, World
 
 Values = dict[str, str]
@@ -35,31 +34,27 @@ def read_change() -> tuple[bool, str, Params]:
     if request.get_data():
         _, document = read_json()
     else:
-        params = request.args.to_dict()
-        document = {name: params.pop(name) for name in ("state", "action") if name in params}
-        document["params"] = params
+        document = read_query()
     require_valid(rules.check(document, "StateChange"))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
     return document.get("action") == "teardown", document["state"], given
 
 
+def read_query() -> dict[str, Any]:
+    params = request.args.to_dict()
+    document: dict[str, Any] = {"params": params}
+    for name in ("state", "action"):
+        if name in params:
+            document[name] = params.pop(name)
+    return document
+
+
 def find_state(stub: Stub, name: str, params: Params) -> Change:
     """What sets up the state of this name, a built-in one or a team's own, once its params are
     checked. Each may be set up repeatedly.
     """
-    own = stub.options.states
-    if name in own:
-        change = partial(add_seed, own[name])
-    elif name in BUILT_IN:
-        check, change_by = BUILT_IN[name]
-        checked = {**params}
-        require_valid(under(("params",), check(stub, checked)))
-        change = partial(change_by, checked)
-    else:
-        known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
-        detail = f"No provider state has this name. These are known: {known}."
-        raise Problem(404, "not_found", detail)
+    change = prepare_change(stub, name, params)
 
     def set_up(world: World) -> Values:
         before = world.store.records()
@@ -71,14 +66,30 @@ def find_state(stub: Stub, name: str, params: Params) -> Change:
     return set_up
 
 
+def prepare_change(stub: Stub, name: str, params: Params) -> Change:
+    own = stub.options.states
+    if name in own:
+        return partial(add_seed, own[name])
+    if name in BUILT_IN:
+        check, change_by = BUILT_IN[name]
+        checked = dict(params)
+        require_valid(under(["params"], check(stub, checked)))
+        return partial(change_by, checked)
+    known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
+    detail = f"No provider state has this name. These are known: {known}."
+    raise Problem(404, "not_found", detail)
+
+
 def take_back(name: str, params: Params, world: World) -> Values:
     """Bring back the records of before the latest set-up of this state with these params, if there
     was one. What was set up after it, and what its requests changed, goes, too.
     """
-    for index, each in reversed([*enumerate(world.set_ups)]):
-        if (each.name, each.params) == (name, params):
+    set_ups = world.set_ups
+    for index in reversed(range(len(set_ups))):
+        each = set_ups[index]
+        if each.name == name and each.params == params:
             world.store.restore(each.before)
-            del world.set_ups[index:]
+            del set_ups[index:]
             break
     return {}
 
@@ -89,21 +100,30 @@ def add_seed(seed: Seed, world: World) -> Values:
     Raises `InvalidBody` if the store has others of the same ids: the state would not be set up.
     """
     store = world.store
-    existing = {each.name: each.id for each in store.list_projects()}
-    new = [each for each in seed.projects if each.name not in existing]
+    existing = {project.name: project.id for project in store.list_projects()}
+    new = tuple(project for project in seed.projects if project.name not in existing)
     # A deployment is of the project that has the name.
-    moved = {each.id: existing.get(each.name, each.id) for each in seed.projects} | {None: None}
-    deployments = [each._replace(project_id=moved[each.project_id]) for each in seed.deployments]
+    owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
+    owners[None] = None
+    deployments = tuple(
+        each._replace(project_id=owners[each.project_id]) for each in seed.deployments
+    )
     require_valid(find_others(new, deployments, store))
-    store.add(world.records_of(Seed(tuple(new), tuple(deployments))))
+    store.add(world.records_of(Seed(new, deployments)))
+    return values_of(seed, world)
+
+
+def values_of(seed: Seed, world: World) -> Values:
+    """The values of the records of a seed that are in the store; those of the last one win."""
     values: Values = {}
-    own = {each.name for each in seed.projects}
-    for project in store.list_projects():
+    own = {project.name for project in seed.projects}
+    for project in world.store.list_projects():
         if project.name in own:
-            values |= project_values(project)
-    for each in deployments:
-        if deployment := store.get_deployment(each.id):
-            values |= deployment_values(deployment, world)
+            values.update(project_values(project))
+    for each in seed.deployments:
+        deployment = world.store.get_deployment(each.id)
+        if deployment:
+            values.update(deployment_values(deployment, world))
     return values
 
 
@@ -111,16 +131,17 @@ def find_others(
     projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: Store
 ) -> Iterator[FieldError]:
     """The records of a state whose ids the store has for others."""
-    names = {each.id: each.name for each in store.list_projects()}
+    names = {project.id: project.name for project in store.list_projects()}
     for project in projects:
         if project.id in names:
             other = names[project.id]
-            yield FieldError(
-                "/state", f"its project {project.name} has the id {project.id}, as has {other} here"
-            )
+            reason = f"its project {project.name} has the id {project.id}, as has {other} here"
+            yield FieldError("/state", reason)
     for each in deployments:
         found = store.get_deployment(each.id)
-        if found and (found.project_id, found.timeline) != (each.project_id, each.timeline):
+        if found is None:
+            continue
+        if (found.project_id, found.timeline) != (each.project_id, each.timeline):
             reason = f"its deployment {each.id} exists with another project or other statuses"
             yield FieldError("/state", f"{reason}: use a teardown, or reset the world")
 
@@ -132,18 +153,20 @@ def no_projects(params: Params, world: World) -> Values:
 
 def a_project(params: Params, world: World) -> Values:
     """Add the project of a seed unless its name exists; with a new name if none is given."""
-    project = {**params, "name": params.get("name") or world.ids("project")}
-    document = {"projects": [project]}
-    return add_seed(make_seed(json.dumps(document), document, world.like), world)
+    name = params.get("name") or world.ids("project")
+    project = seed_project({**params, "name": name})
+    return add_seed(Seed((project,)), world)
 
 
 def a_deployment(params: Params, world: World) -> Values:
     """Create or replace a deployment."""
-    project = world.store.list_projects().by_id.get(params.get("project_id", ""))
-    final = world.timeline_for(project.name if project else "")[-1]
-    timeline = (Stage(params.get("status", final.status)),)
-    wanted = params.get("id"), timeline, params.get("project_id")
-    return deployment_values(world.store.put_deployment(*wanted)[0], world)
+    project_id = params.get("project_id")
+    project = world.store.list_projects().by_id.get(project_id or "")
+    name = project.name if project else ""
+    *_, final = world.timeline_for(name)
+    stage = Stage(params.get("status", final.status))
+    deployment, _ = world.store.put_deployment(params.get("id"), (stage,), project_id)
+    return deployment_values(deployment, world)
 
 
 # The checks of params, all of which are optional. The ids of a profile may be numbers.
@@ -156,16 +179,15 @@ def check_none(stub: Stub, params: Params) -> Iterator[FieldError]:
 
 def check_project(stub: Stub, params: Params) -> Iterator[FieldError]:
     """The errors of a project of a seed."""
+    id_to_text(params, "id", "projects", stub.like)
     document = {"projects": [{"name": "any", **params}]}
-    ids_to_texts(document, stub.like)
     for error in check_seed(document, stub.like):
         yield FieldError(error.pointer.removeprefix("/projects/0"), error.detail)
 
 
 def check_deployment(stub: Stub, params: Params) -> Iterator[FieldError]:
-    for member, kind in (("id", "deployments"), ("project_id", "projects")):
-        if stub.like and stub.like.has_integers(kind):
-            id_to_text(params, member)
+    id_to_text(params, "id", "deployments", stub.like)
+    id_to_text(params, "project_id", "projects", stub.like)
     yield from rules.check(params, "DeploymentParams", stub.words)
 
 
@@ -186,8 +208,11 @@ def project_values(project: Project) -> Values:
 
 
 def deployment_values(deployment: Deployment, world: World) -> Values:
-    return {
+    values = {
         "id": deployment.id,
         "deployment_id": deployment.id,
         "status": deployment.status(world.store.now()),
-    } | ({"project_id": deployment.project_id} if deployment.project_id else {})
+    }
+    if deployment.project_id:
+        values["project_id"] = deployment.project_id
+    return values

@@ -105,8 +105,7 @@ def show_state() -> ResponseReturnValue:
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
     stub = current_stub()
-    if stub.like and stub.like.has_integers("projects"):
-        id_to_text(document, "project_id")
+    id_to_text(document, "project_id", "projects", stub.like)
     of_path = under(("id",), rules.check(deployment_id, "Id"))
     of_body = rules.check(document, "DeploymentInput", stub.words)
     require_valid([*of_path, *of_body])

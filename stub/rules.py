@@ -1,7 +1,8 @@
 """The rules of JSON that a client sends, as the published schemas say them.
 
 A library for JSON Schema would be one more dependency, and its messages are for programmers.
-`x-error` is what is said of a value that a schema rejects; without one, the type or the `enum` is.
+`x-error` is the message for a value that a schema rejects; without one, it names the type or the
+values of `enum`.
 `x-last` has the rules of the last item of an array, `x-others` those of the items before it, and
 `x-reserved` a pattern of names, in any case, that are no values.
 """
@@ -19,6 +20,8 @@ from web.files import read_file
 from web.problems import FieldError
 from web.validation import pointer
 
+from .documents import follow
+
 # Of each type of JSON, a plain value, and the name of its values.
 TYPES: dict[str, tuple[Any, str]] = {
     "string": ("text", "a string"),
@@ -29,6 +32,8 @@ TYPES: dict[str, tuple[Any, str]] = {
     "array": ([], "an array"),
     "object": ({}, "a JSON object"),
 }
+
+Schema = dict[str, Any]
 
 TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:[0-5]\d)", re.ASCII | re.IGNORECASE
@@ -41,80 +46,110 @@ def check(value: Any, name: str, words: tuple[str, ...] = ()) -> Iterator[FieldE
 
 
 @cache
-def schemas(words: tuple[str, ...] = ()) -> dict[str, Any]:
+def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
     """The schemas by name, without `$ref`: those of openapi.json, and profile.json.
 
     `words` are statuses of a profile, which are valid beside those of openapi.json.
     """
     document = json.loads(read_file("stub/openapi.json"))
     profile = json.loads(read_file("stub/like/profile.json"))
-    found = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
+    named = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
     if words:
-        own = found["Status"]
+        own = named["Status"]
         error = f"{own['x-error']}, or one of {', '.join(words)}"
-        found["Status"] = {"anyOf": [own, {"enum": words}], "x-error": error}
-
-    def resolved(part: Any) -> Any:
-        if isinstance(part, list):
-            return [*map(resolved, part)]
-        if not isinstance(part, dict):
-            return part
-        target = found[part["$ref"].rpartition("/")[2]] if "$ref" in part else {}
-        members = {name: each for name, each in part.items() if name != "$ref"}
-        return {name: resolved(each) for name, each in (target | members).items()}
-
-    return {name: resolved(each) for name, each in found.items()}
+        named["Status"] = {"anyOf": [own, {"enum": words}], "x-error": error}
+    return {name: resolved(schema, named) for name, schema in named.items()}
 
 
-def errors_of(value: Any, rules: dict[str, Any], *path: str | int) -> Iterator[FieldError]:
+def resolved(part: Any, named: dict[str, Schema]) -> Any:
+    """A part of a schema, in which what a `$ref` names takes its place."""
+    if isinstance(part, list):
+        return [resolved(each, named) for each in part]
+    if not isinstance(part, dict):
+        return part
+    members = {**follow(part, named), **part}
+    members.pop("$ref", None)
+    return {name: resolved(each, named) for name, each in members.items()}
+
+
+def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldError]:
     """What in a value contradicts the rules, which are a schema; the value stands at the path."""
-    for keyword, expected in rules.items():
-        if keyword in KEYWORDS and not KEYWORDS[keyword](value, expected):
-            names = f"one of {', '.join(map(str, expected))}" if keyword == "enum" else ""
-            wanted = names or TYPES[rules.get("type", "object")][1]
-            yield FieldError(pointer(*path), rules.get("x-error", f"must be {wanted}"))
-            return
-    if isinstance(value, list) and "items" in rules:
-        for index, each in enumerate(value):
-            yield from errors_of(each, rules["items"], *path, index)
-            place = "x-last" if index == len(value) - 1 else "x-others"
-            yield from errors_of(each, rules.get(place, {}), *path, index)
+    keyword = broken_keyword(value, rules)
+    if keyword:
+        yield FieldError(pointer(*path), reason_of(keyword, rules))
+        return
+    if isinstance(value, list):
+        yield from errors_of_items(value, rules, *path)
     if isinstance(value, dict):
         yield from errors_of_members(value, rules, *path)
     for each in rules.get("allOf", ()):
         yield from errors_of(value, each, *path)
 
 
+def broken_keyword(value: Any, rules: Schema) -> str | None:
+    """The first keyword of a schema that a value breaks, its members and items aside."""
+    for keyword, expected in rules.items():
+        holds = KEYWORDS.get(keyword)
+        if holds and not holds(value, expected):
+            return keyword
+    return None
+
+
+def reason_of(keyword: str, rules: Schema) -> str:
+    """What the client reads of a value that breaks a keyword."""
+    if "x-error" in rules:
+        return str(rules["x-error"])
+    if keyword == "enum":
+        return f"must be one of {', '.join(map(str, rules['enum']))}"
+    _, name = TYPES[rules.get("type", "object")]
+    return f"must be {name}"
+
+
+def errors_of_items(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
+    """What in the items of an array contradicts the rules."""
+    last = len(items) - 1
+    for index, item in enumerate(items):
+        yield from errors_of(item, rules.get("items", {}), *path, index)
+        place = "x-last" if index == last else "x-others"
+        yield from errors_of(item, rules.get(place, {}), *path, index)
+
+
 def errors_of_members(
-    members: dict[str, Any], rules: dict[str, Any], *path: str | int
+    members: dict[str, Any], rules: Schema, *path: str | int
 ) -> Iterator[FieldError]:
     """What in the members of an object contradicts the rules."""
-    known, others = rules.get("properties", {}), rules.get("additionalProperties", {})
-    for name, each in members.items():
+    known = rules.get("properties", {})
+    others = rules.get("additionalProperties", True)
+    for name, value in members.items():
         yield from errors_of(name, rules.get("propertyNames", {}), *path, name)
-        found = known.get(name, others)
-        if found is False:
+        schema = known.get(name, others)
+        if schema is False:
             yield FieldError(pointer(*path, name), "is not a known member")
-        elif found is not True:
-            yield from errors_of(each, found, *path, name)
+        elif schema is not True:
+            yield from errors_of(value, schema, *path, name)
     for name in rules.get("required", ()):
         if name not in members:
             yield FieldError(pointer(*path, name), "is required")
     for name, needed in rules.get("dependentRequired", {}).items():
-        for other in needed if name in members else ():
+        if name not in members:
+            continue
+        for other in needed:
             if other not in members:
                 yield FieldError(pointer(*path, name), f"needs `{other}`")
 
 
-def is_valid(value: Any, rules: dict[str, Any]) -> bool:
+def is_valid(value: Any, rules: Schema) -> bool:
     return not any(errors_of(value, rules))
 
 
 def is_of_type(value: Any, name: str) -> bool:
     """Whether it is of a type of JSON Schema, for which 2.0 is an integer."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return name == "number" or (name == "integer" and value == int(value))
-    return type(value) is type(TYPES[name][0])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        plain, _ = TYPES[name]
+        return type(value) is type(plain)
+    if name == "integer":
+        return value == int(value)
+    return name == "number"
 
 
 def parse_time(value: object) -> datetime | None:
@@ -123,7 +158,10 @@ def parse_time(value: object) -> datetime | None:
     if match is None:
         return None
     second, fraction, offset = match.groups(default="")
-    text = f"{second}.{fraction[:3]:0<3}{'+00:00' if offset in 'Zz' else offset}"
+    milliseconds = fraction[:3].ljust(3, "0")
+    if offset in "Zz":
+        offset = "+00:00"
+    text = f"{second}.{milliseconds}{offset}"
     try:
         return datetime.fromisoformat(text).astimezone(timezone.utc)
     except (ValueError, OverflowError):
@@ -144,16 +182,36 @@ def spell_time(moment: datetime, digits: int, offset: str, separator: str) -> st
     try:
         at = moment.astimezone(zone_of(offset))
     except OverflowError:
-        at, offset = moment, "+00:00"
-    fraction = f"{at.microsecond // 1000:03}".ljust(digits, "0")[:digits]
-    return f"{at.isoformat(separator)[:19]}{'.' if fraction else ''}{fraction}{offset}"
+        at = moment
+        offset = "+00:00"
+    second = at.isoformat(separator)[:19]
+    milliseconds = f"{at.microsecond // 1000:03}"
+    fraction = milliseconds.ljust(digits, "0")[:digits]
+    if fraction:
+        second = f"{second}.{fraction}"
+    return second + offset
 
 
 def read_timeline(document: dict[str, Any]) -> Timeline:
     """The timeline of a document without errors; a lone `status` is pinned."""
-    *stages, last = document.get("timeline", [document])
-    running = (Stage(each["status"], round_to_microseconds(each["seconds"])) for each in stages)
-    return (*running, Stage(last["status"]))
+    *running, last = document.get("timeline", [document])
+    timeline = []
+    for each in running:
+        seconds = round_to_microseconds(each["seconds"])
+        timeline.append(Stage(each["status"], seconds))
+    return (*timeline, Stage(last["status"]))
+
+
+def has_at_least(value: Any, least: int) -> bool:
+    return len(value) >= least
+
+
+def has_at_most(value: Any, most: int) -> bool:
+    return len(value) <= most
+
+
+def is_valid_once(value: Any, alternatives: list[Schema]) -> bool:
+    return [is_valid(value, each) for each in alternatives].count(True) == 1
 
 
 FORMATS: dict[str, Callable[[Any], object]] = {
@@ -167,17 +225,17 @@ KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
     "enum": lambda value, known: value in known,
     "minimum": operator.ge,
     "maximum": operator.le,
-    "minLength": lambda value, least: len(value) >= least,
-    "maxLength": lambda value, most: len(value) <= most,
-    "minItems": lambda value, least: len(value) >= least,
-    "maxItems": lambda value, most: len(value) <= most,
-    "minProperties": lambda value, least: len(value) >= least,
-    "maxProperties": lambda value, most: len(value) <= most,
-    "uniqueItems": lambda value, _: len({*map(str, value)}) == len(value),
+    "minLength": has_at_least,
+    "maxLength": has_at_most,
+    "minItems": has_at_least,
+    "maxItems": has_at_most,
+    "minProperties": has_at_least,
+    "maxProperties": has_at_most,
+    "uniqueItems": lambda value, _: len(set(map(str, value))) == len(value),
     "pattern": lambda value, pattern: re.fullmatch(pattern, value),
     "x-reserved": lambda value, names: not re.fullmatch(names, value, re.IGNORECASE),
     "format": lambda value, name: FORMATS[name](value),
-    "anyOf": lambda value, some: any(is_valid(value, each) for each in some),
-    "oneOf": lambda value, some: sum(is_valid(value, each) for each in some) == 1,
+    "anyOf": lambda value, schemas: any(is_valid(value, each) for each in schemas),
+    "oneOf": is_valid_once,
     "not": lambda value, rules: not is_valid(value, rules),
 }

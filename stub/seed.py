@@ -3,9 +3,7 @@
 import json
 from collections.abc import Container, Iterator
 from datetime import datetime
-from functools import partial
 from importlib.resources import files
-from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
@@ -64,8 +62,7 @@ class Seed(NamedTuple):
         """New records, with the ids and times that the document lacks.
 
         A project's latest deployment is the last that names it; where none does, one is queued
-        as POST does it. A deployment without a time is as old as its store's
-        state.
+        as POST does it. A deployment without a time is as old as the state of its store.
         """
         now = truncate_to_milliseconds(now)
         deployments = {each.id: each for each in self.deployments}
@@ -109,10 +106,7 @@ def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
     with explained(path):
         text, documents = parse_json(content_of(path), SEED_DEPTH + 1)
         require_valid(rules.errors_of(documents, {"type": "object"}))
-        for document in documents.values():
-            ids_to_texts(document, like)
-        errors = (under((x,), check_seed(each, like)) for x, each in documents.items())
-        require_valid(chain.from_iterable(errors))
+        require_valid(check_states(documents, like))
         texts = texts_of_members(text)
         return {name: seed_of_valid(documents[name], texts[name]) for name in documents}
 
@@ -120,68 +114,81 @@ def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
 def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
     """The seed of a document without errors, and of its text, of which the projects are kept."""
     texts = texts_of_items(texts_of_members(text).get("projects", "[]"))
-    projects = (
-        SeedProject(
-            each.get("id"),
-            each["name"],
-            parse_time(each.get("created_at")),
-            without_members(project_text, GIVEN),
-        )
-        for each, project_text in zip(document.get("projects", ()), texts, strict=True)
-    )
-    deployments = (
-        Deployment(
-            each["id"],
-            each.get("project_id"),
-            parse_time(each.get("created_at")),
-            rules.read_timeline(each),
-        )
-        for each in document.get("deployments", ())
-    )
+    projects = []
+    for project, project_text in zip(document.get("projects", ()), texts, strict=True):
+        sent = without_members(project_text, GIVEN)
+        projects.append(seed_project(project, sent))
+    deployments = [read_deployment(each) for each in document.get("deployments", ())]
     return Seed(tuple(projects), tuple(deployments))
+
+
+def seed_project(document: dict[str, Any], sent: str = "") -> SeedProject:
+    """The project of a document without errors; `sent` is its text, if it should stay as it is."""
+    created_at = parse_time(document.get("created_at"))
+    sent = sent or json.dumps(without_given(document))
+    return SeedProject(document.get("id"), document["name"], created_at, sent)
+
+
+def without_given(project: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in project.items() if name not in GIVEN}
+
+
+def read_deployment(document: dict[str, Any]) -> Deployment:
+    created_at = parse_time(document.get("created_at"))
+    timeline = rules.read_timeline(document)
+    return Deployment(document["id"], document.get("project_id"), created_at, timeline)
 
 
 # Checking
 
 
+def check_states(documents: dict[str, Any], like: Profile | None) -> Iterator[FieldError]:
+    for name, document in documents.items():
+        ids_to_texts(document, like)
+        yield from under([name], check_seed(document, like))
+
+
 def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldError]:
     """All errors of a seed document, whose ids are texts."""
-    yield from rules.check(document, "Seed", like.words if like else ())
+    words = like.words if like else ()
+    yield from rules.check(document, "Seed", words)
     known = {value for _, value in given(document, "projects", "id")}
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
             yield FieldError(pointer("deployments", index, "project_id"), detail)
-    unique = [("projects", "id"), ("projects", "name"), ("deployments", "id")]
-    if like and not like.has_unique_names:
-        unique.remove(("projects", "name"))
-    for array, member in unique:
-        seen = set()
-        for index, value in given(document, array, member):
-            if value in seen:
-                yield FieldError(pointer(array, index, member), "is used twice in this document")
-            seen.add(value)
+    yield from check_unique(document, "projects", "id")
+    if like is None or like.has_unique_names:
+        yield from check_unique(document, "projects", "name")
+    yield from check_unique(document, "deployments", "id")
     for index, project in enumerate(items(document, "projects")):
-        sent = {name: value for name, value in project.items() if name not in GIVEN}
-        if len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_BYTES:
+        sent = json.dumps(without_given(project), ensure_ascii=False, separators=(",", ":"))
+        if len(sent.encode()) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+
+
+def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]:
+    seen = set()
+    for index, value in given(document, array, member):
+        if value in seen:
+            yield FieldError(pointer(array, index, member), "is used twice in this document")
+        seen.add(value)
 
 
 def ids_to_texts(document: Any, like: Profile | None) -> None:
     """Replace the numbers that are ids, where those of the service are numbers."""
-    for array, member, kind in (
-        ("projects", "id", "projects"),
-        ("deployments", "id", "deployments"),
-        ("deployments", "project_id", "projects"),
-    ):
-        if like and like.has_integers(kind):
-            for item in items(document, array):
-                id_to_text(item, member)
+    for project in items(document, "projects"):
+        id_to_text(project, "id", "projects", like)
+    for deployment in items(document, "deployments"):
+        id_to_text(deployment, "id", "deployments", like)
+        id_to_text(deployment, "project_id", "projects", like)
 
 
-def id_to_text(document: dict[str, Any], member: str) -> None:
-    if type(document.get(member)) is int:
-        document[member] = str(document[member])
+def id_to_text(document: dict[str, Any], member: str, kind: str, like: Profile | None) -> None:
+    """Replace a number that is the id of a kind of record, where the service has numbers."""
+    value = document.get(member)
+    if type(value) is int and like and like.has_integers(kind):
+        document[member] = str(value)
 
 
 def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:
@@ -194,7 +201,9 @@ def given(document: Any, array: str, member: str) -> Iterator[tuple[int, str]]:
 def items(document: Any, array: str) -> list[dict[str, Any]]:
     """The items of an array, and an empty object for what is none."""
     found = document.get(array) if isinstance(document, dict) else None
-    return [x if isinstance(x, dict) else {} for x in (found if isinstance(found, list) else ())]
+    if not isinstance(found, list):
+        return []
+    return [item if isinstance(item, dict) else {} for item in found]
 
 
 # The sample
@@ -207,16 +216,15 @@ def sample_of(like: Profile | None) -> Seed:
     sample = read_seed(SAMPLE)
     if like is None:
         return sample
-    new_id = SampleIds(like).new_id
+    new_ids = SampleIds(like)
     ids: dict[str | None, str] = {}
     for project in sample.projects:
-        ids[project.id] = new_id("prj", project.name, ids.values(), str(project.id))
-    projects = tuple(each._replace(id=ids[each.id]) for each in sample.projects)
-    pinned = pinned_deployments(like, sample)
+        ids[project.id] = new_ids.make("projects", project.name, ids.values(), str(project.id))
+    projects = tuple(project._replace(id=ids[project.id]) for project in sample.projects)
     deployments: dict[str, Deployment] = {}
-    for each in pinned:
+    for each in pinned_deployments(like, sample):
         owner = ids[each.project_id]
-        deployment_id = new_id("dpl", owner, deployments, each.id)
+        deployment_id = new_ids.make("deployments", owner, deployments, each.id)
         deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
     return Seed(projects, tuple(deployments.values()))
 
@@ -226,15 +234,17 @@ def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
     plain sample, if the profile has no run.
     """
     if not like.run:
-        return [*sample.deployments]
-    owners = [each.id for each in sample.projects]
-    words = [*like.run]
-    words = [words[-1]] * (len(owners) - len(words)) + words
+        return list(sample.deployments)
+    owners = [project.id for project in sample.projects]
+    words = list(like.run)
+    while len(words) < len(owners):
+        words.insert(0, words[-1])
     # The last status is that of the first project, whose latest deployment comes last.
-    return [
-        Deployment("", owners[-number % len(owners)], None, (Stage(word),))
-        for number, word in enumerate(words, 1 - len(words))
-    ]
+    pinned = []
+    for place, word in enumerate(reversed(words)):
+        owner = owners[place % len(owners)]
+        pinned.append(Deployment("", owner, None, (Stage(word),)))
+    return pinned[::-1]
 
 
 class SampleIds:
@@ -244,16 +254,16 @@ class SampleIds:
         self._forms = like.ids
         self._source = Random(0)
 
-    def new_id(self, prefix: str, base: str, taken: Container[str], own: str) -> str:
+    def make(self, kind: str, base: str, taken: Container[str], own: str) -> str:
         """An unused id of the profile's form; without one, the sample's own, or an opaque one."""
-        kind = {"prj": "projects", "dpl": "deployments"}[prefix]
-        if kind in self._forms:
-            make = partial(self._make, self._forms[kind])
-            return unused_id(make, prefix, base, taken)
-        return own or f"{prefix}_{self._source.getrandbits(64):016x}"
+        form = self._forms.get(kind)
+        if form is None:
+            return own or f"dpl_{self._source.getrandbits(64):016x}"
 
-    def _make(self, form: dict[str, Any], prefix: str, base: str, attempt: int) -> str:
-        return make_id(form, self._source, attempt, base, attempt)
+        def new_id(prefix: str, base: str, attempt: int) -> str:
+            return make_id(form, self._source, attempt, base, attempt)
+
+        return unused_id(new_id, "", base, taken)
 
 
 # Writing
@@ -266,23 +276,31 @@ def write_seed(records: Records, now: datetime) -> bytes:
     starts with the document continues it. The latest deployment of each project comes last.
     """
     latest = {project.latest_deployment_id for project in records.projects}
-    deployments = sorted(records.deployments, key=lambda each: each.id in latest)
-    return b'{"projects": [%b],\n"deployments": [%b]}\n' % (
-        b",".join(b"\n" + write_project(each) for each in records.list),
-        b",".join(b"\n" + write_deployment(each, now) for each in deployments),
-    )
+    earlier = [each for each in records.deployments if each.id not in latest]
+    last = [each for each in records.deployments if each.id in latest]
+    projects = [write_project(each) for each in records.list]
+    deployments = [write_deployment(each, now) for each in earlier + last]
+    texts = (write_items(projects), write_items(deployments))
+    return b'{"projects": [%b],\n"deployments": [%b]}\n' % texts
+
+
+def write_items(items: list[bytes]) -> bytes:
+    return b",".join(b"\n" + item for item in items)
 
 
 def write_project(project: Project) -> bytes:
-    member = f'"latest_deployment_id": {json.dumps(project.latest_deployment_id)}, '.encode()
-    return project.representation[:-1].replace(member, b"", 1)
+    name = json.dumps(project.latest_deployment_id)
+    member = f'"latest_deployment_id": {name}, '.encode()
+    text = project.representation.removesuffix(b"\n")
+    return text.replace(member, b"", 1)
 
 
 def write_deployment(deployment: Deployment, now: datetime) -> bytes:
     *running, last = deployment.rest_of_timeline(now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
     if running:
-        document["timeline"] = [*(each._asdict() for each in running), {"status": last.status}]
+        stages = [stage._asdict() for stage in running]
+        document["timeline"] = [*stages, {"status": last.status}]
     else:
         document["created_at"] = timestamp(deployment.created_at)
         document["status"] = last.status

@@ -1,10 +1,9 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from flask import Response, g, request
+from flask import Request, Response, g, request
 from flask.typing import ResponseReturnValue
 
 from web.routing import CONTROLS, OPERATIONS
@@ -12,7 +11,7 @@ from web.routing import CONTROLS, OPERATIONS
 from .cors import is_preflight
 from .coverage import first_of
 from .entry import describe, request_name
-from .faults import stall
+from .faults import Fault, stall
 from .grease.responses import vary
 from .like.service import Responses
 from .outcome import Outcome, decide
@@ -31,75 +30,101 @@ def bound(proxy: Any) -> Any:
     return proxy._get_current_object()
 
 
-@dataclass(frozen=True)
 class Steps:
     """The steps, and what they work on."""
 
-    stub: Stub
+    def __init__(self, stub: Stub) -> None:
+        self.stub = stub
+        self.options = stub.options
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
-        if is_recorded(bound(request).environ["PATH_INFO"]):
-            context = bound(g)
-            context.world = world = self.stub.open(context.world_name)
-            context.store = world.service
+        if not is_recorded(bound(request).environ["PATH_INFO"]):
+            return
+        context = bound(g)
+        world = self.stub.open(context.world_name)
+        context.world = world
+        context.store = world.service
 
     def decide_outcome(self) -> ResponseReturnValue | None:
         """Decide what a fault or `Prefer` does to the request; respond, if it does."""
         received = bound(request)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        context, stub = bound(g), self.stub
-        faults, failures = context.world.faults, stub.options.failures
-        context.outcome = outcome = decide(
-            received, faults, stub.contract, failures, context.world_name
-        )
+        context, contract = bound(g), self.stub.contract
+        faults, failures = context.world.faults, self.options.failures
+        outcome = decide(received, faults, contract, failures, context.world_name)
+        context.outcome = outcome
         return outcome.response
 
     def finish(self, response: Response) -> Response:
         """Vary the response, cut it short, record it, and then delay it: in this order."""
-        received, context, stub = bound(request), vars(bound(g)), self.stub
+        received = bound(request)
         path = received.environ["PATH_INFO"]
-        if not is_recorded(path) or (received.method == "OPTIONS" and is_preflight(received)):
+        if not is_recorded(path):
             return response
-        # A request that was rejected has no outcome, and perhaps no world.
-        outcome: Outcome = context.get("outcome") or Outcome(stub.contract.operation(received))
-        world: World = context.get("world") or stub.intended(context.get("intended_world_name", ""))
-        failures = stub.options.failures
-        if path.startswith(OPERATIONS):
-            outcome.delay = stub.delays.uniform(*stub.options.delay)
+        if received.method == "OPTIONS" and is_preflight(received):
+            return response
+        stub = self.stub
+        context = vars(bound(g))
+        outcome: Outcome | None = context.get("outcome")
+        world: World | None = context.get("world")
+        if outcome is None:  # the request was rejected
+            outcome = Outcome(stub.contract.operation(received))
+        if world is None:
+            world = stub.intended(context.get("intended_world_name", ""))
         if stub.responses:
             dress(response, context, stub.responses, outcome)
-        attempt = outcome.attempt
+        failures, attempt = self.options.failures, outcome.attempt
         if failures and attempt:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
-        outcome.status, fault = response.status_code, outcome.fault
-        # An id stays varied when its axis is off.
-        is_read = world.grease.current.parts or world.ids.are_varied
-        is_own = fault is not None and (fault.body is not None or fault.drop)
-        if is_read and not is_own:
-            outcome.axes = vary(response, world, stub.parts, outcome.operation, received)
-        if fault:
-            outcome.delay += fault.delay or 0.0
-            fault.change(response, received.environ)
-            if not response.status_code:
-                outcome.status = 0
+        outcome.status = response.status_code
+        if path.startswith(OPERATIONS):
+            outcome.delay = stub.delays.uniform(*self.options.delay)
+            self._vary(response, received, world, outcome)
+        if outcome.fault:
+            apply_fault(outcome.fault, response, received, outcome)
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
         context["entry"], context["number"] = entry, number
         context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(outcome)
         stub.memory.add(entry.size)
-        if outcome.delay:
-            stub.options.sleep(outcome.delay)
-        closed_after = None
-        if fault and fault.stall:
-            closed_after = stall(fault.stall, received.environ)
+        closed_after = self._wait(received, outcome)
         if failures and attempt:
-            if fault:
+            if outcome.fault:
                 attempt.first = first_of(world.name, number, entry)
             failures.end(attempt, closed_after)
         return response
+
+    def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
+        """Vary the response along the grease of its world, unless its body is that of a fault."""
+        grease, ids = world.grease.current, world.ids
+        if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
+            return
+        fault = outcome.fault
+        if fault and (fault.body is not None or fault.drop):
+            return
+        axes = vary(response, grease, ids, self.stub.parts, outcome.operation, received)
+        if axes and self.options.announces_grease:
+            response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
+        outcome.axes = axes
+
+    def _wait(self, received: Request, outcome: Outcome) -> float | None:
+        """Delay the response. Return after how many seconds the client had closed, if it had."""
+        if outcome.delay:
+            self.options.sleep(outcome.delay)
+        if outcome.fault and outcome.fault.stall:
+            return stall(outcome.fault.stall, received.environ)
+        return None
+
+
+def apply_fault(fault: Fault, response: Response, received: Request, outcome: Outcome) -> None:
+    """Cut the response short or drop it, and note its delay."""
+    fault.change(response, received.environ)
+    outcome.delay += fault.delay or 0.0
+    if response.status_code == 0:
+        outcome.status = 0
 
 
 def dress(
@@ -119,7 +144,12 @@ def is_recorded(path: str) -> bool:
 
 
 def notes_of(outcome: Outcome) -> list[str]:
-    """What the log says that was done to a request on purpose."""
-    fault = [f"fault {outcome.fault.id}"] if outcome.fault else []
-    fault += ["dropped"] if outcome.fault and outcome.fault.drop else []
-    return fault + ([f"grease {','.join(outcome.axes)}"] if outcome.axes else [])
+    """The notes of the log about what was done to a request on purpose."""
+    notes = []
+    if outcome.fault:
+        notes.append(f"fault {outcome.fault.id}")
+        if outcome.fault.drop:
+            notes.append("dropped")
+    if outcome.axes:
+        notes.append(f"grease {','.join(outcome.axes)}")
+    return notes

@@ -1,7 +1,7 @@
 """The verdict of a run: its coverage, and what in it a team wants to fail on."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,9 +28,13 @@ KINDS = {
 def parse_kinds(values: Iterable[str], known: Collection[str] = KINDS) -> list[str]:
     """The kinds in these values, separated by commas; `ValueError` for one that is not known."""
     kinds = [kind.strip() for value in values for kind in value.split(",")]
-    if unknown := [kind for kind in kinds if kind not in known]:
-        raise ValueError(f"{unknown[0]!r} is unknown: there are {', '.join(known)}")
+    for kind in kinds:
+        if kind not in known:
+            raise ValueError(f"{kind!r} is unknown: there are {', '.join(known)}")
     return kinds
+
+
+FirstRequest = dict[str, Any]  # as a report shows it
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Finding:
     what: str
     count: int
     advice: str
-    first: dict[str, Any] | None = None
+    first: FirstRequest | None = None
 
     @property
     def text(self) -> str:
@@ -56,17 +60,30 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The finding, how often it was seen, where first, and what to do."""
-        notes = [f"x{self.count}"] if self.count > 1 else []
-        if self.first:
-            world, number = self.first["world"], self.first["number"]
-            reason = self.first.get("reason")
-            name = f"world {world}" if world else ""
-            if number:
-                name = request_name(world, number)
-            found = ": ".join(filter(None, (name, reason)))
-            notes += [f"first: {found}"] if found else []
+        notes = []
+        if self.count > 1:
+            notes.append(f"x{self.count}")
+        first = self._name_first()
+        if first:
+            notes.append(f"first: {first}")
         shown = f" ({', '.join(notes)})" if notes else ""
         return f"{self.text}{shown}: {self.advice}"
+
+    def _name_first(self) -> str:
+        """The world and the number of the first request, and the reason for which it failed."""
+        if self.first is None:
+            return ""
+        world, number = self.first["world"], self.first["number"]
+        name = f"world {world}" if world else ""
+        if number:
+            name = request_name(world, number)
+        reason = self.first.get("reason")
+        return ": ".join(filter(None, (name, reason)))
+
+
+def finding_of(kind: str, what: str, count: int = 0, first: FirstRequest | None = None) -> Finding:
+    """A finding with the advice of its kind."""
+    return Finding(kind, what, count, KINDS[kind], first)
 
 
 class Verdict:
@@ -82,19 +99,14 @@ class Verdict:
         self,
         coverage: Coverage,
         unused_faults: Collection[tuple[str, Fault]],
-        rejections: Collection[tuple[int, dict[str, Any]]],
+        rejections: Collection[tuple[int, FirstRequest]],
         redactor: Redactor,
         fail_on: Collection[str],
         allowed: Collection[str],
         more: Collection[Finding] = (),
         dropped: int = 0,
     ) -> None:
-        unused = Counter[str]()
-        first_world: dict[str, str] = {}
-        for world, fault in unused_faults:
-            described = redactor.text(fault.describe())
-            unused[described] += 1
-            first_world.setdefault(described, world)
+        unused = findings_of_faults(unused_faults, redactor)
         self.is_called = coverage.is_called
         self._document = {
             **coverage.document(worlds=True),
@@ -102,47 +114,33 @@ class Verdict:
                 {"status": first["status"], "code": first["code"], "count": count}
                 for count, first in rejections
             ],
-            "unused_faults": [{"what": what, "count": count} for what, count in unused.items()],
+            "unused_faults": [{"what": each.what, "count": each.count} for each in unused],
             "dropped": dropped,
         }
-        seen = coverage.seen()
-        seen += [
-            ("rejected", f"before the app {first['status']} {first['code']}", count, first)
-            for count, first in rejections
-            if first["status"] in REJECTED
-        ]
-        for name, counts in self._document["operations"].items():
-            seen += [("missed", f"{name} {status}", 0, None) for status in missed(counts)]
-            seen += [] if any(counts.values()) else [("idle", name, 0, None)]
-        for what, count in unused.items():
-            seen.append(
-                ("unused-faults", what, count, {"world": first_world[what], "number": None})
-            )
-        found = [
-            Finding(kind, what, count, KINDS[kind], first)
-            for kind, what, count, first in seen
-            if kind in fail_on
-        ] + [*more]
-        self.findings = [
-            each for each in found if not any(matches(pattern, each.text) for pattern in allowed)
-        ]
-        self.unused_patterns = [
-            pattern for pattern in allowed if not any(matches(pattern, each.text) for each in found)
-        ]
+        found = [finding_of(*each) for each in coverage.seen()]
+        found += findings_of_rejections(rejections)
+        found += findings_of_operations(self._document["operations"])
+        found += unused
+        found = [each for each in found if each.kind in fail_on]
+        found += more
+        self.findings = [each for each in found if not is_allowed(each, allowed)]
+        self.unused_patterns = [pattern for pattern in allowed if not is_used(pattern, found)]
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
-        operations, rows = self._document["operations"], self._document["violations"]
-        if not rows and not any(any(counts.values()) for counts in operations.values()):
+        document = self._document
+        operations, violations = document["operations"], document["violations"]
+        called = [name for name, counts in operations.items() if any(counts.values())]
+        if not called and not violations:
             return ""
-        lines = [f"coverage: {self._document['met']} of {self._document['of']} outcomes met"]
+        lines = [f"coverage: {document['met']} of {document['of']} outcomes met"]
         width = max(map(len, operations))
         for name, counts in operations.items():
-            met = ", ".join(f"{status} x{count}" for status, count in counts.items() if count)
+            met = [f"{status} x{count}" for status, count in counts.items() if count]
             not_met = " ".join(missed(counts))
-            lines.append(f"  {name:{width}}  {met or 'nothing'}; not met: {not_met}")
+            lines.append(f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {not_met}")
         for kind in ("unpromised", "violations"):
-            rows = self._document[kind]
+            rows = document[kind]
             for row in rows[:MAX_PRINTED]:
                 first = request_name(row["world"], row["example"])
                 lines.append(f"{kind}: {row['what']} (x{row['count']}, first: {first})")
@@ -163,3 +161,39 @@ class Verdict:
         """The report."""
         findings = [asdict(finding) for finding in self.findings]
         return {**self._document, "findings": findings, "exit_status": exit_status}
+
+
+def findings_of_faults(
+    unused_faults: Collection[tuple[str, Fault]], redactor: Redactor
+) -> list[Finding]:
+    counts = Counter[str]()
+    first: dict[str, FirstRequest] = {}
+    for world, fault in unused_faults:
+        what = redactor.text(fault.describe())
+        counts[what] += 1
+        first.setdefault(what, {"world": world, "number": None})
+    return [finding_of("unused-faults", what, n, first[what]) for what, n in counts.items()]
+
+
+def findings_of_rejections(rejections: Collection[tuple[int, FirstRequest]]) -> Iterator[Finding]:
+    for count, first in rejections:
+        if first["status"] in REJECTED:
+            what = f"before the app {first['status']} {first['code']}"
+            yield finding_of("rejected", what, count, first)
+
+
+def findings_of_operations(operations: dict[str, dict[str, int]]) -> Iterator[Finding]:
+    """The statuses that no response had, and the operations that no request was for."""
+    for name, counts in operations.items():
+        for status in missed(counts):
+            yield finding_of("missed", f"{name} {status}")
+        if not any(counts.values()):
+            yield finding_of("idle", name)
+
+
+def is_allowed(finding: Finding, patterns: Collection[str]) -> bool:
+    return any(matches(pattern, finding.text) for pattern in patterns)
+
+
+def is_used(pattern: str, findings: Collection[Finding]) -> bool:
+    return any(matches(pattern, finding.text) for finding in findings)

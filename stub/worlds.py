@@ -135,10 +135,8 @@ class Stub:
         self.words = like.words if like else ()
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
-        self.coverage = Coverage(
-            self.contract
-        )  # of all worlds, those that a reset has ended included
-        self.parts = Parts(self.contract, are_announced=options.announces_grease)
+        self.coverage = Coverage(self.contract)  # of all worlds, also of those that have ended
+        self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
         run = (like and like.run) or STATUSES

@@ -6,7 +6,6 @@ one datum wherever it stands. Its `x-grease` names its axes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
@@ -54,20 +53,25 @@ class Grease(NamedTuple):
         return part in self.parts.get(axis, ())
 
     def document(self) -> dict[str, Any]:
-        parts = {"parts": names(self.parts, self.parts)} if self.is_limited else {}
-        return {"axes": list(self.parts), "seed": self.seed, **parts}
+        document: dict[str, Any] = {"axes": list(self.parts), "seed": self.seed}
+        if self.is_limited:
+            document["parts"] = names(self.parts, self.parts)
+        return document
 
 
 class Switch:
     """The grease of a world, which can be changed."""
 
     def __init__(self, initial: Grease) -> None:
-        self.current = self.initial = initial
+        self.initial = initial
+        self.current = initial
 
     def change(self, document: dict[str, Any], parts: PartsByAxis) -> Grease:
         """Replace all, as the document says; without a seed, keep the current one."""
-        axes, seed = document["axes"], int(document.get("seed", self.current.seed))
-        self.current = select(axes, document.get("parts", axes), seed, parts)
+        axes = document["axes"]
+        words = document.get("parts", axes)
+        seed = int(document.get("seed", self.current.seed))
+        self.current = select(axes, words, seed, parts)
         return self.current
 
 
@@ -76,11 +80,16 @@ def parse_axes(text: str) -> tuple[str, ...]:
 
     Raises `ValueError` for another axis. `read_grease` checks the parts.
     """
-    if text in ("tier1", "all"):
-        return TIER_1 if text == "tier1" else AXES
+    if text == "tier1":
+        return TIER_1
+    if text == "all":
+        return AXES
     words = tuple(word.strip() for word in text.split(","))
-    if unknown := [word for word in words if word.partition("@")[0] not in AXES]:
-        raise ValueError(f"{unknown[0]!r} is no axis: they are {', '.join(AXES)}, tier1 or all")
+    for word in words:
+        axis, _, _ = word.partition("@")
+        if axis not in AXES:
+            known = ", ".join(AXES)
+            raise ValueError(f"{word!r} is no axis: they are {known}, tier1 or all")
     return words
 
 
@@ -89,25 +98,36 @@ def read_grease(words: Collection[str], seed: int, parts: PartsByAxis) -> Grease
 
     Raises `UnknownPart`.
     """
-    for axis, at, part in (word.partition("@") for word in words):
+    axes = []
+    for word in words:
+        axis, at, part = word.partition("@")
         if at and part not in parts[axis]:
-            raise UnknownPart(f"{part!r} is no part of {axis}: they are {', '.join(parts[axis])}")
-    return select([word.partition("@")[0] for word in words], words, seed, parts)
+            known = ", ".join(parts[axis])
+            raise UnknownPart(f"{part!r} is no part of {axis}: they are {known}")
+        axes.append(axis)
+    return select(axes, words, seed, parts)
 
 
 def select(axes: Collection[str], words: Collection[str], seed: int, parts: PartsByAxis) -> Grease:
     """These axes, each in the parts that a word names: the axis, the part, or `axis@part`."""
-    selected = {
-        axis: [part for part in parts[axis] if {axis, part, f"{axis}@{part}"} & {*words}]
-        for axis in AXES
-        if axis in axes
-    }
-    return Grease(selected, seed, is_limited=not {*axes} <= {*words})
+    selected = {}
+    for axis in AXES:
+        if axis in axes:
+            selected[axis] = [part for part in parts[axis] if is_named(axis, part, words)]
+    is_limited = any(axis not in words for axis in axes)
+    return Grease(selected, seed, is_limited)
+
+
+def is_named(axis: str, part: str, words: Collection[str]) -> bool:
+    return axis in words or part in words or f"{axis}@{part}" in words
 
 
 def names(axes: Iterable[str], parts: PartsByAxis) -> list[str]:
     """The parts of these axes, each once."""
-    return list(dict.fromkeys(chain(*(parts[axis] for axis in axes))))
+    found: dict[str, None] = {}
+    for axis in axes:
+        found.update(dict.fromkeys(parts[axis]))
+    return list(found)
 
 
 def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[FieldError]:
@@ -120,21 +140,19 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
 
 
 class Parts:
-    """The parts by axis, and the pairs that were varied in the responses of all worlds.
+    """The parts by name and by axis, and the pairs that were varied in responses of all worlds."""
 
-    `described` is what the contract says of each part. `are_announced` is whether a varied
-    response names its axes.
-    """
-
-    def __init__(self, contract: Contract, *, are_announced: bool) -> None:
+    def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self.are_announced = are_announced
         self.varied: set[Pair] = set()
-        self.described = {name: each for name, each in all_parts(contract) if "x-grease" in each}
-        self.by_axis: PartsByAxis = {
-            axis: [part for part, each in self.described.items() if axis in each["x-grease"]]
-            for axis in AXES
-        }
+        self.described: dict[str, dict[str, Any]] = {}
+        for name, described in all_parts(contract):
+            if "x-grease" in described:
+                self.described[name] = described
+        self.by_axis: PartsByAxis = {axis: self._parts_of(axis) for axis in AXES}
+
+    def _parts_of(self, axis: str) -> list[str]:
+        return [name for name, each in self.described.items() if axis in each["x-grease"]]
 
     def varied_by(self, axis: str) -> list[str]:
         """The parts that an axis varied, in the order of the contract."""

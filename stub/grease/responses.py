@@ -2,52 +2,76 @@
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from flask import Request, Response
 
-from web.routing import CREATED, OPERATIONS
+from web.routing import CREATED
 
-from ..contract import Operation
+from ..contract import Contract, Operation
 from ..documents import MARK, read
-from ..ids import Ids
-from ..rules import TIME, is_of_type, parse_time, spell_time
-from ..worlds import World
-from . import forms
+from ..rules import is_of_type
 from .axes import AXES, ID_AXES, Grease, Pair, Parts
+from .variants import (
+    add_members,
+    draw_media_type,
+    draw_time,
+    draw_word,
+    draw_words,
+    reorder,
+    source_of,
+    write,
+)
+
+Schema = dict[str, Any]
+
+
+class Ids(Protocol):
+    """What is needed of the ids of a world."""
+
+    def key(self, text: str) -> str:
+        """The key of an id. Any other text is its own key."""
+
+    def pairs_of(self, text: str) -> tuple[Pair, ...]:
+        """The axes that varied an id, with its part; none for any other text."""
 
 
 def vary(
-    response: Response, world: World, parts: Parts, operation: Operation | None, request: Request
+    response: Response,
+    grease: Grease,
+    ids: Ids,
+    parts: Parts,
+    operation: Operation | None,
+    request: Request,
 ) -> tuple[str, ...]:
-    """Vary a response of `/v1`, and return the axes along which it varies: none for one that the
-    contract does not declare, such as a forced 429.
+    """Vary a response of `/v1`, and return the axes along which it varies.
+
+    A response that the contract does not declare, such as a forced 429, does not vary.
     """
-    if not request.environ["PATH_INFO"].startswith(OPERATIONS):
-        return ()
-    grease, status = world.grease.current, response.status_code
-    part = f"{operation.id} {status}" if operation else str(status)
+    status = str(response.status_code)
+    part = f"{operation.id} {status}" if operation else status
     declaration = parts.described.get(part)
     if declaration is None:
         return ()
-    content = declaration["content"].get(str(response.mimetype).lower())
+    media_type = str(response.mimetype).lower()
+    content = declaration["content"].get(media_type)
     if content is None:
         return ()
-    variation = Variation(grease, world.ids, parts, request_key(world.ids, request))
+    variation = Variation(grease, ids, parts.contract, request_key(ids, request))
     variation.vary(response, content["schema"], part)
     parts.varied.update(variation.applied)
-    applied = tuple(axis for axis in AXES if axis in dict(variation.applied))
-    if applied and parts.are_announced:
-        response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(applied)}"
-    return applied
+    applied = {axis for axis, _ in variation.applied}
+    return tuple(axis for axis in AXES if axis in applied)
 
 
 def request_key(ids: Ids, request: Request) -> str:
     """The method and the decoded path, with the keys of resources in place of their ids."""
     method = "GET" if request.method == "HEAD" else request.method
     # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
-    return f"{method} {'/'.join(ids.key(unquote(each)) for each in request.path.split('/'))}"
+    segments = [unquote(segment) for segment in request.path.split("/")]
+    path = "/".join(ids.key(segment) for segment in segments)
+    return f"{method} {path}"
 
 
 @dataclass(frozen=True)
@@ -59,62 +83,70 @@ class Variation:
 
     grease: Grease
     ids: Ids
-    parts: Parts
+    contract: Contract
     request_key: str
     applied: set[Pair] = field(default_factory=set)
 
-    def draws(self, axis: str, part: str, key: str) -> Random | None:
+    def source(self, axis: str, part: str, key: str) -> Random | None:
         """The draws of an axis for a part, which varies then; None if the part does not vary."""
         if not self.grease.varies(axis, part):
             return None
         self.applied.add((axis, part))
-        return forms.draws(self.grease.seed, axis, part, key)
+        return source_of(self.grease.seed, axis, part, key)
 
-    def vary(self, response: Response, schema: dict[str, Any], part: str) -> None:
-        """Vary the body, the header fields and the status.
-
-        A body of which nothing varies but ids, which are made so, stays.
-        """
-        key, space, escape_at = self.request_key, "", None
-        body = self.value(read(response.get_data(as_text=True)), schema, part, key)
-        if source := self.draws("json-text", part, key):
-            space, escape_at = source.choice(forms.SPACES), source.getrandbits(32)
-        if any(axis not in ID_AXES for axis, _ in self.applied):
-            response.set_data(f"{space}{forms.write(body, space, escape_at)}\n")
-        if source := self.draws("media-type", part, key):
-            response.headers["Content-Type"] = forms.draw_media_type(
-                source, response.headers["Content-Type"]
-            )
-        if source := self.draws("headers", part, key):
-            response.headers.update(
-                (f"X-{each.title()}", each) for each in forms.draw_words(source)
-            )
-        if self.draws("success-code", part, key):
+    def vary(self, response: Response, schema: Schema, part: str) -> None:
+        """Vary the body, the header fields and the status."""
+        self.vary_body(response, schema, part)
+        headers, key = response.headers, self.request_key
+        if source := self.source("media-type", part, key):
+            plain = headers["Content-Type"]
+            headers["Content-Type"] = draw_media_type(source, plain)
+        if source := self.source("headers", part, key):
+            for word in draw_words(source):
+                headers[f"X-{word.title()}"] = word
+        if self.source("success-code", part, key):
             response.status_code = CREATED if response.status_code == 200 else 200
 
-    def value(self, value: Any, schema: dict[str, Any], place: str, key: str) -> Any:
+    def vary_body(self, response: Response, schema: Schema, part: str) -> None:
+        """Vary the body. It stays if nothing varies but its ids, which the records have already."""
+        plain = read(response.get_data(as_text=True))
+        body = self.value(plain, schema, part, self.request_key)
+        source = self.source("json-text", part, self.request_key)
+        if any(axis not in ID_AXES for axis, _ in self.applied):
+            response.set_data(write(body, source))
+
+    def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
         """A value of this schema, varied. Its part is the name of the schema, or else its place."""
-        contract = self.parts.contract
-        part = contract.name(schema, place)
-        schema = alternative(value, contract.resolve(schema))
+        part = self.contract.name(schema, place)
+        schema = alternative(value, self.contract.resolve(schema))
         if isinstance(value, dict):
             return self.object(value, schema.get("properties", {}), part, key)
         if isinstance(value, list):
             return self.array(value, schema.get("items", {}), part, key)
         if isinstance(value, str):
-            self.applied.update(self.ids.pairs_of(value))
-            if schema.get("format") == "date-time":
-                return self.time(value, part, key)
-            if source := self.draws("error-text", part, key):
-                return " ".join(forms.draw_words(source)).capitalize()
+            return self.text(value, schema, part, key)
         return value
 
-    def array(self, value: list[Any], items: dict[str, Any], part: str, key: str) -> list[Any]:
+    def text(self, value: str, schema: Schema, part: str, key: str) -> str:
+        self.applied.update(self.ids.pairs_of(value))
+        if schema.get("format") == "date-time":
+            source = self.source("times", part, key)
+            odd_source = self.source("times-odd", part, key)
+            return draw_time(value, source, odd_source)
+        if source := self.source("error-text", part, key):
+            words = draw_words(source)
+            return " ".join(words).capitalize()
+        return value
+
+    def array(self, value: list[Any], items: Schema, part: str, key: str) -> list[Any]:
         varied = [self.value(each, items, f"{part}[]", key) for each in value]
-        if len(varied) > 1 and (source := self.draws("list-order", part, key)):
-            keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
-            varied = forms.reorder(source, varied, keys)
-        return varied
+        if len(varied) < 2:
+            return varied
+        source = self.source("list-order", part, key)
+        if source is None:
+            return varied
+        keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
+        return [varied[place] for place in reorder(source, keys)]
 
     def key_of(self, value: Any, otherwise: str) -> str:
         """The key of a record: that of its id, if it has one."""
@@ -124,48 +156,27 @@ class Variation:
         return self.ids.key(record_id.removeprefix(MARK))  # of an id that is a number, too
 
     def object(
-        self, value: dict[str, Any], known: dict[str, Any], part: str, key: str
+        self, value: dict[str, Any], known: dict[str, Schema], part: str, key: str
     ) -> dict[str, Any]:
         key = self.key_of(value, key)
-        varied = {
-            name: self.value(each, known[name], f"{part}.{name}", key) if name in known else each
-            for name, each in value.items()
-        }
-        for name, each in value.items():
-            running = known.get(name, {}).get("x-running", ())
-            if each in running and (source := self.draws("status-values", part, key)):
-                varied[name] = forms.draw_word(source)
-        if source := self.draws("members", part, key):
-            for name in forms.draw_words(source):
-                varied.setdefault(name, source.choice(forms.EXTRA_VALUES))
-        if len(varied) > 1 and (source := self.draws("member-order", part, key)):
-            varied = dict(forms.reorder(source, [*varied.items()], [*varied]))
+        varied = dict(value)
+        for name, schema in known.items():
+            if name not in value:
+                continue
+            varied[name] = self.value(value[name], schema, f"{part}.{name}", key)
+            is_running = value[name] in schema.get("x-running", ())
+            if is_running and (source := self.source("status-values", part, key)):
+                varied[name] = draw_word(source)
+        if source := self.source("members", part, key):
+            add_members(source, varied)
+        if len(varied) > 1 and (source := self.source("member-order", part, key)):
+            members = list(varied.items())
+            order = reorder(source, list(varied))
+            varied = dict(members[at] for at in order)
         return varied
 
-    def time(self, moment: str, part: str, key: str) -> str:
-        """The moment as `times` spells it, or `times-odd` in place of its offset and letters.
 
-        Neither spells it as it is.
-        """
-        match, at = TIME.fullmatch(moment), parse_time(moment)
-        if match is None or at is None:
-            return moment
-        _, fraction, offset = match.groups(default="")
-        digits, separator = len(fraction), moment[10]
-        own = digits, offset
-        if source := self.draws("times", part, key):
-            possible = forms.DIGITS if at.microsecond == 0 else forms.DIGITS[1:]
-            digits = source.choice([each for each in possible if each != own[0]])
-            offset = source.choice([each for each in forms.OFFSETS if each != own[1]])
-        if source := self.draws("times-odd", part, key):
-            offset = source.choice([each for each in forms.ODD_OFFSETS if each != own[1]])
-            separator = "t"
-        if (digits, offset, separator) == (*own, moment[10]):
-            return moment
-        return spell_time(at, digits, offset, separator)
-
-
-def alternative(value: Any, schema: dict[str, Any]) -> dict[str, Any]:
+def alternative(value: Any, schema: Schema) -> Schema:
     """The schema itself, or the first one of its alternatives whose type a value has."""
     for each in schema.get("anyOf", ()):
         if is_of_type(value, each.get("type", "null")):

@@ -9,17 +9,27 @@ from urllib.parse import quote
 
 from records import quoted
 
-from ..documents import read, unquote_numbers
+from ..documents import texts_of_members
 from ..rules import is_valid
-from .markers import CHOICE, NAME, Marker, is_choice, names_below, plain, split, whole_marker
+from .markers import (
+    CHOICE,
+    NAME,
+    Marker,
+    is_choice,
+    names_below,
+    plain,
+    split,
+    values_below,
+    whole_marker,
+)
 from .profile import EPOCH, Profile
-from .schema import Schema, Schemas
+from .schema import Schema, schema_of
 
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 class Subject(NamedTuple):
-    """What a body tells of: a project and its deployment, a list, or an error.
+    """What a body is filled from: a project and its deployment, a list, or an error.
 
     A marker has the name of a member, with a dot. `sent` is the JSON of what a client sent.
     """
@@ -68,7 +78,6 @@ class Compiler:
 
     def __init__(self, like: Profile) -> None:
         self._like = like
-        self._schemas = Schemas(like)
 
     def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Body:
         """Compile a body. `items` is the array in it that has a project for each item.
@@ -129,19 +138,25 @@ class Compiler:
         yield '"'
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        places = {word: find_beside_name(each) for word, each in words.items()}
-        if beside is None or not any(place is beside for place in places.values()):
-            places = dict.fromkeys(words, beside)
-        bodies = {
-            word: Body(self._pieces(each, None, places[word])) for word, each in words.items()
-        }
+        has_name = beside is not None and any(
+            find_beside_name(each) is beside for each in words.values()
+        )
+        bodies = {}
+        for word, each in words.items():
+            own = find_beside_name(each) if has_name else beside
+            bodies[word] = Body(self._pieces(each, None, own))
         others = bodies.pop("")
-        return lambda subject: bodies.get(subject.deployment_status or "", others).fill(subject)
+
+        def fill(subject: Subject) -> str:
+            body = bodies.get(subject.deployment_status or "", others)
+            return body.fill(subject)
+
+        return fill
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
         own = json.dumps(unescaped(constant))
-        schema = self._schemas.of(constant)
+        schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
             if f'"{name}"' not in subject.sent:
@@ -181,7 +196,9 @@ def milliseconds(moment: datetime) -> int:
 
 def as_number(text: str) -> int | str:
     """The number that an id is, or the text of one that is none: a seed may have given it."""
-    return int(text) if text.isascii() and text.isdigit() and str(int(text)) == text else text
+    if text.isascii() and text.isdigit() and str(int(text)) == text:
+        return int(text)
+    return text
 
 
 def as_json(read_value: ReadValue) -> Piece:
@@ -219,21 +236,18 @@ def unescaped(value: Any) -> Any:
 
 def find_beside_name(value: Any) -> dict[str, Any] | None:
     """The first object of a body in which a member is the name of the project."""
-    if isinstance(value, dict) and NAME in value.values():
-        return value
-    inner = value if isinstance(value, list) else []
-    if isinstance(value, dict):
-        inner = [*value.values()]
-    for each in inner:
-        found = find_beside_name(each)
-        if found is not None:
-            return found
+    for _, each in values_below(value):
+        if isinstance(each, dict) and NAME in each.values():
+            return each
     return None
 
 
 def sent_value(sent: str, name: str, schema: Schema) -> str | None:
     """The JSON of a member that a client sent, None if it has no such one that is valid."""
-    value = json.loads(sent).get(name)
+    text = texts_of_members(sent).get(name)
+    if text is None:
+        return None
+    value = json.loads(text)
     if value is None or not is_valid(value, schema):
         return None
-    return unquote_numbers(json.dumps(read(sent)[name]))
+    return text

@@ -1,12 +1,13 @@
 """What is wrong in a profile: first by its schema, then what a schema cannot say."""
 
 import copy
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from web.problems import FieldError
 from web.validation import pointer
 
+from ..documents import path_of
 from ..rules import check
 from .ids import DERIVED, characters
 from .markers import (
@@ -21,6 +22,7 @@ from .markers import (
     names_in,
     place_of_name,
     places_of_projects,
+    texts_below,
 )
 
 OPAQUE = ("prefix", "alphabet", "shortest", "longest")
@@ -28,25 +30,34 @@ OPAQUE = ("prefix", "alphabet", "shortest", "longest")
 
 def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
     """All errors of a profile; `words` are the statuses of one that has none of its own."""
-    errors = [*check(profile, "Profile")]
+    errors = list(check(profile, "Profile"))
     if not isinstance(profile, dict):
         return errors
     valid = copy.deepcopy(profile)
     for error in errors:
         remove(valid, error.pointer)
-    places = [f"{error.pointer}/" for error in errors]
-    has_words = not any(place.startswith("/statuses/") for place in places)
-    more = [
-        error
-        for error in contradictions(valid, words if has_words else None)
-        if not any(place.startswith(f"{error.pointer}/") for place in places)
-    ]
-    return [*errors, *more]
+    if any(is_inside(error.pointer, "/statuses") for error in errors):
+        more = contradictions(valid, None)
+    else:
+        more = contradictions(valid, words_of(profile) or words)
+    return [*errors, *outside(errors, more)]
+
+
+def is_inside(place: str, outer: str) -> bool:
+    """Whether a JSON pointer is another one, or leads through it."""
+    return f"{place}/".startswith(f"{outer}/")
+
+
+def outside(errors: list[FieldError], more: Iterable[FieldError]) -> Iterator[FieldError]:
+    """Those of more errors whose place has none of the errors."""
+    for each in more:
+        if not any(is_inside(error.pointer, each.pointer) for error in errors):
+            yield each
 
 
 def remove(document: Any, place: str) -> None:
     """Remove what is at a JSON pointer, if anything is; with an item goes its array."""
-    *path, last = (name.replace("~1", "/").replace("~0", "~") for name in place.split("/")[1:])
+    *path, last = path_of(place)
     holder = document
     for name in path:
         inner = holder.get(name)
@@ -62,10 +73,10 @@ def remove(document: Any, place: str) -> None:
 def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> Iterator[FieldError]:
     """What a schema cannot say of a profile, each part of which is valid or left out.
 
-    Without `words` those of a choice are not checked.
+    `words` are its statuses; without them those of a choice are not checked.
     """
     yield from check_statuses(profile.get("statuses", {}))
-    bodies = Bodies(words and (words_of(profile) or words))
+    bodies = Bodies(words)
     for name in ("list", "create", "deployment"):
         form = profile.get(name, {})
         allowed = OF_LISTS if name == "list" else OF_RECORDS
@@ -142,24 +153,18 @@ class Bodies:
             yield FieldError("/list/body", detail)
             return
         first, *others = places
-        for other in others:
-            detail = "is a second array of projects: there is one beside it"
-            yield FieldError(pointer("list", "body", *other), detail)
-        skipped = [("list", "body", *other) for other in others]
+        skipped = [pointer("list", "body", *other) for other in others]
+        for place in skipped:
+            yield FieldError(place, "is a second array of projects: there is one beside it")
         items = ("list", "body", *first)
-        yield from self.check(body, ("list", "body"), OF_LISTS, items, skipped)
+        for error in self.check(body, ("list", "body"), OF_LISTS, items):
+            if not any(is_inside(error.pointer, place) for place in skipped):
+                yield error
 
     def check(
-        self,
-        value: Any,
-        path: Path,
-        allowed: Collection[str],
-        items: Path | None = None,
-        skipped: Collection[Path] = (),
+        self, value: Any, path: Path, allowed: Collection[str], items: Path | None = None
     ) -> Iterator[FieldError]:
         """The errors of a value in a body. The array at `items` has the form of the projects."""
-        if path in skipped:
-            return
         if path == items:
             if len(value) != 1:
                 yield FieldError(pointer(*path), "must have one item, the form of each project")
@@ -169,7 +174,7 @@ class Bodies:
             yield from check_text(value, path, allowed)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                yield from self.check(item, (*path, index), allowed, items, skipped)
+                yield from self.check(item, (*path, index), allowed, items)
         elif is_choice(value):
             yield from self.check_choice(value, path, allowed)
         elif isinstance(value, dict):
@@ -177,24 +182,23 @@ class Bodies:
                 if names_in(key):
                     detail = "no marker can stand in a name; with doubled braces it is a text"
                     yield FieldError(pointer(*path, key), detail)
-                yield from self.check(item, (*path, key), allowed, items, skipped)
+                yield from self.check(item, (*path, key), allowed, items)
 
     def check_choice(
         self, value: dict[str, Any], path: Path, allowed: Collection[str]
     ) -> Iterator[FieldError]:
         words = value[CHOICE]
         place = (*path, CHOICE)
+        at = pointer(*place)
         if "deployment.status" not in allowed:
-            yield FieldError(pointer(*place), "no choice by the status can stand here")
+            yield FieldError(at, "no choice by the status can stand here")
         elif len(value) > 1:
-            yield FieldError(pointer(*place), "must be alone in its object, as it is a choice")
+            yield FieldError(at, "must be alone in its object, as it is a choice")
         elif not isinstance(words, dict):
-            yield FieldError(
-                pointer(*place), 'must be an object: a value for each word, and for ""'
-            )
+            yield FieldError(at, 'must be an object: a value for each word, and for ""')
         else:
             if "" not in words:
-                yield FieldError(pointer(*place), 'needs a value for "", which is each other word')
+                yield FieldError(at, 'needs a value for "", which is each other word')
             for word, item in words.items():
                 if word and self.words is not None and word not in self.words:
                     detail = f"is no status: there are {', '.join(self.words)}"
@@ -204,7 +208,7 @@ class Bodies:
 
 def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the example of a request, in which the name stands once."""
-    first, *others = [*place_of_name(request)] or [()]
+    first, *others = list(place_of_name(request)) or [()]
     if not first:
         detail = f"must have the text {NAME} once, inside of objects alone"
         yield FieldError("/create/request", detail)
@@ -216,35 +220,25 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
             yield FieldError(pointer("create", "request", *place), detail)
 
 
-def texts_below(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The texts in a JSON value, names of members included, and where they are."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from texts_below(item, (*path, index))
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if names_in(key):
-                yield (*path, key), key
-            yield from texts_below(item, (*path, key))
-
-
 def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:
     """The errors of the form of the ids of a kind of record."""
     derived = [name for name in DERIVED if name in ids]
+    opaque = [name for name in OPAQUE if name in ids]
     if derived:
-        for name in [*derived[1:], *(each for each in OPAQUE if each in ids)]:
+        for name in derived[1:] + opaque:
             detail = f"cannot stand beside `{derived[0]}`"
             yield FieldError(pointer("ids", kind, name), detail)
         return
-    missing = [name for name in OPAQUE if name not in ids] if ids else []
-    for name in missing:
-        yield FieldError(pointer("ids", kind, name), "is required")
-    if missing or not ids:
+    if not ids:
+        return
+    for name in OPAQUE:
+        if name not in ids:
+            yield FieldError(pointer("ids", kind, name), "is required")
+    if len(opaque) < len(OPAQUE):
         return
     if ids["shortest"] > ids["longest"]:
         yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
-    if sum(map(str.isalnum, {*characters(*ids["alphabet"])})) < 2:
-        detail = "must have two letters or digits"
-        yield FieldError(pointer("ids", kind, "alphabet"), detail)
+    alphabet = set(characters(*ids["alphabet"]))
+    plain = [char for char in alphabet if char.isalnum()]
+    if len(plain) < 2:
+        yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")

@@ -1,6 +1,7 @@
 """The contract of a profile: the schemas and the responses that its bodies have."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,13 +9,21 @@ from web.routing import CREATED
 from web.validation import pointer
 
 from ..contract import ELSEWHERE
+from ..documents import follow
 from .bodies import Compiler
-from .markers import NAME, Path, is_choice, places_of_projects, plain, whole_marker
+from .markers import (
+    CHOICE,
+    NAME,
+    place_of_name,
+    places_of_projects,
+    plain,
+    values_below,
+    whole_marker,
+)
 from .profile import Form, Profile
-from .schema import Schema, Schemas, merged, status_texts
+from .schema import Schema, merged, observed_by, schema_of, status_texts
 from .service import array_of_projects, subject_of_error
 
-COMPONENTS = "#/components/schemas/"
 # The codes that the server sends by itself, in its own form.
 OF_SERVER = (
     "malformed_request",
@@ -43,10 +52,13 @@ class ObservedContract:
     def __init__(self, document: Document, like: Profile) -> None:
         self.document = document
         self.like = like
-        self.schemas = Schemas(like)
-        self.seen = self.schemas.seen
+        self.seen = observed_by(like)
         self.compiler = Compiler(like)
-        self.components: Document = document["components"]["schemas"]
+        components = document["components"]
+        self.components: Document = components["schemas"]
+        self.headers: Document = components["headers"]
+        responses = components["responses"]
+        self.own_responses = {name: dict(each) for name, each in responses.items()}
 
     def change(self) -> None:
         info = self.document["info"]
@@ -54,48 +66,45 @@ class ObservedContract:
             f"The parts with `observed` are as a service was on {self.like.observed_at}; they "
             f"overrule this text.\n\n{info['description']}"
         )
+        paths = self.document["paths"]
+        projects, deployment = paths["/v1/projects"], paths["/v1/deployments/{id}"]
         self.change_own_forms()
-        self.change_request()
-        projects = self.document["paths"]["/v1/projects"]
+        self.change_request(projects["post"])
         self.change_errors()
         self.change_list(projects["get"]["responses"])
         self.change_creation(projects["post"]["responses"])
-        self.change_deployment()
+        self.change_deployment(deployment["get"])
 
     # What the bodies have that the profile leaves out
 
     def change_own_forms(self) -> None:
         """Give our own records the statuses, the ids and the times of the profile."""
-        like = self.like
-        own = {name: self.components[name]["properties"] for name in ("Project", "Deployment")}
-        status = own["Deployment"]["status"]
-        if like.words:
-            status |= status_texts(like)
-        self.document["x-statuses"] = {
-            "known": status["examples"],
-            "running": status["x-running"],
-        }
-        kinds = {
-            "projects": [own["Project"]["id"], own["Deployment"]["project_id"]],
-            "deployments": [own["Project"]["latest_deployment_id"], own["Deployment"]["id"]],
-        }
-        for kind, places in kinds.items():
-            if kind in like.ids:
-                for place in places:
-                    self.change_own_id(place, kind)
-        if "times" in like.document:
-            for record in own.values():
-                record["created_at"] |= self.seen
+        project = self.components["Project"]["properties"]
+        deployment = self.components["Deployment"]["properties"]
+        status = deployment["status"]
+        if self.like.words:
+            status.update(status_texts(self.like))
+        statuses = {"known": status["examples"], "running": status["x-running"]}
+        self.document["x-statuses"] = statuses
+        for schema in (project["id"], deployment["project_id"]):
+            self.change_own_id(schema, "projects")
+        for schema in (project["latest_deployment_id"], deployment["id"]):
+            self.change_own_id(schema, "deployments")
+        if "times" in self.like.document:
+            for record in (project, deployment):
+                record["created_at"].update(self.seen)
 
     def change_own_id(self, schema: Schema, kind: str) -> None:
-        schema |= self.seen
+        if kind not in self.like.ids:
+            return
+        schema.update(self.seen)
         if not self.like.has_opaque_ids(kind):
             del schema["x-grease"]
         if self.like.has_integers(kind):
             for each in schema.get("anyOf", [schema]):
                 if each["type"] == "string":
                     each["type"] = "integer"
-            schema.pop("examples")
+            del schema["examples"]
 
     # The three operations
 
@@ -103,16 +112,16 @@ class ObservedContract:
         form = self.like.form("list")
         if form is None:
             return
-        items = array_of_projects(form.body)
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in self.like.document else "ListedProject"
-        schema = self.schemas.of(form.body, item=items)
-        order = "Newest first." if self.like.is_newest_first else "Oldest first."
+        items = array_of_projects(form.body)
+        schema = schema_of(form.body, self.like, item=items)
         listed = schema
         for member in next(places_of_projects(form.body)):
             listed = listed["properties"][plain(str(member))]
         self.components[name] = listed["items"]
-        listed["items"] = {"$ref": f"{COMPONENTS}{name}"}
+        listed["items"] = ref_to(name)
+        order = "Newest first." if self.like.is_newest_first else "Oldest first."
         listed["description"] = order
         self.components["ProjectList"] = schema
         self.change_response(responses["200"], form, "ProjectList")
@@ -122,11 +131,9 @@ class ObservedContract:
         if form is None:
             return
         response = responses.pop(str(CREATED))
-        status = str(form.status or CREATED)
-        schema = self.schemas.of(form.body)
-        name = "CreatedProject"
-        if schema == self.components["Project"]:
-            name = "Project"
+        schema = schema_of(form.body, self.like)
+        is_project = schema == self.components["Project"]
+        name = "Project" if is_project else "CreatedProject"
         self.components[name] = schema
         self.change_response(response, form, name)
         place = self.place_of_deployment(form.body)
@@ -134,81 +141,79 @@ class ObservedContract:
             del response["links"]
         else:
             parameters = response["links"]["followDeployment"]["parameters"]
-            parameters["id"] = f"$response.body#{pointer(*place)}"
+            parameters["id"] = f"$response.body#{place}"
         errors = dict(responses)
         responses.clear()
-        responses.update({status: response, **errors})
+        responses[str(form.status or CREATED)] = response
+        responses.update(errors)
 
-    def place_of_deployment(self, body: Any) -> Path | None:
+    def place_of_deployment(self, body: Any) -> str | None:
         """Where in the body of a creation the id of its deployment stands, if it does."""
         names = ["deployment.id"]
         if "same" in self.like.ids.get("deployments", {}):
             names.append("project.id")
-        return next((path for path, name in whole_markers(body) if name in names), None)
+        for path, value in values_below(body):
+            if whole_marker(value) in names and CHOICE not in path:
+                names_as_sent = [plain(str(step)) for step in path]
+                return pointer(*names_as_sent)
+        return None
 
-    def change_deployment(self) -> None:
+    def change_deployment(self, operation: Document) -> None:
         form = self.like.form("deployment")
         if form is None:
             return
-        self.components["Deployment"] = self.schemas.of(form.body, is_deployment=True)
-        operation = self.document["paths"]["/v1/deployments/{id}"]["get"]
+        self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
         for parameter in operation["parameters"]:
             del parameter["examples"]
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
         """Give a response the form of a profile, whose schema is the component of this name."""
-        schema = {"$ref": f"{COMPONENTS}{name}"}
-        response |= self.seen
-        response["content"] = {media_type_of(form): {"schema": schema}}
+        response.update(self.seen)
+        response["content"] = {media_type_of(form): {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
 
     def header_fields(self, response: Document, form: Form) -> Document:
         """The fields of a response of the contract, and those of a form, which replace them."""
+        replaced = [name.lower() for name in form.headers]
+        own = response["headers"].items()
+        fields = {name: field for name, field in own if name.lower() not in replaced}
         schema = {"type": "string", **self.seen}
-        replaced = {name.lower() for name in form.headers}
-        own = {
-            name: field
-            for name, field in response["headers"].items()
-            if name.lower() not in replaced
-        }
-        of_form = {name: {"required": True, "schema": schema, **self.seen} for name in form.headers}
-        return own | of_form
+        for name in form.headers:
+            fields[name] = {"required": True, "schema": schema, **self.seen}
+        return fields
 
     # The request
 
-    def change_request(self) -> None:
+    def change_request(self, operation: Document) -> None:
         if "create" not in self.like.document:
             return
-        post = self.document["paths"]["/v1/projects"]["post"]
-        content = post["requestBody"]["content"]["application/json"]
         example = self.like.request
         own = self.components["ProjectInput"]
         if "request" in self.like.creation:
             name = own["properties"]["name"]
             self.components["ProjectInput"] = self.request_schema(example, name)
-            post["requestBody"] |= self.seen
+            operation["requestBody"].update(self.seen)
         elif self.like.creation.get("optional"):
-            own |= {"required": [], **self.seen}
-        content["examples"] = {"observed": {"value": with_name(example)}}
+            own.update(self.seen)
+            own["required"] = []
+        content = operation["requestBody"]["content"]["application/json"]
+        observed_one = {"value": with_name(example)}
+        content["examples"] = {"observed": observed_one}
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
         if example == NAME:
             return name
         if not isinstance(example, dict):
-            return self.schemas.of(example)
-        properties = {}
+            return schema_of(example, self.like)
         required = []
-        for key, each in example.items():
-            has_name = contains_name(each)
-            properties[key] = self.request_schema(each, name)
-            if has_name and not self.like.creation.get("optional"):
-                required.append(key)
+        if not self.like.creation.get("optional"):
+            required = [key for key, each in example.items() if has_name(each)]
         return {
             "type": "object",
             "required": required,
-            "properties": properties,
+            "properties": {key: self.request_schema(each, name) for key, each in example.items()},
             "additionalProperties": True,
             **self.seen,
         }
@@ -219,57 +224,55 @@ class ObservedContract:
         """Give each error the form that the profile has for its code."""
         if "errors" not in self.like.document:
             return
-        named = self.document["components"]["responses"]
-        original = {name: dict(response) for name, response in named.items()}
         for item in self.document["paths"].values():
             for operation in item.values():
-                if "responses" in operation:
-                    operation["responses"] = self.responses_of(operation["responses"], original)
-        own = {status: original[name] for status, name in ELSEWHERE.items()}
-        self.document["x-elsewhere"] = self.responses_of(own, original)
+                responses = operation.get("responses")
+                if responses:
+                    operation["responses"] = self.responses_of(responses)
+        own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
+        self.document["x-elsewhere"] = self.responses_of(own)
+        named = self.document["components"]["responses"]
         named.clear()
         for status, response in own.items():
-            alone = self.responses_of({status: response}, original)
-            named[ELSEWHERE[status]] = next(iter(alone.values()))
+            alone = self.responses_of({status: response})
+            name = ELSEWHERE[status]
+            named[name] = next(iter(alone.values()))
 
-    def responses_of(self, responses: Document, named: Document) -> Document:
+    def responses_of(self, responses: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
         found: Document = {}
-        errors: dict[str, list[Document]] = {}  # by status, those of the contract's own first
-        moved: list[tuple[str, Document]] = []
+        errors = defaultdict[int, list[Document]](list)  # by status
+        moved = defaultdict[int, list[Document]](list)  # from another status, which come last
         for status, response in responses.items():
             if status < "400":
                 found[status] = response
                 continue
-            if "$ref" in response:
-                response = named[response["$ref"].rpartition("/")[2]]
-            for new_status, changed in self.forms_of(int(status), response):
-                if new_status == int(status):
-                    errors.setdefault(status, []).append(changed)
-                else:
-                    moved.append((str(new_status), changed))
-        for status, changed in moved:
-            errors.setdefault(status, []).append(changed)
-        for status in sorted(errors):
-            found[status] = self.merged_response(errors[status])
+            own = follow(response, self.own_responses)
+            for new_status, changed in self.forms_of(int(status), own):
+                group = errors if new_status == int(status) else moved
+                group[new_status].append(changed)
+        for new_status in sorted({*errors, *moved}):
+            alike = errors[new_status] + moved[new_status]
+            found[str(new_status)] = self.merged_response(alike)
         return found
 
     def forms_of(self, status: int, response: Document) -> Iterator[tuple[int, Document]]:
         """The responses that one of the contract becomes, each with its status."""
         (content,) = response["content"].values()
-        for code, example in content["examples"].items():
+        examples = content["examples"]
+        for code, example in examples.items():
             form = self.like.error_form(code)
             if form:
                 new_status = form.status or status
                 yield new_status, self.error_response(response, code, example, form, new_status)
-        kept = {
-            code: example
-            for code, example in content["examples"].items()
-            if code in OF_SERVER or self.like.error_form(code) is None
-        }
+        kept = {code: each for code, each in examples.items() if self.is_own(code)}
         if kept:
             own = {**content, "examples": kept}
             yield status, {**response, "content": {"application/problem+json": own}}
+
+    def is_own(self, code: str) -> bool:
+        """Whether the server sends the error of a code in its own form, at least at times."""
+        return code in OF_SERVER or self.like.error_form(code) is None
 
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
@@ -289,11 +292,11 @@ class ObservedContract:
 
     def error_schema(self, form: Form, code: str) -> Schema:
         """The component of the schema of an error: `Error`, or one that is named by its code."""
-        schema = self.schemas.of(form.body)
-        words = "".join(word.capitalize() for word in code.split("_"))
+        schema = schema_of(form.body, self.like)
+        words = code.title().replace("_", "")
         for name in ("Error", f"{words}Error"):
             if self.components.setdefault(name, schema) == schema:
-                return {"$ref": f"{COMPONENTS}{name}"}
+                return ref_to(name)
         return schema
 
     def merged_response(self, responses: list[Document]) -> Document:
@@ -301,52 +304,58 @@ class ObservedContract:
         first, *others = responses
         if not others:
             return first
-        texts = dict.fromkeys(each["description"] for each in responses)
-        content: Document = {}
-        for each in responses:
-            for media_type, added in each["content"].items():
-                content[media_type] = self.merged_content(content.get(media_type), added)
+        descriptions = dict.fromkeys(each["description"] for each in responses)
+        response = {
+            **first,
+            "description": " ".join(descriptions),
+            "headers": self.merged_headers(responses),
+            "content": self.merged_contents(responses),
+        }
+        if not all("x-stub-only" in each for each in responses):
+            response.pop("x-stub-only", None)
+        return response
+
+    def merged_headers(self, responses: list[Document]) -> Document:
+        """The fields of all responses; required are those that each has."""
         headers: Document = {}
-        for each in responses:
-            for name, header in each["headers"].items():
+        for response in responses:
+            for name, header in response["headers"].items():
                 if all(name in other["headers"] for other in responses):
                     headers[name] = header
                 else:
-                    headers[name] = {**self.resolve_header(header), "required": False}
-        merged_one = {**first, "description": " ".join(texts), "headers": headers}
-        merged_one["content"] = content
-        if not all("x-stub-only" in each for each in responses):
-            merged_one.pop("x-stub-only", None)
-        return merged_one
+                    headers[name] = {**follow(header, self.headers), "required": False}
+        return headers
 
-    def merged_content(self, content: Document | None, added: Document) -> Document:
-        if content is None:
-            return added
+    def merged_contents(self, responses: list[Document]) -> Document:
+        contents: Document = {}
+        for response in responses:
+            for media_type, added in response["content"].items():
+                if media_type in contents:
+                    added = self.merged_content(contents[media_type], added)
+                contents[media_type] = added
+        return contents
+
+    def merged_content(self, content: Document, added: Document) -> Document:
         schema = content["schema"]
         if schema != added["schema"]:
-            schema = merged([self.resolve(schema), self.resolve(added["schema"])])
-        return {"schema": schema, "examples": {**content["examples"], **added["examples"]}}
+            alternatives = (schema, added["schema"])
+            schema = merged([follow(each, self.components) for each in alternatives])
+        examples = {**content["examples"], **added["examples"]}
+        return {"schema": schema, "examples": examples}
 
-    def resolve(self, schema: Schema) -> Schema:
-        name = schema.get("$ref", "").rpartition("/")[2]
-        found: Schema = self.components[name] if name else schema
-        return found
 
-    def resolve_header(self, header: Document) -> Document:
-        name = header.get("$ref", "").rpartition("/")[2]
-        found: Document = self.document["components"]["headers"][name] if name else header
-        return found
+def ref_to(component: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{component}"}
 
 
 def media_type_of(form: Form) -> str:
     """The media type without its parameters."""
-    return form.content_type.partition(";")[0].strip().lower()
+    media_type, _, _ = form.content_type.partition(";")
+    return media_type.strip().lower()
 
 
-def contains_name(example: Any) -> bool:
-    if isinstance(example, dict):
-        return any(contains_name(each) for each in example.values())
-    return bool(example == NAME)
+def has_name(example: Any) -> bool:
+    return next(place_of_name(example), None) is not None
 
 
 def with_name(example: Any) -> Any:
@@ -354,16 +363,3 @@ def with_name(example: Any) -> Any:
     if isinstance(example, dict):
         return {key: with_name(each) for key, each in example.items()}
     return EXAMPLE_NAME if example == NAME else example
-
-
-def whole_markers(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """The markers that stand alone in a body, outside of choices, and their paths."""
-    name = whole_marker(value)
-    if name:
-        yield path, name
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from whole_markers(each, (*path, index))
-    elif isinstance(value, dict) and not is_choice(value):
-        for key, each in value.items():
-            yield from whole_markers(each, (*path, plain(key)))

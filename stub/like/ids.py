@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 UUIDS = (["-", "0-9", "a-f"], ["-", "0-9", "A-F"])  # alphabets
+UUID_LENGTH = 36
 FIRST_INTEGER = 10_000_000
 LAST_INTEGER = 999_999_999
 MAX_NUMBERED = 20  # slugs of one name; the number of a later one is random
@@ -23,15 +24,28 @@ def make_id(
     project's, which is `base` then. `attempt` counts those that are taken. An opaque id is longer
     than the form says where there are fewer than `number` of its length.
     """
-    is_taken_number = "same" in form and attempt and base.isdigit()
-    if "integers" in form or is_taken_number:
-        return str(source.randint(FIRST_INTEGER, LAST_INTEGER))
-    if "slug" in form or "same" in form:
-        text = slug_of(base) if "slug" in form else base or "deployment"
-        if attempt > MAX_NUMBERED:
-            attempt = source.randint(FIRST_INTEGER, LAST_INTEGER)
-        return f"{text}-{attempt + 1}" if attempt else text
-    return make_opaque_id(form, source, number)
+    if "integers" in form:
+        return draw_number(source)
+    if "slug" in form:
+        return numbered(slug_of(base), source, attempt)
+    if "same" not in form:
+        return make_opaque_id(form, source, number)
+    if attempt and base.isdigit():
+        return draw_number(source)
+    return numbered(base or "deployment", source, attempt)
+
+
+def draw_number(source: Random) -> str:
+    return str(source.randint(FIRST_INTEGER, LAST_INTEGER))
+
+
+def numbered(text: str, source: Random, attempt: int) -> str:
+    """A text, with a number from the second attempt on."""
+    if attempt == 0:
+        return text
+    if attempt > MAX_NUMBERED:
+        attempt = source.randint(FIRST_INTEGER, LAST_INTEGER)
+    return f"{text}-{attempt + 1}"
 
 
 def slug_of(text: str) -> str:
@@ -46,19 +60,22 @@ def make_opaque_id(form: dict[str, Any], source: Random, number: int) -> str:
     half ends with a character of each range of the alphabet, if it has room for them.
     """
     prefix: str = form["prefix"]
-    if sorted(form["alphabet"]) in UUIDS and form["shortest"] == form["longest"] == 36:
+    ranges: list[str] = form["alphabet"]
+    shortest, longest = form["shortest"], form["longest"]
+    if sorted(ranges) in UUIDS and shortest == longest == UUID_LENGTH:
         uuid = str(UUID(int=source.getrandbits(128), version=4))
-        return prefix + (uuid if "a-f" in form["alphabet"] else uuid.upper())
-    alphabet = characters(*form["alphabet"])
-    plain = [each for each in alphabet if each.isalnum()]
-    size = source.randint(form["shortest"], form["longest"])
+        if "a-f" not in ranges:
+            uuid = uuid.upper()
+        return prefix + uuid
+    alphabet = characters(*ranges)
+    plain = [char for char in alphabet if char.isalnum()]
+    size = source.randint(shortest, longest)
     while len(plain) ** size < number:
         size += 1
-    first = max((size - len(prefix)) // 2 + 1, 0)
-    second = size - first
-    made = source.choices(plain, k=first) + source.choices(alphabet, k=second)
-    ranges = form["alphabet"]
-    if len(ranges) <= second + 1:
+    half = max((size - len(prefix)) // 2 + 1, 0)
+    rest = size - half
+    made = source.choices(plain, k=half) + source.choices(alphabet, k=rest)
+    if len(ranges) <= rest + 1:
         made[-len(ranges) :] = [draw_typical(each, source) for each in ranges]
     return prefix + "".join(made)
 
@@ -73,6 +90,7 @@ def characters(*ranges: str) -> str:
     """The characters of ranges such as `a-f`, or of single characters."""
     found = ""
     for each in ranges:
-        first, last = sorted((ord(each[0]), ord(each[-1])))
-        found += "".join(map(chr, range(first, last + 1)))
+        first, last = sorted([ord(each[0]), ord(each[-1])])
+        for number in range(first, last + 1):
+            found += chr(number)
     return found

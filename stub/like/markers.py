@@ -10,9 +10,12 @@ CHOICE = "{deployment.status}"
 NAME = "{project.name}"
 
 TIMES = {
-    f"{record}.created_at{unit}"
-    for record in ("project", "deployment")
-    for unit in ("", ":s", ":ms")
+    "project.created_at",
+    "project.created_at:s",
+    "project.created_at:ms",
+    "deployment.created_at",
+    "deployment.created_at:s",
+    "deployment.created_at:ms",
 }
 OF_RECORDS = TIMES | {"project.id", "project.name", "deployment.id", "deployment.status"}
 OF_LISTS = {"count", "first.id", "last.id"}
@@ -21,6 +24,9 @@ ALL = OF_RECORDS | OF_LISTS | OF_ERRORS
 
 _NAME = r"((?:project|deployment|error|first|last)\.[^{}]*|count)"
 _MARKER = re.compile(rf"\{{\{{{_NAME}\}}\}}|\{{{_NAME}\}}")
+
+
+Path = tuple[str | int, ...]
 
 
 class Marker(NamedTuple):
@@ -81,20 +87,31 @@ def is_choice(value: Any) -> bool:
     return isinstance(value, dict) and CHOICE in value
 
 
+def values_below(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """A JSON value, then all values in it, with their paths."""
+    yield path, value
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from values_below(item, (*path, index))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from values_below(item, (*path, name))
+
+
+def texts_below(value: Any) -> Iterator[tuple[Path, str]]:
+    """The texts in a JSON value, names of members included, and where they are."""
+    for path, each in values_below(value):
+        if isinstance(each, str):
+            yield path, each
+        elif isinstance(each, dict):
+            for name in each:
+                yield (*path, name), name
+
+
 def names_below(value: Any) -> Iterator[str]:
     """The names of all markers in a JSON value; a choice has that of the status."""
-    if isinstance(value, str):
-        yield from names_in(value)
-    elif isinstance(value, list):
-        for item in value:
-            yield from names_below(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from names_in(key)
-            yield from names_below(item)
-
-
-Path = tuple[str | int, ...]
+    for _, text in texts_below(value):
+        yield from names_in(text)
 
 
 def places_of_projects(value: Any, path: Path = ()) -> Iterator[Path]:
@@ -107,10 +124,9 @@ def places_of_projects(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from places_of_projects(item, (*path, key))
 
 
-def place_of_name(request: Any, path: Path = ()) -> Iterator[Path]:
+def place_of_name(request: Any) -> Iterator[Path]:
     """The paths in a request, through objects alone, at which the name stands."""
-    if request == NAME:
-        yield path
-    elif isinstance(request, dict):
-        for key, item in request.items():
-            yield from place_of_name(item, (*path, key))
+    for path, value in values_below(request):
+        is_in_array = any(isinstance(step, int) for step in path)
+        if value == NAME and not is_in_array:
+            yield path

@@ -68,12 +68,14 @@ class Profile:
     @property
     def run(self) -> tuple[str, ...]:
         """The statuses of a new deployment in their order, none if it has no own ones."""
-        return tuple(self.document.get("statuses", {}).get("run", ()))
+        statuses = self.document.get("statuses", {})
+        return tuple(statuses.get("run", ()))
 
     @property
     def running(self) -> list[str]:
         """The statuses of its run that do not end a deployment."""
-        return [word for word in self.run if word != self.document["statuses"]["ended"]]
+        statuses = self.document.get("statuses", {})
+        return [word for word in self.run if word != statuses["ended"]]
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
@@ -88,11 +90,12 @@ class Profile:
 
     @property
     def is_newest_first(self) -> bool:
-        return bool(self.document.get("list", {}).get("order") == "newest first")
+        form = self.document.get("list", {})
+        return bool(form.get("order") == "newest first")
 
     @cached_property
     def creation(self) -> dict[str, Any]:
-        """What is said of a creation."""
+        """The part of a creation; empty if there is none."""
         found: dict[str, Any] = self.document.get("create", {})
         return found
 
@@ -108,7 +111,8 @@ class Profile:
     @cached_property
     def path_of_name(self) -> tuple[str, ...]:
         """Where in a request the name stands."""
-        return tuple(map(str, next(place_of_name(self.request))))
+        path = next(place_of_name(self.request))
+        return tuple(map(str, path))
 
     @property
     def ids(self) -> dict[str, dict[str, Any]]:
@@ -124,12 +128,15 @@ class Profile:
 
     def has_opaque_ids(self, kind: str) -> bool:
         """Whether nothing can be read from the ids of this kind."""
-        return not any(name in self.ids.get(kind, {}) for name in DERIVED)
+        form = self.ids.get(kind, {})
+        return not any(name in form for name in DERIVED)
 
     @cached_property
     def times(self) -> Times:
-        found = self.document.get("times")
-        return Times(found["offset"], int(found["digits"]), found["case"]) if found else Times()
+        times = self.document.get("times")
+        if not times:
+            return Times()
+        return Times(times["offset"], int(times["digits"]), times["case"])
 
 
 def lacking(like: Profile) -> list[str]:
@@ -144,10 +151,10 @@ def lacking(like: Profile) -> list[str]:
 def read_form(document: dict[str, Any], content_type: str) -> Form:
     status = document.get("status")
     return Form(
-        document["body"],
-        document.get("content_type", content_type),
-        document.get("headers", {}),
-        None if status is None else int(status),
+        body=document["body"],
+        content_type=document.get("content_type", content_type),
+        headers=document.get("headers", {}),
+        status=None if status is None else int(status),
     )
 
 
@@ -163,4 +170,5 @@ def read_profile(path: Path) -> Profile:
         data = content_of(path)
         if len(data) > MAX_BYTES:
             raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
-        return replace(make_profile(parse_json(data, DEPTH)[1]), file=path.name)
+        _, document = parse_json(data, DEPTH)
+        return replace(make_profile(document), file=path.name)

@@ -1,14 +1,14 @@
 """Reads the request that creates a project, in the form of a profile."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from records import quoted
 from web.problems import FieldError
 from web.strict_json import read_json
 from web.validation import SERVER_MEMBERS, check_name, check_project, pointer, require_valid
 
-from ..documents import read, unquote_numbers
+from ..documents import texts_of_members
 from .profile import Profile
 
 
@@ -22,7 +22,7 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     text, document = read_json(any_type=like.creation.get("any_type", False))
     *path, last = like.path_of_name
     is_unnamed = holder_of(document, path).get(last) is None
-    if like.creation.get("optional") and is_unnamed:
+    if is_unnamed and like.creation.get("optional"):
         name = new_name()
     else:
         require_valid([*errors_of_path(document, path)] or errors_of_name(like, document))
@@ -31,9 +31,21 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         require_valid(unknown_members(document, like.request, path))
     if "request" not in like.creation and not is_unnamed:
         return name, text
-    beside = holder_of(read(text), path)
-    kept = {key: value for key, value in beside.items() if key not in (last, *SERVER_MEMBERS)}
-    return name, unquote_numbers(json.dumps({**kept, "name": name}, ensure_ascii=False))
+    members = texts_at(text, document, path)
+    for own in (last, *SERVER_MEMBERS):
+        members.pop(own, None)
+    members["name"] = quoted(name)
+    sent = ", ".join(f"{quoted(key)}: {value}" for key, value in members.items())
+    return name, f"{{{sent}}}"
+
+
+def texts_at(text: str, document: dict[str, Any], path: list[str]) -> dict[str, str]:
+    """The texts of the members of the object at a path, none if there is no object."""
+    if not holder_of(document, path):
+        return {}
+    for name in path:
+        text = texts_of_members(text)[name]
+    return texts_of_members(text)
 
 
 def holder_of(document: Any, path: list[str]) -> dict[str, Any]:
@@ -45,13 +57,13 @@ def holder_of(document: Any, path: list[str]) -> dict[str, Any]:
 
 def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldError]:
     """What is wrong on the way to the name: the first object that is missing."""
-    for end in range(1, len(path) + 1):
-        *outer, last = path[:end]
-        holder = holder_of(document, outer)
-        if last not in holder:
+    holder = document
+    for end, name in enumerate(path, 1):
+        if name not in holder:
             yield FieldError(pointer(*path[:end]), "is required")
             return
-        if not isinstance(holder[last], dict):
+        holder = holder[name]
+        if not isinstance(holder, dict):
             yield FieldError(pointer(*path[:end]), "must be a JSON object")
             return
 

@@ -1,7 +1,7 @@
 """The JSON schema of a body with markers."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .markers import CHOICE, is_choice, plain, whole_marker
@@ -10,125 +10,139 @@ from .profile import Profile
 Schema = dict[str, Any]
 
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-NULL: Schema = {"type": "null"}
 
 
+def schema_of(
+    value: Any, like: Profile, *, is_deployment: bool = False, item: Any = None
+) -> Schema:
+    """The schema of a body of a profile: in that of a deployment, its project may be missing.
+
+    `item` is the array of the projects in the body of a list, which has the schema `Project`.
+    """
+    return finished(Schemas(like, is_deployment, item).of(value))
+
+
+def observed_by(like: Profile) -> Schema:
+    """The origin in the schema of what was observed."""
+    return {"x-origin": {"observed": like.observed_at}}
+
+
+@dataclass(frozen=True)
 class Schemas:
-    """Makes the schemas of the bodies of a profile.
+    """Makes the schemas of the values in a body.
 
     `x-origin` says that they were observed; `x-grease` says how a part may vary, and `x-part` whose
     ids a part has.
     """
 
-    def __init__(self, like: Profile) -> None:
-        self.like = like
-        self.seen = {"x-origin": {"observed": like.observed_at}}
+    like: Profile
+    is_deployment: bool
+    item: Any
 
-    def of(self, value: Any, *, is_deployment: bool = False, item: Any = None) -> Schema:
-        """The schema of a body: in that of a deployment, its project may be missing.
-
-        `item` is the array of the projects in the body of a list, which has the schema `Project`.
-        """
-        return finished(self._of(value, is_deployment, item))
-
-    def _of(self, value: Any, is_deployment: bool, item: Any = None) -> Schema:
+    def of(self, value: Any) -> Schema:
         if isinstance(value, list):
-            return self._array(value, is_deployment, item)
+            return self.array(value)
         if is_choice(value):
-            words = value[CHOICE].values()
-            return merged([self._of(each, is_deployment) for each in words])
+            words = value[CHOICE]
+            return merged([self.of(each) for each in words.values()])
         if isinstance(value, dict):
-            return self._object(value, is_deployment, item)
+            return self.object(value)
         name = whole_marker(value)
         if name:
-            return self._marker(name, is_deployment)
-        return {"type": TYPES[type(value)], **self.seen}
+            return self.marker(name)
+        return self.typed(TYPES[type(value)])
 
-    def _array(self, value: list[Any], is_deployment: bool, item: Any) -> Schema:
-        schema: Schema = {"type": "array"}
-        if value is item:
-            schema["items"] = self._of(value[0], is_deployment)
-            schema["x-grease"] = ["list-order"]
+    def typed(self, name: str, more: Schema | None = None) -> Schema:
+        return {"type": name, **(more or {}), **observed_by(self.like)}
+
+    def array(self, value: list[Any]) -> Schema:
+        more: Schema = {}
+        if value is self.item:
+            more = {"items": self.of(value[0]), "x-grease": ["list-order"]}
         elif value:
-            schema["items"] = merged([self._of(each, is_deployment, item) for each in value])
-        return {**schema, **self.seen}
+            more = {"items": merged([self.of(each) for each in value])}
+        return self.typed("array", more)
 
-    def _object(self, value: dict[str, Any], is_deployment: bool, item: Any) -> Schema:
-        properties = {
-            plain(name): self._of(each, is_deployment, item) for name, each in value.items()
-        }
+    def object(self, value: dict[str, Any]) -> Schema:
+        properties = {plain(name): self.of(each) for name, each in value.items()}
         axes = ["members", "member-order"]
         if any("x-running" in each for each in properties.values()):
             axes.append("status-values")
-        return {
-            "type": "object",
-            "required": [*properties],
+        more = {
+            "required": list(properties),
             "properties": properties,
             "additionalProperties": True,
             "x-grease": axes,
-            **self.seen,
         }
+        return self.typed("object", more)
 
-    def _marker(self, name: str, is_deployment: bool) -> Schema:
+    def marker(self, name: str) -> Schema:
         """The schema of what a marker stands for."""
         record, _, member = name.partition(".")
-        if member == "id":
-            kind = "deployments" if record == "deployment" else "projects"
-            schema = self._id(kind)
-        elif member.endswith((":s", ":ms")) or name in ("count", "error.status"):
-            schema = {"type": "integer", **self.seen}
-        elif member == "created_at":
-            axes = {"x-grease": ["times", "times-odd"]}
-            schema = {"type": "string", "format": "date-time", **axes, **self.seen}
-        elif name in ("error.title", "error.detail"):
-            schema = {"type": "string", "x-grease": ["error-text"], **self.seen}
-        elif name == "deployment.status":
-            schema = self._status(is_deployment)
-        else:
-            schema = {"type": "string", **self.seen}
-        may_be_null = record in ("first", "last") or (record == "project" and is_deployment)
-        return merged([schema, {**NULL, **self.seen}]) if may_be_null else schema
-
-    def _id(self, kind: str) -> Schema:
-        if self.like.has_integers(kind):
-            return {"type": "integer", **self.seen}
-        schema = {"type": "string", **self.seen}
-        if self.like.has_opaque_ids(kind):
-            schema |= {"x-grease": ["ids", "ids-encoded"], "x-part": kind}
+        schema = self.of_member(record, member)
+        is_of_list = record in ("first", "last")
+        if is_of_list or (record == "project" and self.is_deployment):
+            return merged([schema, self.typed("null")])
         return schema
 
-    def _status(self, is_deployment: bool) -> Schema:
-        origin = {"x-origin": {"fixed": "§3"}} if is_deployment else self.seen
-        if not self.like.words:
-            return {"type": "string", "x-running": ["queued", "building"], **origin}
-        return {"type": "string", **status_texts(self.like), **origin}
+    def of_member(self, record: str, member: str) -> Schema:
+        if member == "id":
+            kind = "deployments" if record == "deployment" else "projects"
+            return self.id(kind)
+        if member == "created_at":
+            axes = ["times", "times-odd"]
+            return self.typed("string", {"format": "date-time", "x-grease": axes})
+        if (record, member) == ("deployment", "status"):
+            return self.status()
+        if member in ("title", "detail"):  # of an error
+            return self.typed("string", {"x-grease": ["error-text"]})
+        is_number = record == "count" or member == "status"  # of an error
+        if is_number or member.endswith((":s", ":ms")):
+            return self.typed("integer")
+        return self.typed("string")
+
+    def id(self, kind: str) -> Schema:
+        if self.like.has_integers(kind):
+            return self.typed("integer")
+        schema = self.typed("string")
+        if self.like.has_opaque_ids(kind):
+            schema["x-grease"] = ["ids", "ids-encoded"]
+            schema["x-part"] = kind
+        return schema
+
+    def status(self) -> Schema:
+        texts: Schema = {"x-running": ["queued", "building"]}
+        if self.like.words:
+            texts = status_texts(self.like)
+        schema = self.typed("string", texts)
+        if self.is_deployment:
+            schema["x-origin"] = {"fixed": "§3"}
+        return schema
 
 
 def status_texts(like: Profile) -> Schema:
-    """What the schema of a status says of the words of a profile. The set may grow."""
+    """The words of a profile in the schema of a status. The set may grow."""
     known = ", ".join(f"`{word}`" for word in like.words)
     return {
         "description": f"Known are {known}. The set may grow.",
-        "examples": [*like.words],
+        "examples": list(like.words),
         "x-running": like.running,
     }
 
 
 def merged(schemas: Sequence[Schema]) -> Schema:
     """The schema of a value that has one of these."""
-    alternatives: list[Schema] = [
-        each for schema in schemas for each in schema.get("anyOf", [schema])
-    ]
-    distinct = [*{json.dumps(each, sort_keys=True): each for each in alternatives}.values()]
-    for each in distinct:
-        if not each.keys() & {"type", "$ref"}:  # it has any value
-            return each
-    for kind, merge in (("object", merged_objects), ("array", merged_arrays)):
-        alike = [each for each in distinct if each.get("type") == kind]
-        if len(alike) > 1:
-            others = [each for each in distinct if each.get("type") != kind]
-            distinct = [merge(alike), *others]
-    if any(each.get("type") == "number" for each in distinct):
+    distinct: list[Schema] = []
+    for schema in schemas:
+        alternatives: list[Schema] = schema.get("anyOf", [schema])
+        for each in alternatives:
+            if "type" not in each and "$ref" not in each:  # it has any value
+                return each
+            if each not in distinct:
+                distinct.append(each)
+    distinct = merge_alike("object", merged_objects, distinct)
+    distinct = merge_alike("array", merged_arrays, distinct)
+    if of_type("number", distinct):
         distinct = [each for each in distinct if each.get("type") != "integer"]
     if len(distinct) == 1:
         return distinct[0]
@@ -136,19 +150,36 @@ def merged(schemas: Sequence[Schema]) -> Schema:
     return {"anyOf": distinct, "x-origin": origins[0]}
 
 
+def of_type(name: str, schemas: list[Schema]) -> list[Schema]:
+    return [each for each in schemas if each.get("type") == name]
+
+
+def merge_alike(
+    name: str, merge: Callable[[list[Schema]], Schema], schemas: list[Schema]
+) -> list[Schema]:
+    """The schemas, of which those of a type are one."""
+    alike = of_type(name, schemas)
+    if len(alike) < 2:
+        return schemas
+    others = [each for each in schemas if each.get("type") != name]
+    return [merge(alike), *others]
+
+
 def merged_objects(schemas: list[Schema]) -> Schema:
     """An object that has the members of one of these."""
     found: dict[str, list[Schema]] = {}
+    axes: dict[str, None] = {}
+    required = set(schemas[0]["required"])
     for schema in schemas:
         for name, each in schema["properties"].items():
             found.setdefault(name, []).append(each)
-    axes = [axis for schema in schemas for axis in schema["x-grease"]]
-    required = set.intersection(*({*schema["required"]} for schema in schemas))
+        axes.update(dict.fromkeys(schema["x-grease"]))
+        required.intersection_update(schema["required"])
     return {
         **schemas[0],
         "required": [name for name in found if name in required],
         "properties": {name: merged(each) for name, each in found.items()},
-        "x-grease": [*dict.fromkeys(axes)],
+        "x-grease": list(axes),
     }
 
 
@@ -158,19 +189,19 @@ def merged_arrays(schemas: list[Schema]) -> Schema:
 
 
 def finished(schema: Schema) -> Schema:
-    """The schema for generators, which have no type for null alone, nor an array without items."""
+    """The schema as generators need it: without a type for null alone, and with items of arrays."""
+    changed = dict(schema)
     if schema.get("type") == "null":
-        return {name: each for name, each in schema.items() if name != "type"}
+        del changed["type"]
     if schema.get("type") == "array":
-        return {**schema, "items": finished(schema.get("items", {}))}
+        changed["items"] = finished(schema.get("items", {}))
     if "properties" in schema:
-        properties = {name: finished(each) for name, each in schema["properties"].items()}
-        return {**schema, "properties": properties}
+        members = schema["properties"].items()
+        changed["properties"] = {name: finished(each) for name, each in members}
     if "anyOf" in schema:
-        return {
-            **schema,
-            "anyOf": [
-                each if each.get("type") == "null" else finished(each) for each in schema["anyOf"]
-            ],
-        }
-    return schema
+        changed["anyOf"] = [finished_alternative(each) for each in schema["anyOf"]]
+    return changed
+
+
+def finished_alternative(schema: Schema) -> Schema:
+    return schema if schema.get("type") == "null" else finished(schema)

@@ -28,8 +28,6 @@ OWN_DEPLOYMENT = {
     "created_at": "{deployment.created_at}",
 }
 OWN_LIST = {"projects": [{"": "{project.id}"}]}
-# Of each operation, the part of a profile.
-PARTS = {"listProjects": "list", "createProject": "create", "getDeployment": "deployment"}
 
 NOTHING = Subject()
 
@@ -55,26 +53,30 @@ class Responses:
 
     def __init__(self, like: Profile) -> None:
         self.like = like
-        self._compiler = compiler = Compiler(like)
-        self._replies = {
-            operation: self._reply(like.form(name)) for operation, name in PARTS.items()
-        }
+        self._compiler = Compiler(like)
         self._errors: dict[str, tuple[Reply, Body] | None] = {}
-
         listed = like.form("list")
+        created = like.form("create")
+        deployment = like.form("deployment")
+        self._replies = {
+            "listProjects": self._reply(listed),
+            "createProject": self._reply(created),
+            "getDeployment": self._reply(deployment),
+        }
+
         envelope = listed.body if listed else OWN_LIST
         items = array_of_projects(envelope)
-        self._envelope = compiler.body(envelope, items)
-        created = like.form("create")
-        self._item = self._project_body(items[0] if listed else None)
-        self._created = self._project_body(created.body if created else None)
-        self.item_needs_deployment = listed is not None and needs_deployment(items[0])
+        item = items[0] if listed else None
+        self._envelope = self._compiler.body(envelope, items)
+        self._item = self._project_body(item)
+        created_body = created.body if created else None
+        self._created = self._project_body(created_body)
+        self.item_needs_deployment = needs("deployment", item)
 
-        deployment = like.form("deployment")
         body = deployment.body if deployment else OWN_DEPLOYMENT
-        self._deployment = compiler.body(body)
         fields = deployment.headers if deployment else {}
-        self.deployment_needs_project = needs_project([body, *fields.values()])
+        self._deployment = self._compiler.body(body)
+        self.deployment_needs_project = needs("project", [body, *fields.values()])
 
     def _reply(self, form: Form | None) -> Reply | None:
         if form is None:
@@ -86,8 +88,14 @@ class Responses:
         """What fills the form of a project; the contract's own has all that a client sent."""
         if body is not None:
             return self._compiler.body(body, has_sent=True).fill
-        own = self._compiler.body(OWN_PROJECT).fill
-        return lambda subject: f"{own(subject)[:-1]}, {subject.sent.strip()[1:].lstrip()}"
+        own = self._compiler.body(OWN_PROJECT)
+
+        def fill(subject: Subject) -> str:
+            members = own.fill(subject).removesuffix("}")
+            sent = subject.sent.strip().removeprefix("{")
+            return f"{members}, {sent.lstrip()}"
+
+        return fill
 
     # Bodies
 
@@ -173,16 +181,10 @@ def array_of_projects(body: Any) -> list[Any]:
     return items
 
 
-def needs_deployment(body: Any) -> bool:
-    """Whether a body of a project has more of its deployment than the id."""
-    names = {*names_below(body)} - {"deployment.id"}
-    return any(name.startswith("deployment.") for name in names)
-
-
-def needs_project(body: Any) -> bool:
-    """Whether the body or the fields of a deployment have more of its project than the id."""
-    names = {*names_below(body)} - {"project.id"}
-    return any(name.startswith("project.") for name in names)
+def needs(record: str, body: Any) -> bool:
+    """Whether a body has more of the other record, a project or a deployment, than its id."""
+    names = [name for name in names_below(body) if name != f"{record}.id"]
+    return any(name.startswith(f"{record}.") for name in names)
 
 
 def subject_of(
@@ -195,13 +197,17 @@ def subject_of(
 
     `listing` is what is known of the list that the project stands in.
     """
+    status = created_at = None
+    if deployment:
+        status = deployment.status(now)
+        created_at = deployment.created_at
     return listing._replace(
         project_id=project.id,
         project_name=project.name,
         project_created_at=project.created_at,
         deployment_id=project.latest_deployment_id,
-        deployment_status=deployment.status(now) if deployment else None,
-        deployment_created_at=deployment.created_at if deployment else None,
+        deployment_status=status,
+        deployment_created_at=created_at,
         sent=project.sent,
     )
 
@@ -240,15 +246,17 @@ class ReadDeployment(NamedTuple):
         return self.deployment.status(now)
 
     def representation(self, status: str) -> bytes:
-        deployment, project = self.deployment, self.project
-        g.subject = subject = Subject(
-            project_id=deployment.project_id,
-            project_name=project.name if project else None,
-            project_created_at=project.created_at if project else None,
-            deployment_id=deployment.id,
+        subject = Subject(
+            project_id=self.deployment.project_id,
+            deployment_id=self.deployment.id,
             deployment_status=status,
-            deployment_created_at=deployment.created_at,
+            deployment_created_at=self.deployment.created_at,
         )
+        if self.project:
+            subject = subject._replace(
+                project_name=self.project.name, project_created_at=self.project.created_at
+            )
+        g.subject = subject
         return self.responses.fill_deployment(subject).encode()
 
 
@@ -275,24 +283,27 @@ class LikeStore:
         self._timeline_for = timeline_for
 
     def list_projects(self) -> ListedProjects:
-        plain, now = self._store.list_projects(), self.now()
+        plain = self._store.list_projects()
+        now = self.now()
         listed = self._listed
         if listed is None or not listed.holds(plain, now):
-            self._listed = listed = self._fill_list(plain, now)
+            listed = self._fill_list(plain, now)
+            self._listed = listed
         g.subject = listed.subject
         return listed
 
     def _fill_list(self, plain: ProjectList, now: datetime) -> ListedProjects:
-        projects, deployments, until = plain, dict[str, Deployment](), None
+        projects = plain
+        deployments: dict[str, Deployment] = {}
         if self._responses.item_needs_deployment:
             records = self._store.records()
-            projects, deployments = records.list, records.deployments_by_id
-            until = next_change(deployments.values(), now)
+            projects = records.list
+            deployments = records.deployments_by_id
         text, subject = self._responses.fill_list(projects, deployments, now)
         listed = ListedProjects(projects)
         listed.plain = plain
         listed.since = now
-        listed.until = until
+        listed.until = next_change(deployments.values(), now)
         listed.representation = text.encode()
         listed.subject = subject
         return listed
@@ -306,7 +317,8 @@ class LikeStore:
             project.created_at,
             self._timeline_for(name),
         )
-        g.subject = subject = subject_of(project, made, self.now())
+        subject = subject_of(project, made, self.now())
+        g.subject = subject
         return CreatedProject(self._responses.fill_created(subject).encode())
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
@@ -321,6 +333,6 @@ class LikeStore:
 
 def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
     """The time at which the status of one of these changes next, None if none will change."""
-    rests = (deployment.rest_of_timeline(now)[0].seconds for deployment in deployments)
-    seconds = [rest for rest in rests if rest is not None]
+    stages = [deployment.rest_of_timeline(now)[0] for deployment in deployments]
+    seconds = [stage.seconds for stage in stages if stage.seconds is not None]
     return now + timedelta(seconds=min(seconds)) if seconds else None

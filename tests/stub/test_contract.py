@@ -1,11 +1,14 @@
 """What a request depends on that nobody promises, and which rule it breaks."""
 
+from copy import deepcopy
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from flask import Flask, request
 from flask.testing import FlaskClient
 
+from stub import Contract
 from stub.clock import MAX_ADVANCE
 from stub.faults import MAX_DELAY
 from stub.grease.axes import MAX_SEED
@@ -17,6 +20,20 @@ from tests.stub.conftest import entries
 def test_a_fault_may_name_each_operation() -> None:
     named = STUB.components["schemas"]["FaultInput"]["properties"]["operation"]["enum"]
     assert named == [operation["operationId"] for _, _, operation in V1.operations()]
+
+
+def test_a_path_may_begin_with_another_one() -> None:
+    document = deepcopy(V1.document)
+    logs = {"operationId": "getLogs", "responses": {}}
+    document["paths"]["/v1/deployments/{id}/logs"] = {"get": logs}
+    contract, app = Contract(document), Flask(__name__)
+    app.add_url_rule("/v1/deployments/<deployment_id>", "deployment", str)
+    app.add_url_rule("/v1/deployments/<deployment_id>/logs", "logs", str)
+    for path, name in (("/x", "getDeployment"), ("/x/logs", "getLogs")):
+        with app.test_request_context(f"/v1/deployments{path}"):
+            operation = contract.operation(request)
+        assert operation
+        assert operation.id == name
 
 
 # What else a schema that is checked may have: others in it, and what is said of it.

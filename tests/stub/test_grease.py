@@ -254,7 +254,7 @@ def test_an_extra_member_replaces_none_that_was_sent() -> None:
 # The parts of the contract
 
 SCHEMAS = V1.document["components"]["schemas"]
-PARTS = Parts(Contract(V1.document), are_announced=True).by_axis
+PARTS = Parts(Contract(V1.document)).by_axis
 BODY_OF = {"listProjects 200": "ProjectList", "createProject 201": "Project"}
 BODY_OF["getDeployment 200"] = "Deployment"
 ASPECTS = {axis: axis for axis in AXES} | {"ids-encoded": "ids"}

@@ -25,6 +25,7 @@ RUN = {"run": ["A", "b c"], "ended": "b c", "others": ["D"]}
 INVALID: list[tuple[dict[str, Any], list[str]]] = [
     ({"observed_at": "2026-02-29"}, ["/observed_at"]),
     ({"observed_at": "2026-11-24\n"}, ["/observed_at"]),
+    ({"deployment": {"body": 1, "content_type": "text/plain\n"}}, ["/deployment/content_type"]),
     ({"creation_status": 200, "x/y": 1}, ["/creation_status", "/x~1y"]),
     ({"list": {"body": {"projects": []}}}, ["/list/body"]),
     ({"list": {"body": {"projects": [ITEM, ITEM]}}}, ["/list/body/projects"]),

@@ -41,6 +41,14 @@ def test_what_was_sent_beside_the_name_replaces_a_constant_of_its_type() -> None
     assert client.post("/v1/projects", json={"a": other}).json == {"of": kept, "size": 5}
 
 
+def test_what_was_sent_keeps_its_spelling() -> None:
+    client = client_of(like(profile(create=NESTED)))
+    at = b'{"zone":1e0,  "caf\\u00e9": "\\/"}'
+    sent = b'{"a": {"b": "shop", "at":%b}}' % at
+    created = client.post("/v1/projects", data=sent, content_type="application/json")
+    assert b'"at": %b' % at in created.data
+
+
 def test_each_value_of_a_choice_takes_what_was_sent() -> None:
     words = {word: {"name": NAME, "region": word} for word in ("queued", "")}
     clock = Clock()

@@ -1,0 +1,164 @@
+"""The variants of a free part of a response, and how each is drawn from a seed."""
+
+import json
+import re
+import string
+from collections.abc import Collection, Sequence
+from random import Random
+from typing import Any, TypeVar
+from zlib import crc32
+
+from ..documents import unquote_numbers
+from ..rules import TIME, parse_time, spell_time
+
+LETTERS = string.ascii_lowercase
+UNRESERVED = string.ascii_letters + string.digits + "-._~"  # RFC 3986 §2.3
+# What of a path segment must be percent-encoded (RFC 3986 §2.1): one of each kind.
+ENCODED = (("/",), ("%", "%41", "%2F"), (" ",), ("\u00e9", "\u00df", "\u6f22", "\U0001f600"))
+LENGTHS = (16, 36, 64, 255)
+MAX_LENGTH = max(LENGTHS)
+PREFIX = 4  # characters of an id that name the kind of its record
+
+# Every parser takes the offsets of `times`. The grammar allows those of `times-odd` as well
+# (RFC 3339 §5.6), but Go, Java, Python 3.11 and zod reject some of them.
+OFFSETS = ("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+12:45", "+14:00", "-14:00")
+ODD_OFFSETS = ("z", "+23:59", "-23:59", "+14:01", "-18:30")
+DIGITS = (0, 4, 5, 6, 7, 8, 9)  # of a second; the service itself has three
+
+PARAMETERS = (";charset=utf-8", '; charset="UTF-8"', "; v=1")
+SPACES = (" ", "\n", "\t", "  ", "\r\n ")
+EXTRA_VALUES: list[Any] = [None, True, -9, 10**12, 0.5, "extra", [], [1], {}, {"extra": 1}]
+
+Value = TypeVar("Value", int, str)
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def source_of(seed: int, axis: str, *key: str) -> Random:
+    """The source of draws for a key: the same in every process and version of Python."""
+    words = [str(seed), axis, *key]
+    return Random("\0".join(words))
+
+
+def write(body: Any, source: Random | None) -> str:
+    """JSON text; with draws it has whitespace around the tokens, and an escape in each string."""
+    space = source.choice(SPACES) if source else ""
+    separators = (f"{space}, ", f"{space}: ")
+    text = unquote_numbers(json.dumps(body, separators=separators))
+    if source:
+        place = source.getrandbits(32)
+        text = _STRING.sub(lambda match: escape(match[0], place), text)
+    return f"{space}{text}\n"
+
+
+def escape(quoted: str, place: int) -> str:
+    """A JSON string with one more escape, unless it is empty or has others.
+
+    A time has none, as Go's time.Time reads no escapes.
+    """
+    text = quoted[1:-1]
+    if not text or "\\" in text or text[0].isdigit():
+        return quoted
+    at = place % len(text)
+    before, after = text[:at], text[at + 1 :]
+    escaped = f"\\u{ord(text[at]):04x}"
+    return f'"{before}{escaped}{after}"'
+
+
+def draw_text(source: Random, alphabet: str, length: int) -> str:
+    return "".join(source.choices(alphabet, k=length))
+
+
+def draw_word(source: Random) -> str:
+    """A word that no client knows, fit for a member, a header or a status."""
+    return draw_text(source, LETTERS, source.randint(6, 12))
+
+
+def draw_words(source: Random) -> list[str]:
+    count = source.randint(1, 3)
+    return [draw_word(source) for _ in range(count)]
+
+
+def add_members(source: Random, members: dict[str, Any]) -> None:
+    for name in draw_words(source):
+        members.setdefault(name, source.choice(EXTRA_VALUES))
+
+
+def draw_time(text: str, source: Random | None, odd_source: Random | None) -> str:
+    """A time as `times` spells it, or `times-odd` in place of its offset and letters.
+
+    Neither spells it as it is. Without draws, and if it is none, it stays.
+    """
+    match = TIME.fullmatch(text)
+    moment = parse_time(text)
+    if match is None or moment is None or not (source or odd_source):
+        return text
+    _, fraction, own_offset = match.groups(default="")
+    digits, offset = len(fraction), own_offset
+    separator = text[10]
+    if source:
+        possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]
+        digits = draw_other(source, possible, digits)
+        offset = draw_other(source, OFFSETS, own_offset)
+    if odd_source:
+        offset = draw_other(odd_source, ODD_OFFSETS, own_offset)
+        separator = "t"
+    return spell_time(moment, digits, offset, separator)
+
+
+def draw_other(source: Random, values: Sequence[Value], own: Value) -> Value:
+    """One of these values, but not its own."""
+    return source.choice([each for each in values if each != own])
+
+
+def vary_id(axes: Collection[str], seed: int, key: str, plain: str) -> str:
+    """The id of a new resource, whose id would be `plain` without these axes."""
+    varied = plain
+    if "ids" in axes:
+        varied = draw_id(source_of(seed, "ids", key))
+    if "ids-encoded" in axes:
+        varied = add_encoded(source_of(seed, "ids-encoded", key), varied)
+    return varied
+
+
+def draw_id(source: Random) -> str:
+    """An id of another form and length, with a prefix that no service has."""
+    letter = source.choice(LETTERS)
+    length = source.choice(LENGTHS)
+    return f"{letter}~{draw_text(source, UNRESERVED, length - 2)}"
+
+
+def add_encoded(source: Random, plain: str) -> str:
+    """An id with characters that a path must have percent-encoded, mostly after its prefix."""
+    encoded = "".join(source.choice(kind) for kind in ENCODED)
+    room = MAX_LENGTH - len(encoded)
+    plain = plain[:room]
+    first = min(PREFIX, len(plain) - 1)
+    at = source.randrange(first, len(plain))
+    before, after = plain[:at], plain[at:]
+    return before + encoded + after
+
+
+def reorder(source: Random, names: Sequence[str]) -> list[int]:
+    """The places of these names in another order.
+
+    The first one becomes the last: clients depend on the first most often.
+    """
+    salt = source.getrandbits(32)
+    ranks = [crc32(name.encode(), salt) for name in names]
+    others = sorted(range(1, len(names)), key=ranks.__getitem__)
+    return [*others, 0]
+
+
+def draw_media_type(source: Random, media_type: str) -> str:
+    """The same type in another case, with another parameter (RFC 9110 §8.3.1)."""
+    plain, _, parameter = media_type.partition(";")
+    spelled = "".join(source.choice([char.upper(), char]) for char in plain)
+    own = parameter_name(parameter)
+    others = [each for each in PARAMETERS if parameter_name(each) != own]
+    return spelled + source.choice(others)
+
+
+def parameter_name(parameter: str) -> str:
+    name, _, _ = parameter.partition("=")
+    return name.strip("; ").lower()
