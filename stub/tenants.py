@@ -102,21 +102,23 @@ class Tenant:
         self.open(self._prefix)
         with self._lock:
             worlds = dict(self._worlds)
-        shared, redactor = self._stub.shared, self._stub.redactor
-        if shared:
-            at_start = len(self._stub.records.projects)
-            projects = {**dict.fromkeys(worlds, at_start), **shared.worlds(self._prefix)}
-        else:
-            projects = {name: len(each.store.list_projects()) for name, each in worlds.items()}
-        rows = [
-            {
-                "name": redactor.text(name.removeprefix(self._prefix)),
-                "projects": count,
-                "requests": worlds[name].journal.last if name in worlds else 0,
-            }
-            for name, count in sorted(projects.items())
-        ]
-        return {"worlds": rows, "room": MAX_WORLDS - (len(worlds) - 1)}
+        rows = []
+        for name, projects in sorted(self._projects_of(worlds).items()):
+            requests = worlds[name].journal.last if name in worlds else 0
+            shown = self._stub.redactor.text(name.removeprefix(self._prefix))
+            rows.append({"name": shown, "projects": projects, "requests": requests})
+        named = len(worlds) - 1
+        return {"worlds": rows, "room": MAX_WORLDS - named}
+
+    def _projects_of(self, worlds: "dict[str, World]") -> dict[str, int]:
+        """The number of projects of these worlds, and of those that a shared store has."""
+        shared = self._stub.shared
+        if not shared:
+            return {name: len(world.store.list_projects()) for name, world in worlds.items()}
+        # A world without records there begins with those of the start.
+        numbers = dict.fromkeys(worlds, len(self._stub.records.projects))
+        numbers.update(shared.worlds(self._prefix))
+        return numbers
 
     def _make_room_for(self, name: str) -> None:
         """End the world that is unused for longest where a new one has no room."""
@@ -139,12 +141,12 @@ class Tenant:
     def _unused_for(self, idle: float) -> list[str]:
         """The named worlds that nobody has used for so many seconds, the longest unused first."""
         now = self._stub.clock()
-        used_at = {
-            name: world.used_at
-            for name, world in self._worlds.items()
-            if name != self._prefix and (now - world.used_at).total_seconds() >= idle
-        }
-        return sorted(used_at, key=used_at.__getitem__)
+        unused = []
+        for name, world in self._worlds.items():
+            seconds = (now - world.used_at).total_seconds()
+            if name != self._prefix and seconds >= idle:
+                unused.append((seconds, name))
+        return [name for _, name in sorted(unused, reverse=True)]
 
     def _end(self, name: str) -> None:
         """Remove a world, if it is there, but for what the verdict of the run has of it."""
