@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import Flask, Response
 
@@ -85,7 +85,10 @@ class Probe:
     def __init__(
         self, command: Command, settings: Settings, log: Log, make_app: Callable[..., Flask]
     ) -> None:
-        self.command, self.settings, self.log, self.make_app = command, settings, log, make_app
+        self.command = command
+        self.settings = settings
+        self.log = log
+        self.make_app = make_app
         self.plain_app = make_app(failures=Failures())
         self.stub: stub.Stub = self.plain_app.extensions["stub"]
         self.app: Flask | None = self.plain_app
@@ -156,12 +159,18 @@ class Probe:
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures])
-        results = {axis.result for axis in self.axes}
-        is_clear = self.is_complete and not self.not_run and not results.intersection(BREAKS)
-        is_clear = is_clear and not any(axis.uncalled for axis in self.axes)
-        if is_clear and results - {"not met"}:
+        if self._is_clear():
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
+
+    def _is_clear(self) -> bool:
+        """Whether all runs of axes were made whole and passed, at least one with variations."""
+        if not self.is_complete or self.not_run:
+            return False
+        if any(axis.uncalled for axis in self.axes):
+            return False
+        results = {axis.result for axis in self.axes}
+        return not results.intersection(BREAKS) and results != {"not met"} and bool(results)
 
     @property
     def not_run(self) -> list[str]:
@@ -258,56 +267,66 @@ class Probe:
         the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a signal.
         """
         app = app or self._varied(name)
-        limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds) if self.plain else 1e9
-        if name == STALLED:
-            limit += Failures.stall * len(self.stub.operations)
-        was_disturbed, started, self.app = self.is_disturbed, time.monotonic(), app
-        with TemporaryFile() as output:
-            status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
-            seconds = time.monotonic() - started
-            # End what it left in its group, and look whether something still sends requests.
-            self.command.kill_group()
-            self.app, late = None, self.late
-            time.sleep(SETTLE)
-            self.is_disturbed = self.late > late
-            output.seek(0)
-            text = Redactor(self.settings.secrets).text(output.read().decode(errors="replace"))
+        was_disturbed = self.is_disturbed
+        ended = self._execute(name, app)
         if self.command.signal:
             raise KeyboardInterrupt
         app_stub: stub.Stub = app.extensions["stub"]
-        result = "hangs" if seconds > limit else "breaks" if status else "passes"
-        if self.plain and self.stub.coverage.is_called and not app_stub.coverage.is_called:
-            result = NOT_RUN
-        said = f"{result} in {seconds:.1f} s"
-        said += f" (exit status {status})" if status and result in ("breaks", NOT_RUN) else ""
-        said += self._plan() if not (self.plain or status) else ""
-        is_disturbed = was_disturbed or self.is_disturbed
-        axis, varied, parts = re.split("[@ ]", name)[0], 0, []
-        if axis in stub.ADVICE and result != NOT_RUN:
-            varied = app_stub.coverage.document()["grease"][axis]
-            parts = app_stub.parts.varied_by(axis)
-            said += f", varied responses: {varied}" if parts else ", not met"
-            if not parts:
-                result = "not met"
-            elif status and is_disturbed:
-                result = "disturbed"
-        say(f"probe: {label or name}: {said}\n")
-        first, worlds = app_stub.coverage.varied(axis)
+        first, worlds = app_stub.coverage.varied(axis_of(name))
         called = app_stub.coverage.called()
-        uncalled = [each for each in self.stub.coverage.called() if each not in called]
-        return Run(
-            name,
-            result,
-            status,
-            seconds,
-            text,
-            is_disturbed,
-            varied,
-            parts,
-            first,
-            worlds,
-            uncalled,
+        run = Run(
+            name=name,
+            result=ended.result,
+            status=ended.status,
+            seconds=ended.seconds,
+            output=ended.output,
+            is_disturbed=was_disturbed or self.is_disturbed,
+            varied=0,
+            parts=[],
+            first=first,
+            worlds=worlds,
+            uncalled=[each for each in self.stub.coverage.called() if each not in called],
         )
+        if self.plain and self.stub.coverage.is_called and not app_stub.coverage.is_called:
+            run.result = NOT_RUN
+        sentence = f"{run.result} in {run.seconds:.1f} s"
+        if run.status and run.result in ("breaks", NOT_RUN):
+            sentence += f" (exit status {run.status})"
+        if not self.plain and not run.status:
+            sentence += self._plan()
+        if axis_of(name) in stub.ADVICE and run.result != NOT_RUN:
+            sentence += note_varied(run, app_stub)
+        say(f"probe: {label or name}: {sentence}\n")
+        return run
+
+    def _execute(self, name: str, app: Flask) -> "Ended":
+        """Run the command, end what it leaves in its group, and look for late requests."""
+        limit = self._limit(name)
+        started = time.monotonic()
+        self.app = app
+        with TemporaryFile() as output:
+            status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
+            seconds = time.monotonic() - started
+            self.command.kill_group()
+            self.app = None
+            late = self.late
+            time.sleep(SETTLE)
+            self.is_disturbed = self.late > late
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        result = "breaks" if status else "passes"
+        if seconds > limit:
+            result = "hangs"
+        return Ended(result, status, seconds, Redactor(self.settings.secrets).text(text))
+
+    def _limit(self, name: str) -> float:
+        """The seconds after which a run hangs."""
+        if not self.plain:
+            return 1e9
+        limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
+        if name == STALLED:
+            limit += Failures.stall * len(self.stub.operations)
+        return limit
 
     def _plan(self) -> str:
         """What comes after the plain run."""
@@ -323,6 +342,33 @@ class Probe:
         return self.make_app(grease=words, announces_grease=False)
 
 
+class Ended(NamedTuple):
+    """How the command ended, and its output, masked."""
+
+    result: str
+    status: int
+    seconds: float
+    output: str
+
+
+def axis_of(name: str) -> str:
+    """The axis of a run that is named by it, by a part of it, or by all but some parts."""
+    return re.split("[@ ]", name)[0]
+
+
+def note_varied(run: Run, app_stub: stub.Stub) -> str:
+    """Note what the axis of a run has varied; return what to say of it."""
+    axis = axis_of(run.name)
+    run.varied = app_stub.coverage.document()["grease"][axis]
+    run.parts = app_stub.parts.varied_by(axis)
+    if not run.parts:
+        run.result = "not met"
+        return ", not met"
+    if run.status and run.is_disturbed:
+        run.result = "disturbed"
+    return f", varied responses: {run.varied}"
+
+
 def show(run: Run) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
     if run.result in BREAKS or (run.result == NOT_RUN and run.status):
@@ -334,9 +380,11 @@ def text_of_worlds(names: Sequence[str]) -> str:
     """The worlds of the requests that an axis varied, where there are several."""
     if len(names) < 2:
         return ""
+    text = ", ".join(name or "the main one" for name in names[:MAX_WORLDS])
     more = len(names) - MAX_WORLDS
-    shown = ", ".join(name or "the main one" for name in names[:MAX_WORLDS])
-    return f"; varied in the worlds {shown}{f' and {more} more' if more > 0 else ''}"
+    if more > 0:
+        text += f" and {more} more"
+    return f"; varied in the worlds {text}"
 
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:
@@ -366,13 +414,17 @@ def table(runs: Sequence[Failures]) -> str:
 
 
 def text_of(run: Failures, operation: str) -> str:
+    """What the client did after a failure of an operation."""
     reaction = run.reactions[operation]
-    closed_after, again = reaction["closed_after"], reaction["again_after"]
-    times = f" ({len(again)} times)" if len(again) > 1 else ""
-    words = (
-        "" if reaction["met"] else "not met",
-        f"waited {run.stall:g} s" if reaction["waited"] else "",
-        "" if closed_after is None else f"closed after {closed_after:.1f} s",
-        f"again after {again[0]:.2f} s{times}" if again else "",
-    )
-    return ", ".join(filter(None, words)) or "gave up"
+    words = []
+    if not reaction["met"]:
+        words.append("not met")
+    if reaction["waited"]:
+        words.append(f"waited {run.stall:g} s")
+    if reaction["closed_after"] is not None:
+        words.append(f"closed after {reaction['closed_after']:.1f} s")
+    again = reaction["again_after"]
+    if again:
+        times = f" ({len(again)} times)" if len(again) > 1 else ""
+        words.append(f"again after {again[0]:.2f} s{times}")
+    return ", ".join(words) or "gave up"
