@@ -18,12 +18,14 @@ FORM = (
     "a token that this service was started with, and nothing else."
 )
 B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}=[^=]")
 CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # A token's own `=` stands at its end, so a name in front of it can be told apart.
 TOKEN_TEXT = re.compile(rf"(?:({WORLD.pattern})=)?({B64TOKEN.pattern})")
 TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
 TENANT_RULE = "a name in front of it, as in NAME=TOKEN, has 1 to 64 of A-Z a-z 0-9 _ -"
+EMPTY = "a name has no token behind its `=`: is a variable empty?"
 WORLD_RULE = "the name of a world has 1 to 64 of A-Z a-z 0-9 _ -"
 
 
@@ -37,6 +39,11 @@ class Token(NamedTuple):
     def prefix(self) -> str:
         """What the full names of its worlds begin with: `team-a/`, or nothing without a name."""
         return f"{self.tenant}/" if self.tenant else ""
+
+
+def is_empty(text: str) -> bool:
+    """Whether a text is a name without a token, or a token that looks so, as `dGVzdA=` does."""
+    return re.fullmatch(rf"{WORLD.pattern}=", text) is not None
 
 
 def read_token(text: str) -> Token:
@@ -65,12 +72,18 @@ class BearerAuth:
             raise TypeError("give a collection of tokens, not one string")
         if not tokens:
             raise ValueError("at least one token is needed")
+        read = [read_token(each) for each in tokens]
+        if not self._worlds and any(each.tenant for each in read):
+            raise ValueError("without worlds, no token has a name: leave out `NAME=`")
+        if any(each.tenant for each in read) and any(map(is_empty, tokens)):
+            raise ValueError(EMPTY)
         prefixes: dict[str, str] = {}
-        for token in map(read_token, tokens):
-            if token.tenant and not self._worlds:
-                raise ValueError("without worlds, no token has a name: leave out `NAME=`")
-            if prefixes.setdefault(token.value, token.prefix) != token.prefix:
-                raise ValueError("one token is given twice, with two names or with one and none")
+        for token in read:
+            other = prefixes.setdefault(token.value, token.prefix)
+            if other != token.prefix:
+                first = other.rstrip("/") or "one without a name"
+                second = token.tenant or "one without a name"
+                raise ValueError(f"two names have the same token: {first} and {second}")
         for value in prefixes:
             shorter, _, world = value.rpartition(".")
             if self._worlds and shorter in prefixes and WORLD.fullmatch(world):
@@ -128,7 +141,11 @@ class BearerAuth:
             return "This request has something other than one space after the word."
         if re.search(r"\s", rest[1:]):
             return "This request has something after the token."
-        hint = f" If a world is meant: {WORLD_RULE}." if self._worlds and "." in rest else ""
+        hint = ""
+        if self._worlds and TENANT.match(rest[1:]):
+            hint = " If it has a name, as in NAME=TOKEN: send the token alone."
+        elif self._worlds and "." in rest:
+            hint = f" If a world is meant: {WORLD_RULE}."
         if not CREDENTIAL.fullmatch(rest[1:]):
             return f"This request has another character: {TOKEN_RULE}.{hint}"
         return f"This request has an unknown token.{hint}"

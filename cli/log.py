@@ -109,6 +109,7 @@ class Log:
     """
 
     _file: "LogFile | None" = None
+    _lost = 0  # lines that the file could not take
 
     def __init__(self, settings: Settings, *, shows_latest: bool, clock: Clock = utc_now) -> None:
         self.redactor = Redactor(settings.secrets)
@@ -196,10 +197,14 @@ class Log:
             try:
                 file.add(text, record)
             except OSError as error:  # which breaks no request
-                self._file = None
-                with suppress(OSError):
-                    file.close()
-                say(f"warning: --log: {error.strerror}: no more lines are written to it\n")
+                file.reopen_later()
+                if not self._lost:
+                    say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
+                self._lost += 1
+            else:
+                if self._lost:
+                    say(f"--log: it can be written again; {self._lost} lines were lost\n")
+                    self._lost = 0
         if self.is_muted:
             return
         if is_printed or not self._quiet:

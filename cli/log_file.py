@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+from contextlib import suppress
 from datetime import datetime
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
@@ -46,6 +47,11 @@ class LogFile(WatchedFileHandler):
         else:
             return
         self.handle(logging.makeLogRecord({"msg": text}))
+
+    def reopen_later(self) -> None:
+        """Close the file; the next line opens it."""
+        with suppress(OSError):
+            self.close()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         raise  # the error that is being handled

@@ -16,7 +16,7 @@ from flask import Flask
 
 import server
 import stub
-from auth import DEFAULT_TOKEN
+from auth import DEFAULT_TOKEN, is_empty
 from store import Store
 from stub.failures import STALLED
 from stub.like.profile import Profile, lacking, read_profile
@@ -28,7 +28,7 @@ from web.routing import CONTROLS
 from .log import Log, say
 from .options import Settings, Start, invalid
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
-from .tokens import can_others_read, with_token_file
+from .tokens import can_others_read, warning_of_mode, with_token_file
 
 if TYPE_CHECKING:
     from .command import Command
@@ -78,6 +78,8 @@ def take_tokens(settings: Settings, log: Log, app: Flask) -> int:
     log.redactor.add(settings.secrets)
     app.extensions["redactor"].add(settings.secrets)
     app.extensions["auth"].replace(settings.token)
+    if settings.token_file and can_others_read(settings.token_file):
+        say(f"{warning_of_mode(settings.token_file)}\n")
     return len({*settings.secrets})
 
 
@@ -201,10 +203,9 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
             "journal only where it is a whole word"
         )
     if settings.token_file and can_others_read(settings.token_file):
-        yield (
-            f"warning: --token-file: every user of this machine can read {settings.token_file}: "
-            f"chmod o-r {settings.token_file}"
-        )
+        yield warning_of_mode(settings.token_file)
+    if any(map(is_empty, settings.token)):
+        yield "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
     if settings.grease:
         axes, seed = ",".join(settings.grease), settings.grease_seed
         yield f'responses vary on purpose: --grease "{axes}" --grease-seed {seed}'

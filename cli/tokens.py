@@ -25,7 +25,7 @@ def with_token_file(settings: Settings) -> Settings:
             settings = settings._replace(token=tokens)
         BearerAuth(settings.token, worlds=not settings.no_stub)
     except ValueError as error:
-        raise invalid(option, f"{error}.") from None
+        raise invalid(option, f"{error}{together(settings)}.") from None
     is_open = not server.address_of(settings.host).is_loopback
     if is_open and DEFAULT_TOKEN in settings.secrets:
         raise click.UsageError(
@@ -34,6 +34,13 @@ def with_token_file(settings: Settings) -> Settings:
             "or leave --host out."
         )
     return settings
+
+
+def together(settings: Settings) -> str:
+    """What an error of the tokens says where they come from two places."""
+    if not settings.token_file or len(settings.token) == 0:
+        return ""
+    return "; the tokens of the file and those of --token or STUB_TOKEN are valid together"
 
 
 def read_token_file(path: Path) -> list[str]:
@@ -55,6 +62,10 @@ def read_token_file(path: Path) -> list[str]:
     if errors:
         raise ValueError("\n".join(errors))
     return tokens
+
+
+def warning_of_mode(path: Path) -> str:
+    return f"warning: --token-file: every user of this machine can read {path}: give it mode 0400"
 
 
 def can_others_read(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
+from collections import Counter
 from threading import Lock
 from typing import Any
 
@@ -8,8 +9,9 @@ from web.routing import OPERATIONS
 from .contract import Contract
 from .entry import Entry
 from .grease.axes import AXES
+from .tenants import prefix_of
 
-MAX_KINDS = 1000
+MAX_KINDS = 1000  # of a tenant
 OTHERS = "others"
 FINDINGS = ("violations", "unpromised", "rejected")  # kinds; `rejected` are operations and statuses
 WITH_FIRST = (*FINDINGS, "grease")  # kinds whose first request is kept
@@ -34,6 +36,9 @@ class Coverage:
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
+        # How many more of a kind each tenant may be the first to show.
+        self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
+        self._used: Counter[tuple[str, str]] = Counter()
         self._varied: dict[str, dict[str, None]] = {axis: {} for axis in AXES}
 
     def count(self, world: str, number: int, entry: Entry) -> None:
@@ -41,8 +46,12 @@ class Coverage:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
-                if what not in counts and len(counts) >= MAX_KINDS:
-                    what = OTHERS
+                if what not in counts:
+                    of_tenant = kind, prefix_of(world)
+                    if self._used[of_tenant] < self._room[kind]:
+                        self._used[of_tenant] += 1
+                    else:
+                        what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":

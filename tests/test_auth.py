@@ -49,6 +49,7 @@ FORMS = [
     (f"Bearer {TOKEN}.a.b", INVALID, "has an unknown token."),
     (f"Bearer {TOKEN}.", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
     (f"Bearer {TOKEN}.a\n", INVALID, "after the token"),
+    (f"Bearer team={TOKEN}", INVALID, "an unknown token. If it has a name, as in NAME=TOKEN: send"),
     (f"Bearer {TOKEN}.build:12", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
     (f"Bearer {TOKEN}.{65 * 'w'}", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
     ("Bearer unknown.feature/foo", INVALID, "1 to 64 of A-Z a-z 0-9 _ -"),
@@ -125,13 +126,15 @@ def test_names_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
         (["a.b=secret"], "in front of it"),
         ([f"{65 * 'a'}=secret"], "in front of it"),
         (["a=b=c"], "in front of it"),
-        (["a=secret", "b=secret"], "given twice"),
-        (["a=secret", "secret"], "given twice"),
+        (["a=secret", "b=secret"], "the same token: a and b"),
+        (["a=secret", "secret"], "the same token: a and one without a name"),
+        (["a=secret", "b="], "no token behind"),
         (["a=secret", "b=secret.job"], "a world of another"),
     ):
         with pytest.raises(ValueError, match=reason) as raised:
             create_app(tokens=tokens)
         assert "secret" not in str(raised.value)
+    assert create_app(tokens=["dG9rZW4=", "c2VjcmV0cw=="])  # their own `=`
     assert create_app(tokens=["a=secret", "a=secret", f"{64 * 'a'}=other"])
 
 

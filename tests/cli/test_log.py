@@ -158,7 +158,25 @@ def test_a_file_that_was_moved_is_made_anew_by_the_next_line(tmp_path: Path) -> 
 def test_a_log_that_is_full_breaks_no_request() -> None:
     done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
     assert done.result.status_code == 200
-    assert done.stderr.count("warning: --log: No space left on device: no more lines") == 1
+    assert done.stderr.count("warning: --log: No space left on device: lines are lost") == 1
+
+
+def test_a_log_that_could_not_be_written_goes_on_when_it_can(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+
+    def ask(url: str) -> None:
+        call(url, "/v1/projects?n=1")
+        folder.rename(tmp_path / "moved")
+        call(url, "/v1/projects?n=2")
+        call(url, "/v1/projects?n=3")
+        folder.mkdir()
+        call(url, "/v1/projects?n=4")
+
+    done = run("--log", str(folder / "log"), during=ask)
+    assert re.findall("n=.", (folder / "log").read_text("utf-8")) == ["n=4"]
+    assert done.stderr.count("warning: --log: No such file or directory: lines are lost") == 1
+    assert done.stderr.count("--log: it can be written again; 2 lines were lost\n") == 1
 
 
 @pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])

@@ -186,7 +186,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["--watch", "--seed", "x", "--", "true"], "--watch: leave out the command."),
     (["--watch", "--seed", "x", "--store", "redis://x"], "--watch follows, with --store, a"),
     (["--token", "a.b=secret"], "'--token': a token is made of one or more of A-Z"),
-    (["--token", "a=s", "--token", "b=s"], "'--token': one token is given twice, with two names"),
+    (["--token", "a=s", "--token", "b=s"], "'--token': two names have the same token: a and b"),
     (["--token", "a=s", "--no-stub"], "'--token': without worlds, no token has a name"),
     (["--host", "0", "--token", "a=dev-token"], "0 can be reached from elsewhere, and dev-token"),
     (["--"], "give a command after --."),

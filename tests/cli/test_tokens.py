@@ -48,7 +48,32 @@ def test_the_tokens_of_a_file_are_valid_beside_those_that_are_given(file: Path) 
 def test_a_file_that_others_can_read_is_a_warning(file: Path) -> None:
     file.chmod(0o604)
     done = run("--token-file", str(file))
-    assert f"every user of this machine can read {file}: chmod o-r {file}\n" in done.stderr
+    warning = f"every user of this machine can read {file}: give it mode 0400\n"
+    assert warning in done.stderr
+
+    def replace(url: str) -> None:
+        with file.open("a") as tokens:
+            tokens.write("secret-new")
+        eventually(lambda: status_for(url, "secret-new") == 200)
+
+    assert run("--watch", "--token-file", str(file), during=replace).stderr.count(warning) == 2
+
+
+def test_a_name_without_a_token_is_rejected_where_another_has_a_name() -> None:
+    done = run("--token", "team-a=", "--token", "team-b=secret-b")
+    assert done.status == 2
+    assert "'--token': a name has no token behind its `=`: is a variable empty?" in done.stderr
+    warning = "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
+    assert warning in run("--token", "dG9rZW4tMQ=").stderr
+    assert warning not in run("--token", "a=dG9rZW4tMQ=").stderr
+
+
+def test_the_error_of_two_sources_names_both(file: Path) -> None:
+    done = run("--token-file", str(file), env={"STUB_TOKEN": "secret-a"})
+    assert (
+        "two names have the same token: one without a name and team-a; the tokens of the file"
+        in (done.stderr)
+    )
 
 
 def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
@@ -64,7 +89,7 @@ def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
         ("", "no line has a token"),
         ("# none\n", "no line has a token"),
         ("good\nto ken\na.b=hidden", "line 2: a token is made of one or more of A-Z"),
-        ("a=hidden\nb=hidden", "one token is given twice, with two names"),
+        ("a=hidden\nb=hidden", "two names have the same token: a and b"),
     ],
 )
 def test_the_invalid_lines_of_a_file_are_shown_without_their_text(

@@ -184,6 +184,19 @@ def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> N
     assert use("one", 0) == 0
 
 
+def test_one_tenant_leaves_room_in_the_report_for_the_findings_of_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("stub.coverage.MAX_KINDS", 3)
+    app = create_app(tokens=TOKENS)
+    for token, number in (("one", 5), ("two", 2)):
+        for parameter in range(number):
+            control_client_of(app, token).get(f"/v1/projects?{token}{parameter}=1")
+    rows = stub_of(app).judge().document(0)["unpromised"]
+    shown = {each["what"].split()[-1]: each["count"] for each in rows}
+    assert shown == {"one0": 1, "one1": 1, "one2": 1, "others": 2, "two0": 1, "two1": 1}
+
+
 def test_twenty_tenants_at_once_do_not_meet() -> None:
     tenants = [f"team-{number}" for number in range(20)]
     app = create_app(tokens=[f"{each}=secret-of-{each}" for each in tenants])
