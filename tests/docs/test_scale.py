@@ -62,13 +62,13 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def test_two_teams_share_a_program_and_nothing_else(site: Site) -> None:
     assert (site.folder / "tokens").stat().st_mode & 0o077 == 0
-    listed = site.shell(command_with("export STUB_TOKEN"), command_with("/v1/projects"))
+    listed = site.shell(command_with("TOKEN=$(sed"), command_with("/v1/projects"))
     assert len(json.loads(listed)["projects"]) == 3
     call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1", body=b'{"name": "a"}')
     other = call(site.url, "/v1/projects", token=f"{site.token('search')}.job-1")
     assert len(other.json["projects"]) == 3
     free = command_with("idle=600").replace("idle=600", "idle=0")
-    site.shell(command_with("export STUB_TOKEN"), free)
+    site.shell(command_with("TOKEN=$(sed"), free)
     worlds = call(site.url, "/_stub/worlds", token=site.token("checkout")).json["worlds"]
     assert [each["name"] for each in worlds] == [""]
     lines = (site.folder / "requests.jsonl").read_text("utf-8").splitlines()
@@ -99,7 +99,7 @@ def test_a_world_moves_to_a_team_that_gets_a_name(site: Site) -> None:
         command_with("idle=86400"),
         command_with("state.json", 0),
         command_with("state.json", 1),
-        STUB_TOKEN=site.token("checkout"),
+        TOKEN=site.token("checkout"),
         OLD_TOKEN="an-old-token",
     )
     moved = call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1")
