@@ -84,6 +84,8 @@ class BearerAuth:
                 first = other.rstrip("/") or "one without a name"
                 second = token.tenant or "one without a name"
                 raise ValueError(f"two names have the same token: {first} and {second}")
+        if any(each.tenant in prefixes for each in read):
+            raise ValueError("a name is a token: names are shown, tokens are not")
         for value in prefixes:
             shorter, _, world = value.rpartition(".")
             if self._worlds and shorter in prefixes and WORLD.fullmatch(world):

@@ -150,17 +150,14 @@ class Log:
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
         sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
-        path, _, query = rejected.target.partition("?")
+        path = rejected.target.partition("?")[0]
         status = f"{rejected.status} " if rejected.status else ""
         reason = f"{status}{rejected.code} ({rejected.detail})\n"
-        record = {
-            "method": self.redactor.text(rejected.method),
-            "path": self.redactor.text(path),
-            "query": self.redactor.query(query),
-            "status": rejected.status,
-            "code": rejected.code,
-            "reason": rejected.detail,
-        }
+        record = None
+        if self._file and self._file.is_json:
+            from .log_file import record_of_rejected
+
+            record = record_of_rejected(rejected, self.redactor)
         line = f"{self.redactor.target(sent)} {reason}"
         self._write(line, record, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import time
 from contextlib import suppress
 from datetime import datetime
 from logging.handlers import WatchedFileHandler
@@ -12,6 +13,7 @@ from typing import Any
 from flask import Response, g, request
 
 from records import timestamp
+from server import RejectedRequest
 from store import Clock
 from web.access_log import reasons
 from web.redaction import Redactor
@@ -21,6 +23,7 @@ OF_ENTRY = (
     *("number", "ms", "method", "path", "query", "status", "code", "reason", "operation"),
     *("fault", "unpromised", "violations", "grease"),
 )
+NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
 
 
 class LogFile(WatchedFileHandler):
@@ -54,26 +57,42 @@ class LogFile(WatchedFileHandler):
             self.close()
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        raise  # the error that is being handled
+        raise  # the error that `emit` handles with this call
 
 
 def record_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
-    environ, context = request.environ, vars(g._get_current_object())
+    environ = request.environ
+    context = vars(g._get_current_object())
     full_name = context.get("world_name") or context.get("intended_world_name") or ""
-    tenant, _, world = redactor.text(full_name).rpartition("/")
-    place = {"tenant": tenant, "world": world}
+    tenant, _, world = full_name.rpartition("/")
+    record = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])
-        return place | {name: document[name] for name in OF_ENTRY}
+        record.update({name: document[name] for name in OF_ENTRY})
+        return record
     problem = context.get("problem")
+    if problem:
+        record.update(code=problem["code"], reason=redactor.text(reasons(problem)[0]))
+    record.update(
+        ms=round((time.perf_counter() - context["started"]) * 1000, 3),
+        method=redactor.text(environ["REQUEST_METHOD"]),
+        path=redactor.text(request.path),
+        query=redactor.query(environ.get("QUERY_STRING", "")),
+        status=response.status_code,
+    )
+    return record
+
+
+def record_of_rejected(rejected: RejectedRequest, redactor: Redactor) -> dict[str, Any]:
+    """A request that the server rejected, before anything was known of its world."""
+    path, _, query = rejected.target.partition("?")
     return {
-        **place,
-        **dict.fromkeys(OF_ENTRY),
-        "method": redactor.text(environ["REQUEST_METHOD"]),
-        "path": redactor.text(request.path),
-        "query": redactor.query(environ.get("QUERY_STRING", "")),
-        "status": response.status_code,
-        "code": problem["code"] if problem else None,
-        "reason": redactor.text(reasons(problem)[0]) if problem else None,
+        **NOTHING,
+        "method": redactor.text(rejected.method),
+        "path": redactor.text(path),
+        "query": redactor.query(query),
+        "status": rejected.status,
+        "code": rejected.code,
+        "reason": rejected.detail,
     }

@@ -80,9 +80,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         values["port"] = 0
     if values["token_file"] and "token" not in given:
         values["token"] = ()  # the published one is not valid, then
-    on_start = Settings(**values)
-    check(on_start, start, given)
-    settings = with_token_file(on_start)
+    given_settings = Settings(**values)
+    check(given_settings, start, given)
+    settings = with_token_file(given_settings)
     warn_of_unknown_variables(start.environ)
     if settings.report:
         remove_old_report(settings.report)
@@ -101,8 +101,8 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     if settings.watch:
         from .watch import Watch
 
-        again = partial(make_anew, start, on_start, log)
-        tokens = partial(take_tokens, on_start, log)
+        again = partial(make_anew, start, given_settings, log)
+        tokens = partial(take_tokens, given_settings, log)
         watch = Watch(app, again, files_to_watch(settings), tokens, settings.token_file)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()

@@ -56,6 +56,7 @@ def make_app(
             strict=settings.strict,
             stub_options=None if settings.no_stub else options._replace(**probed),
             log=log.add,
+            redactor=log.redactor,
             **more,
         )
     except ValueError as error:  # of a part in --grease
@@ -65,7 +66,6 @@ def make_app(
 def make_anew(start: Start, settings: Settings, log: Log) -> Flask:
     """The app for the files as they are now. Raises `click.UsageError` with their errors."""
     settings = with_token_file(settings)
-    log.redactor.add(settings.secrets)
     return make_app(start, settings, log, *read_files(settings))
 
 
@@ -76,7 +76,6 @@ def take_tokens(settings: Settings, log: Log, app: Flask) -> int:
     """
     settings = with_token_file(settings)
     log.redactor.add(settings.secrets)
-    app.extensions["redactor"].add(settings.secrets)
     app.extensions["auth"].replace(settings.token)
     if settings.token_file and can_others_read(settings.token_file):
         say(f"{warning_of_mode(settings.token_file)}\n")

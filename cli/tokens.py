@@ -18,9 +18,12 @@ def with_token_file(settings: Settings) -> Settings:
 
     Raises `click.UsageError` for invalid ones, and for the published one where others can send it.
     """
-    option = "token_file" if settings.token_file else "token"
+    option = "token"
     try:
+        if settings.token:
+            BearerAuth(settings.token, worlds=not settings.no_stub)
         if settings.token_file:
+            option = "token_file"
             tokens = (*settings.token, *read_token_file(settings.token_file))
             settings = settings._replace(token=tokens)
         BearerAuth(settings.token, worlds=not settings.no_stub)

@@ -10,11 +10,12 @@ projects     list: each project as a JSON array
 index        set: `id ID` and `name NAME` of each project
 deployments  hash by id: each deployment as a JSON array
 
-Those of a named world end after a day without use; each script that uses them begins the day anew.
-A main world, whose name is empty or ends with `/`, stays.
+Those of a named world expire a day after their last use. A main world, whose name is empty or ends
+with `/`, does not expire.
 """
 
 DAY = 24 * 60 * 60  # seconds
+MINUTE = 60
 
 
 def keys_of(world: str) -> list[str]:
@@ -27,10 +28,13 @@ def name_of(state: str) -> str:
     return state.removeprefix("{project-stub:").removesuffix("}:state")
 
 
-# Precedes each script that uses a world. A server that takes no writes is still read.
+# Precedes each script that uses a world, and is called after its last write: a full server rejects
+# the first write of a script alone, and does not reject this one. A server that takes no writes is
+# still read. To save writes, a read does it once a minute.
 RENEW = rf"""
-local function renew()
+local function renew(is_new)
   if KEYS[1]:find('[:/]}}:state$') then return end
+  if not is_new and redis.call('TTL', KEYS[1]) > {DAY - MINUTE} then return end
   for _, key in ipairs(KEYS) do redis.pcall('EXPIRE', key, {DAY}) end
 end
 """
@@ -46,7 +50,6 @@ local call, now = redis.call, ARGV[2]
 local clock, epoch = unpack(call('HMGET', state, 'clock', 'epoch'))
 if (clock or '') ~= ARGV[1] then return {'clock', clock} end
 if not epoch then return {'absent'} end
-renew()
 """
 )
 
@@ -55,8 +58,13 @@ renew()
 # rejected, else empty
 CREATE = r"""
 local max, name, sent, timeline, id, latest, unique = tonumber(ARGV[3]), unpack(ARGV, 4, 9)
-if unique ~= '' and call('SISMEMBER', index, 'name ' .. name) == 1 then return {'taken'} end
-if call('LLEN', projects) >= max then return {'full'} end
+local reason
+if unique ~= '' and call('SISMEMBER', index, 'name ' .. name) == 1 then reason = 'taken'
+elseif call('LLEN', projects) >= max then reason = 'full' end
+if reason then
+  renew()
+  return {reason}
+end
 local is_id_used = call('SISMEMBER', index, 'id ' .. id)
 local is_latest_used = call('HEXISTS', deployments, latest)
 if id == '' or is_id_used + is_latest_used > 0 then return {'ids', is_id_used, is_latest_used} end
@@ -65,7 +73,7 @@ local deployment = cjson.encode({latest, id, now}):sub(1, -2) .. ', ' .. timelin
 call('HSET', deployments, latest, deployment)
 call('SADD', index, 'id ' .. id, 'name ' .. name)
 call('RPUSH', projects, project)
-renew()
+renew(true)
 return {'ok', project}
 """
 
@@ -76,12 +84,22 @@ local start = 0
 if epoch == ARGV[3] and call('LINDEX', projects, ARGV[4] - 1) == ARGV[5] then
   start = tonumber(ARGV[4])
 end
-return {'ok', epoch, start, call('LRANGE', projects, start, -1)}
+local listed = call('LRANGE', projects, start, -1)
+renew()
+return {'ok', epoch, start, listed}
 """
 
-GET = "return {'ok', call('HGET', deployments, ARGV[3])}"
+GET = r"""
+local deployment = call('HGET', deployments, ARGV[3])
+renew()
+return {'ok', deployment}
+"""
 
-ALL = "return {'ok', now, epoch, call('LRANGE', projects, 0, -1), call('HVALS', deployments)}"
+ALL = r"""
+local listed, all = call('LRANGE', projects, 0, -1), call('HVALS', deployments)
+renew()
+return {'ok', now, epoch, listed, all}
+"""
 
 # ARGV: the epoch and number of projects that the world must have (`*` for any, which resets the
 # clock; an empty epoch where it is absent), the new epoch, the values for the projects, the index
@@ -105,7 +123,7 @@ for at, command in ipairs({'RPUSH', 'SADD', 'HSET'}) do
     call(command, KEYS[1 + at], unpack(values, first, math.min(first + 999, #values)))
   end
 end
-renew()
+renew(true)
 return 1
 """
 )
@@ -116,13 +134,13 @@ SET_CLOCK = (
     + r"""
 if (redis.call('HGET', KEYS[1], 'clock') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'clock', ARGV[2])
-renew()
+renew(true)
 return 1
 """
 )
 
-# ARGV: seconds. Removes the records of a world that nobody has used for so long. One without an end
-# is of a version that gave it none.
+# ARGV: seconds. Removes the records of a world that nobody has used for so long, to a minute. One
+# that does not expire is of version 1.0.0.
 FREE = rf"""
 local left = redis.call('TTL', KEYS[1])
 if left < 0 or {DAY} - left >= tonumber(ARGV[1]) then redis.call('UNLINK', unpack(KEYS)) end

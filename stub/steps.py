@@ -72,7 +72,8 @@ class Steps:
         if outcome is None:  # the request was rejected
             outcome = Outcome(stub.contract.operation(received))
         if world is None:
-            world = stub.intended(context.get("intended_world_name", ""))
+            name = context.get("world_name") or context.get("intended_world_name", "")
+            world = stub.intended(name)
         if stub.responses:
             dress(response, context, stub.responses, outcome)
         failures, attempt = self.options.failures, outcome.attempt

@@ -1,9 +1,11 @@
-"""Tenants: each has worlds of its own, room for so many, and no way to those of another."""
+"""Tenants: each has worlds of its own and room for so many. None reaches those of another."""
 
 from collections import deque
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from store import StoreUnavailable
 from web.problems import Problem
 
 from .faults import Fault
@@ -42,12 +44,19 @@ class Tenant:
         world = self._worlds.get(name)
         if world is None:
             with self._lock:
-                world = self._worlds.get(name)
-                if world is None:
-                    self._make_room_for(name)
-                    world = self._worlds[name] = self._stub.new_world(name)
+                removed = self._make_room_for(name)
+                world = self._worlds.get(name) or self._stub.new_world(name)
+                self._worlds[name] = world
+            self._forget(removed)
         world.used_at = self._stub.clock()
         return world
+
+    def has_room_for(self, name: str) -> bool:
+        """Whether a world is there, or can be without the end of another."""
+        if name in self._worlds or name == self._prefix:
+            return True
+        named = self._worlds.keys() - {self._prefix}
+        return len(named) < MAX_WORLDS
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -55,23 +64,26 @@ class Tenant:
         A named world without a seed is removed, and made anew on its next use. Raises
         `TooManyWorlds` if a seed is for one more world.
         """
+        removed = None
         with self._lock:
             if seed is not None:
-                self._make_room_for(name)
+                removed = self._make_room_for(name)
             world = self._stub.new_world(name)
             world.store.reset(None if seed is None else world.records_of(seed))
-            self._end(name)
+            self._remove(name)
             if seed is not None or name == self._prefix:
                 self._worlds[name] = world
+        self._forget(removed)
 
     def free(self, idle: float) -> None:
-        """End the worlds that nobody has used for so many seconds, but not the main one.
+        """Remove the worlds that nobody has used for so many seconds, but not the main one.
 
         With a shared store also those that other programs have left there.
         """
         with self._lock:
-            for name in self._unused_for(idle):
-                self._end(name)
+            for name in [*self._worlds]:
+                if name != self._prefix and self._is_idle(name, idle):
+                    self._remove(name)
         shared = self._stub.shared
         if shared:
             left = shared.worlds(self._prefix).keys() - self._worlds.keys() - {self._prefix}
@@ -120,37 +132,36 @@ class Tenant:
         numbers.update(shared.worlds(self._prefix))
         return numbers
 
-    def _make_room_for(self, name: str) -> None:
-        """End the world that is unused for longest where a new one has no room."""
+    def _make_room_for(self, name: str) -> str | None:
+        """Remove the world that is unused for longest if a new one needs room; return its name."""
+        if self.has_room_for(name):
+            return None
         named = self._worlds.keys() - {self._prefix}
-        if name == self._prefix or name in named or len(named) < MAX_WORLDS:
-            return
+        oldest = min(named, key=lambda each: self._worlds[each].used_at)
         idle = self._stub.options.world_idle
-        unused = self._unused_for(idle)
-        if not unused:
+        if not self._is_idle(oldest, idle):
             period = "hour" if idle == 3600 else f"{idle:g} seconds"
             detail = (
                 f"There are {MAX_WORLDS:,} worlds, and each was used in the last {period}. "
                 "Reset one that is no longer used, or send `DELETE /_stub/worlds?idle=SECONDS`."
             )
             raise TooManyWorlds(507, "too_many_worlds", detail)
-        self._end(unused[0])
-        if self._stub.shared:
-            self._stub.shared.free(unused[0], idle)
+        self._remove(oldest)
+        return oldest
 
-    def _unused_for(self, idle: float) -> list[str]:
-        """The named worlds that nobody has used for so many seconds, the longest unused first."""
-        now = self._stub.clock()
-        unused = []
-        for name, world in self._worlds.items():
-            seconds = (now - world.used_at).total_seconds()
-            if name != self._prefix and seconds >= idle:
-                unused.append((seconds, name))
-        return [name for _, name in sorted(unused, reverse=True)]
+    def _is_idle(self, name: str, seconds: float) -> bool:
+        unused = self._stub.clock() - self._worlds[name].used_at
+        return unused.total_seconds() >= seconds
 
-    def _end(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         """Remove a world, if it is there, but for what the verdict of the run has of it."""
         world = self._worlds.pop(name, None)
         if world:
             self._unused_faults.extend(world.unused_faults())
             self._dropped += world.journal.dropped
+
+    def _forget(self, removed: str | None) -> None:
+        """Free the records of a removed world in a shared store. There they expire anyway."""
+        if removed and self._stub.shared:
+            with suppress(StoreUnavailable):
+                self._stub.shared.free(removed, self._stub.options.world_idle)

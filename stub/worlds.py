@@ -30,7 +30,7 @@ from .like.markers import NAME
 from .like.profile import Profile
 from .like.service import LikeStore, Responses
 from .seed import Seed
-from .tenants import Tenant, TooManyWorlds, prefix_of
+from .tenants import Tenant, prefix_of
 from .verdict import Finding, Verdict
 
 
@@ -166,11 +166,12 @@ class Stub:
         return self.tenant(name).open(name)
 
     def intended(self, name: str) -> "World":
-        """The world that a rejected request meant; its tenant's main one if there is no room."""
-        try:
-            return self.open(name)
-        except TooManyWorlds:
-            return self.open(prefix_of(name))
+        """The world that a rejected request meant; its tenant's main one if there is no room.
+
+        A rejected request removes no world.
+        """
+        tenant = self.tenant(name)
+        return tenant.open(name if tenant.has_room_for(name) else prefix_of(name))
 
     def new_world(self, name: str) -> "World":
         """A world as at the start, which its tenant does not have yet."""
@@ -230,8 +231,11 @@ class World:
 
     def __init__(self, name: str, stub: Stub) -> None:
         self._stub = stub
-        self.prefix = prefix_of(name)
-        self.name = stub.redactor.text(name)  # masked, as a name may be a token
+        # Masked, as a name may be a token.
+        prefix = prefix_of(name)
+        self.tenant = stub.redactor.text(prefix.removesuffix("/"))
+        self.short_name = stub.redactor.text(name.removeprefix(prefix))
+        self.name = f"{self.tenant}/{self.short_name}" if prefix else self.short_name
         self.used_at = stub.clock()
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
         self.coverage = Coverage(stub.contract)

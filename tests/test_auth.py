@@ -129,6 +129,7 @@ def test_names_that_are_invalid_or_contradict_each_other_make_no_app() -> None:
         (["a=secret", "b=secret"], "the same token: a and b"),
         (["a=secret", "secret"], "the same token: a and one without a name"),
         (["a=secret", "b="], "no token behind"),
+        (["secret=other", "secret"], "a name is a token"),
         (["a=secret", "b=secret.job"], "a world of another"),
     ):
         with pytest.raises(ValueError, match=reason) as raised:

@@ -8,46 +8,50 @@ Authorization header, header fields with a secret's name, and the value of the q
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
 SHORT = 8  # characters; a token of less is short
+ESCAPES = ("%", "\\", "~")  # without one of these a token is spelled as it is
 SECRET_NAME = re.compile(
     "authorization|(?:^|[-_])auth(?:[-_]|$)|bearer|token|api[-_]?key|cookie|secret|password|jwt",
     re.IGNORECASE,
 )
 
 
+class Known(NamedTuple):
+    """The tokens to mask, as they are and in lower case. Replaced as a whole."""
+
+    tokens: tuple[str, ...]
+    in_lower_case: tuple[str, ...]
+
+
 class Redactor:
     """Masks the valid `tokens` of an app, and other secrets by their place."""
 
-    def __init__(self, tokens: Iterable[str]) -> None:
-        self._tokens: list[str] = []
+    def __init__(self, tokens: Iterable[str] = ()) -> None:
+        self._known = Known((), ())
         self.add(tokens)
 
     def add(self, tokens: Iterable[str]) -> None:
         """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
-        self._tokens = sorted({*self._tokens, *tokens}, key=len, reverse=True)
-        self._lower = [token.lower() for token in self._tokens]
-        self._signs = ["%", "\\", "~", *self._lower]  # without one of these there is no token
-        vars(self).pop("_pattern", None)
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        """Finds the tokens in any spelling."""
-        return re.compile("|".join(map(spellings, self._tokens)), re.IGNORECASE)
+        known = sorted({*self._known.tokens, *tokens}, key=len, reverse=True)
+        self._known = Known(tuple(known), tuple(token.lower() for token in known))
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
+        tokens, in_lower_case = self._known
         lower = text.lower()
-        if not self._tokens or not any(sign in lower for sign in self._signs):
+        if not tokens or not any(sign in lower for sign in (*ESCAPES, *in_lower_case)):
             return text
-        text = self._pattern.sub(MASK, text)
+        pattern = pattern_of(tokens)
+        text = pattern.sub(MASK, text)
         if "%" in text:
             decoded = unquote(unquote(text))
-            if self._pattern.search(decoded):  # encoded more than once, or in part
+            if pattern.search(decoded):  # encoded more than once, or in part
                 return MASK  # the whole text, as the position is unknown
         return text
 
@@ -56,7 +60,7 @@ class Redactor:
         `/` and no `+`, which may follow there.
         """
         name = re.sub(":[0-9]*$", "", host).strip("[].").rpartition("@")[2].lower()
-        if name and any(token.startswith(name) for token in self._lower):
+        if name and any(token.startswith(name) for token in self._known.in_lower_case):
             return MASK
         return self.text(host)
 
@@ -80,6 +84,12 @@ class Redactor:
         if name == "Authorization":
             return f"Bearer {MASK}" if value[:7].lower() == "bearer " else MASK
         return MASK if SECRET_NAME.search(name) else value
+
+
+@lru_cache(maxsize=8)
+def pattern_of(tokens: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the tokens in any spelling."""
+    return re.compile("|".join(map(spellings, tokens)), re.IGNORECASE)
 
 
 def spellings(token: str) -> str:

@@ -79,8 +79,8 @@ def view(world: World) -> dict[str, Any]:
     grease, initial = world.grease.current, world.grease.initial
     default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
     return {
-        "tenant": world.prefix.removesuffix("/"),
-        "world": world.name.removeprefix(world.prefix),
+        "tenant": world.tenant,
+        "world": world.short_name,
         "instance": world.instance,
         "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
         "projects": {

@@ -134,6 +134,8 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
     assert (fault["number"], fault["path"], fault["status"]) == (None, "/_stub/faults", 201)
     assert (read["method"], read["tenant"], read["world"]) == ("GET", "team", "job")
     assert (rejected["status"], rejected["code"]) == (431, "headers_too_large")
+    assert fault["ms"] > 0
+    assert fault.keys() == first.keys() == rejected.keys()
 
 
 def test_a_file_that_was_moved_is_made_anew_by_the_next_line(tmp_path: Path) -> None:

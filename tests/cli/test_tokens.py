@@ -147,6 +147,9 @@ def test_with_a_changed_seed_the_current_tokens_stay_valid(file: Path) -> None:
         seed.write_text('{"projects": [{"name": "new"}]}')
         eventually(lambda: b"new" in call(url, "/v1/projects", token="secret-new").data)
         assert status_for(url, "secret-a") == 401
+        call(url, "/v1/projects?secret-a", token="secret-new")  # which is masked still
+        requests = call(url, "/_stub/requests", token="secret-new").json["requests"]
+        assert requests[-1]["query"] == "***"
 
     run("--watch", "--token-file", str(file), "--seed", str(seed), during=ask)
 

@@ -1,5 +1,6 @@
-"""The worlds in Redis: those of tenants, their end, and what another program has left."""
+"""The worlds in Redis: those of tenants, when they expire, and what another program has left."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from flask import Flask
 
 from app import create_app
 from redis_store import connect
-from tests.conftest import Clock, control_client_of, names
+from tests.conftest import Clock, control_client_of, in_parallel, names
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
@@ -30,8 +31,8 @@ def keys_of(world: str) -> list[str]:
     return [f"{{project-stub:{world}}}:{name}" for name in NAMES]
 
 
-def ends_of(redis: RedisServer, world: str) -> set[int]:
-    """The seconds until the keys of a world end; -1 without an end, -2 without the key."""
+def ttls_of(redis: RedisServer, world: str) -> set[int]:
+    """The TTL of each key of a world in seconds: -1 if it does not expire, -2 if it is gone."""
     found: set[Any] = {redis.client.ttl(key) for key in keys_of(world)}
     return found
 
@@ -74,14 +75,14 @@ def test_each_use_of_a_named_world_keeps_it_for_another_day(
 ) -> None:
     client = control_client_of(programs[0], "one.job")
     client.post("/v1/projects", json={"name": "first"})
-    assert ends_of(shared_redis, "team-a/job") == {DAY}
+    assert min(ttls_of(shared_redis, "team-a/job")) > DAY - 60
     expire(shared_redis, "team-a/job", 100)
     assert client.open(path, method=method, json=document).status_code < 500
-    assert min(ends_of(shared_redis, "team-a/job")) > DAY - 10
+    assert min(ttls_of(shared_redis, "team-a/job")) > DAY - 10
 
 
 @pytest.mark.parametrize(("token", "world"), [("one", "team-a/"), ("plain", "")])
-def test_a_main_world_has_no_end(
+def test_a_main_world_does_not_expire(
     programs: list[Flask], shared_redis: RedisServer, token: str, world: str
 ) -> None:
     client = control_client_of(programs[0], token)
@@ -90,7 +91,7 @@ def test_a_main_world_has_no_end(
     for app in programs:  # one of which has not met the world
         assert control_client_of(app, token).delete("/_stub/worlds?idle=0").status_code == 204
     assert names(client) == ["first"]
-    assert ends_of(shared_redis, world) == {-1}
+    assert ttls_of(shared_redis, world) == {-1}
 
 
 def test_a_new_program_lists_and_frees_what_another_has_left(
@@ -103,12 +104,77 @@ def test_a_new_program_lists_and_frees_what_another_has_left(
         shared_redis.client.persist(key)
     expected = {"": (0, 0), "used": (1, 0), "left": (1, 0), "old": (1, 0)}
     assert worlds_of(programs[1], "one") == expected
-    assert min(ends_of(shared_redis, "team-a/used")) > DAY - 10
-    assert max(ends_of(shared_redis, "team-a/left")) <= DAY - 3600  # listing is no use
+    assert min(ttls_of(shared_redis, "team-a/used")) > DAY - 10
+    assert max(ttls_of(shared_redis, "team-a/left")) <= DAY - 3600  # listing is no use
     main = control_client_of(programs[1], "one")
     assert main.delete("/_stub/worlds?idle=3600").status_code == 204
     assert worlds_of(programs[1], "one") == {"": (0, 0), "used": (1, 0)}
     assert worlds_of(programs[1], "two") == {"": (0, 0), "left": (1, 0)}
+
+
+def test_records_of_version_1_0_0_are_read(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    state, projects, index, deployments = keys_of("job")
+    redis = shared_redis.client
+    time = "2026-11-20T09:00:00.000+00:00"
+    redis.hset(state, mapping={"clock": "", "epoch": "0123456789abcdef"})
+    redis.rpush(projects, f'["prj_1", "old", "{time}", "dpl_1", "{{\\"name\\": \\"old\\"}}"]')
+    redis.sadd(index, "id prj_1", "name old")
+    redis.hset(deployments, "dpl_1", f'["dpl_1", "prj_1", "{time}", [["succeeded", null]]]')
+    client = control_client_of(programs[0], "plain.job")
+    assert names(client) == ["old"]
+    assert client.get("/v1/deployments/dpl_1").json["status"] == "succeeded"
+    assert client.post("/v1/projects", json={"name": "old"}).status_code == 409
+    assert min(ttls_of(shared_redis, "job")) > DAY - 60
+
+
+def test_a_full_server_rejects_a_creation_in_a_named_world(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    client = control_client_of(programs[0], "one.job")
+    client.post("/v1/projects", json={"name": "first"})
+    expire(shared_redis, "team-a/job", 100)
+    shared_redis.client.config_set("maxmemory", 1)
+    assert_problem(client.post("/v1/projects", json={"name": "a"}), 503, "store_unavailable")
+    assert names(client) == ["first"]
+    assert min(ttls_of(shared_redis, "team-a/job")) > DAY - 60
+    shared_redis.client.config_set("maxmemory", 0)
+
+
+def test_reads_renew_a_world_once_a_minute(
+    programs: list[Flask], shared_redis: RedisServer
+) -> None:
+    client = control_client_of(programs[0], "one.job")
+    names(client)
+    shared_redis.client.config_resetstat()
+    for _ in range(20):
+        names(client)
+    assert "cmdstat_expire" not in shared_redis.client.info("commandstats")
+
+
+def test_twenty_tenants_of_two_programs_do_not_meet(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+    tenants = [f"team-{number}" for number in range(20)]
+    tokens = [f"{each}=secret-of-{each}" for each in tenants]
+    apps = [create_app(tokens=tokens, new_store=connect(shared_redis.url, 24)) for _ in "12"]
+
+    def work(number: int) -> list[str]:
+        tenant = tenants[number]
+        for app in apps:
+            for world in ("", ".a", ".b"):
+                client = control_client_of(app, f"secret-of-{tenant}{world}")
+                client.post("/v1/projects", json={"name": f"{tenant}{world}-{apps.index(app)}"})
+        control_client_of(apps[0], f"secret-of-{tenant}.b").post("/_stub/reset")
+        control_client_of(apps[1], f"secret-of-{tenant}").delete("/_stub/worlds?idle=80000")
+        main, other = (
+            control_client_of(apps[0], f"secret-of-{tenant}{each}") for each in ("", ".a")
+        )
+        return [*names(main), *names(other)]
+
+    results = in_parallel([partial(work, number) for number in range(20)])
+    for tenant, found in zip(tenants, results, strict=True):
+        assert found == [f"{tenant}-0", f"{tenant}-1", f"{tenant}.a-0", f"{tenant}.a-1"]
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
@@ -125,14 +191,14 @@ def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
     clock.advance(3600)  # unused here for an hour, but used in Redis by another program
     assert names(control_client_of(programs[1], "one.a")) == ["a"]
     assert names(control_client_of(programs[0], "one.b")) == []
-    assert ends_of(shared_redis, "team-a/a") != {-2}
+    assert ttls_of(shared_redis, "team-a/a") != {-2}
     clock.advance(3600)
     expire(shared_redis, "team-a/b", DAY - 3600)
     control_client_of(programs[0], "one.c").get("/v1/projects")
-    assert ends_of(shared_redis, "team-a/b") == {-2}
+    assert ttls_of(shared_redis, "team-a/b") == {-2}
 
 
-def test_a_world_whose_day_has_ended_begins_as_at_the_start(
+def test_a_world_that_has_expired_begins_as_at_the_start(
     programs: list[Flask], shared_redis: RedisServer
 ) -> None:
     client = control_client_of(programs[0], "one.job")

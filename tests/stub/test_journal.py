@@ -94,7 +94,7 @@ def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
         def clear(line: int, at: int = line_of_the_clearing) -> None:
             if line == at:
                 in_thread(lambda: control_client_of(app).delete("/_stub/requests"), 0.01)
-            assert line < 1000, "make_room() does not end"
+            assert line < 1000, "the journals are dropped without an end"
 
         with interrupted(clear, "journal.py"):
             client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})

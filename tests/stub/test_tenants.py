@@ -99,7 +99,9 @@ def test_each_tenant_has_room_of_its_own(
     monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
     for token in ("one.a", "one.b", "two.a"):
         assert names(of(token)) == []
-    assert_problem(of("new-one.c").get("/v1/projects"), 507, "too_many_worlds")
+    assert_problem(of("new-one.c").get("/v1/projects?own=1"), 507, "too_many_worlds")
+    assert [entry["query"] for entry in entries(of("one"))] == ["own=1"]
+    assert entries(of("plain")) == []
     assert names(of("one")) == names(of("two.b")) == names(of("plain.a")) == []
 
 
@@ -143,6 +145,34 @@ def test_the_time_after_which_a_world_makes_room_can_be_set(clock: Clock) -> Non
     assert "in the last 10 seconds." in assert_problem(problem, 507, "too_many_worlds")["detail"]
     clock.advance(1)
     assert names(control_client_of(app, "dev-token.c")) == []
+
+
+@pytest.mark.usefixtures("two_worlds")
+def test_a_rejected_request_removes_no_world(
+    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
+) -> None:
+    for token in ("one.a", "one.b"):
+        of(token).get("/v1/projects")
+    clock.advance(3600)
+    client = control_client_of(app)
+    client.environ_base["HTTP_AUTHORIZATION"] = "bearer one.c"
+    assert client.get("/v1/projects").status_code == 401
+    assert listed(of("one")) == ["", "a", "b"]
+    assert [entry["status"] for entry in entries(of("one"))] == [401]
+
+
+def test_there_is_room_for_a_thousand_worlds(clock: Clock, app: Flask) -> None:
+    first = control_client_of(app, "one.0")
+    first.get("/v1/projects")
+    clock.advance(1)
+    for number in range(1, 1000):
+        control_client_of(app, f"one.{number}").get("/_stub/faults")
+    more = control_client_of(app, "one.more")
+    clock.advance(3598)
+    assert_problem(more.get("/v1/projects"), 507, "too_many_worlds")
+    clock.advance(1)
+    assert names(more) == []
+    assert "0" not in listed(control_client_of(app, "one"))
 
 
 def test_worlds_are_freed_at_once_if_nobody_uses_them(
