@@ -6,6 +6,7 @@ from typing import Any
 from stub.like.markers import escape, names_in
 from stub.rules import is_valid, schemas
 from web.redaction import SECRET_NAME
+from web.validation import pointer
 
 from .constants import Constants
 from .exchange import Exchange
@@ -23,7 +24,7 @@ class Fields:
         self._schemas = schemas()
         self._varying = varying_fields(run)
         self.left_out: set[str] = set()
-        self.exchanges: dict[Path, list[Exchange]] = {}  # by the part of a profile
+        self.exchanges: dict[str, list[Exchange]] = {}  # by the place of their form
 
     def of(self, exchanges: list[Exchange], place: Path, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
@@ -38,7 +39,7 @@ class Fields:
             found["content_type"] = content_type
         headers = {}
         names = {name.lower(): name for name in exchanges[0].headers}
-        self.exchanges[place] = exchanges
+        self.exchanges[pointer(*place)] = exchanges
         for name in names.values():
             value = self._value(name, exchanges, mark)
             if value is not None:

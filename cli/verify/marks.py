@@ -8,7 +8,7 @@ from typing import Any
 from stub.like.markers import escape
 from stub.rules import TYPES
 
-from .forms import Form, time_form
+from .forms import Form, has_time_form
 from .places import says_deployment
 from .probes import OWN_MEMBER
 from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
@@ -134,11 +134,3 @@ def replace_part(text: str, part: str, marker: str) -> str:
 def is_id_name(name: str) -> bool:
     """Whether a number of this name may be an id."""
     return "id" in words_of(name)
-
-
-def has_time_form(form: Form | None, text: str) -> bool:
-    """Whether a time has a form, but for zeros at the end of its fraction."""
-    found = time_form(text)
-    if form is None or found is None:
-        return False
-    return {**found, "digits": 0} == {**form, "digits": 0} and found["digits"] <= form["digits"]

@@ -36,7 +36,7 @@ class Observation:
     `kept` are its constants by their JSON pointers, `varying` what was another one in each reading,
     `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
     body that no profile can have, `word` the status of a deployment whose run was not seen,
-    `statuses` those of the responses to a list and a deployment, `exchanges` what showed each part,
+    `statuses` those of the responses to a list and a deployment, `exchanges` what showed each form,
     `times` the forms of the times of the created records by their places; `is_own` says that the
     records are those of the created project.
     """
@@ -49,7 +49,7 @@ class Observation:
     word: str = ""
     is_own: bool = False
     statuses: dict[str, int] = field(default_factory=dict)
-    exchanges: dict[Path, list[Exchange]] = field(default_factory=dict)
+    exchanges: dict[str, list[Exchange]] = field(default_factory=dict)
     times: dict[str, Form] = field(default_factory=dict)
 
 

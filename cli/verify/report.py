@@ -8,7 +8,6 @@ from typing import Any
 from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, cut
 from web.routing import CREATED
-from web.validation import pointer
 
 from ..reports import Case, Failure
 from .drift import Drift
@@ -153,7 +152,7 @@ def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
 def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Iterator[str]:
     """What has drifted, part by part, each with an exchange that showed it."""
     for place, exchanges in found.exchanges.items():
-        start = f"drift: {pointer(*place)}/"
+        start = f"drift: {place}/"
         lines = [line for line in drift.findings if line.startswith(start)]
         if lines:
             yield from ("", *(f"  {line}" for line in lines))
