@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from .probes import Probe
-
-NO_JSON = object()
+from .values import NOTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +60,15 @@ class Exchange:
 
     @cached_property
     def json(self) -> Any:
-        """The body of the response, `NO_JSON` if it is none."""
+        """The body of the response, `NOTHING` if it is no JSON."""
         try:
             return json.loads(self.content.decode(), parse_constant=reject, parse_float=finite)
         except (ValueError, RecursionError):
-            return NO_JSON
+            return NOTHING
+
+    @property
+    def has_json(self) -> bool:
+        return self.json is not NOTHING
 
 
 def reject(name: str) -> None:

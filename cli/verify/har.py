@@ -18,7 +18,7 @@ from web.redaction import SECRET_NAME
 
 from . import probes
 from .constants import is_secret_query
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .probes import DEFAULT_REQUEST, NONE, WRONG, Probe, without
 from .values import (
     Path,
@@ -27,7 +27,7 @@ from .values import (
     outermost,
     parse_seconds,
     replaced,
-    scalars,
+    values_in,
 )
 
 PATH = re.compile(r"(.*)(/v1/(?:projects|deployments/([^/]+)))")
@@ -201,8 +201,8 @@ def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
             if path:
                 found: dict[str, Any] = replaced(body, path, NAME)
                 return found
-        elif exchange.json is not NO_JSON:
-            listed += [value for _, value in scalars(exchange.json)]
+        elif exchange.has_json:
+            listed += values_in(exchange.json)
     return DEFAULT_REQUEST
 
 
@@ -216,7 +216,7 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
         for path, value in outermost(body)
         if isinstance(value, str) and value and is_through_objects(path)
     ]
-    returned = [] if response is NO_JSON else [value for _, value in scalars(response)]
+    returned = values_in(response)
     others = [each for each in texts if each[1] in returned and each[1] not in listed]
     found = [path for path, _ in called_name(texts) or others]
     return found[0] if found else None

@@ -14,10 +14,21 @@ from stub.contract import object_in
 from web.validation import pointer as json_pointer
 
 from . import probes
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .probes import OWN_MEMBER, SCHEMAS
 from .run import Run
-from .values import NOTHING, Path, at, is_id, last_name, scalars, type_of
+from .values import (
+    NOTHING,
+    OLDEST,
+    Path,
+    at,
+    is_id,
+    last_name,
+    order_of,
+    parse_seconds,
+    scalars,
+    type_of,
+)
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
@@ -31,7 +42,6 @@ AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
 MISSING, OTHER_ORDER = "missing", "another order"
-OLDEST, NEWEST = "oldest first", "newest first"
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),
@@ -62,7 +72,7 @@ def silence_of(run: Run, exchange: Exchange) -> tuple[str, str] | None:
         return COULD_NOT_CHECK, exchange.failure
     if probe.status < 400 and status in (401, 403):
         return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
-    if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
+    if probe.expects == probes.LIST.expects and status == 200 and not exchange.has_json:
         return COULD_NOT_CHECK, "no JSON where the list should be"
     if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
         is_of_body = probe.method == "POST" and (status < 400 or status in OF_A_BODY)
@@ -130,7 +140,7 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     (media_type,) = response["content"]
     label = exchange.media_type or "no media type"
     yield Claim(pointer, label == media_type, media_type, label)
-    if exchange.json is NO_JSON:
+    if not exchange.has_json:
         if label == media_type:
             yield Claim(pointer, False, "JSON", "no JSON")
         return
@@ -324,7 +334,7 @@ def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
 def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
     path, items = run.places.items, run.items_of(exchange)
-    yield Claim(ITEMS, order_of(run, items) in (OLDEST, None), OLDEST, OTHER_ORDER)
+    yield Claim(ITEMS, order_of_projects(run, items) in (OLDEST, None), OLDEST, OTHER_ORDER)
     is_list = path is not None and isinstance(at(exchange.json, path), list)
     if exchange.probe.name == probes.LISTED.name and is_list:
         mine = run.created_item(exchange)
@@ -335,14 +345,10 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
             yield Claim(PROJECT, is_there, AS_SENT, "not in the list")
 
 
-def order_of(run: Run, items: list[Any]) -> str | None:
+def order_of_projects(run: Run, items: list[Any]) -> str | None:
     """The order of projects, "" if it is another one, None if their times do not tell."""
     records = [unwrap(run, PROJECT, item)[1] for item in items]
-    times = [stub.parse_time(each.get("created_at")) for each in records]
-    known = [each for each in times if each]
-    if known == sorted(known):
-        return OLDEST if len({*known}) > 1 else None
-    return NEWEST if known == sorted(known, reverse=True) else ""
+    return order_of([parse_seconds(record.get("created_at")) for record in records])
 
 
 def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:

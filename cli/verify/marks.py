@@ -8,6 +8,7 @@ from typing import Any
 from stub.like.markers import escape
 from stub.rules import TYPES
 
+from .exchange import Exchange
 from .forms import Form, has_time_form
 from .places import says_deployment
 from .probes import OWN_MEMBER
@@ -79,6 +80,10 @@ class Marks:
         for name, value in self._named_values():
             text = replace_part(text, str(value), f"{{{name}}}")
         return text
+
+    def mark_field(self, value: str, _: Exchange) -> str:
+        """The value of a header field with markers."""
+        return self.mark_inside(value)
 
     def _named_values(self) -> list[tuple[str, Any]]:
         """The values that a marker stands for, the likeliest one of equal ones first."""

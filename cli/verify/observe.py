@@ -1,8 +1,8 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from stub.like.check import errors_in
@@ -14,15 +14,25 @@ from .choices import merge, volatile_paths
 from .constants import Constants
 from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .fields import Fields
 from .forms import Form, ids_form, time_form
 from .marks import Marks
-from .places import has_status_name, name_in, says_deployment
+from .places import has_status_name, says_deployment
 from .probes import FOLLOWED, GET_DEPLOYMENT
 from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
-from .values import Path, at, parse_seconds, replaced, scalars
+from .values import (
+    NEWEST,
+    Path,
+    at,
+    first_of,
+    order_of,
+    outermost,
+    parse_seconds,
+    replaced,
+    scalars,
+)
 
 Part = dict[str, Any]
 
@@ -68,113 +78,106 @@ class Observer:
         self._fields = Fields(run, self._constants)
 
     def observe(self) -> Observation:
-        found = self._found
-        parts: dict[str, Callable[[], Part | None]] = {
-            "statuses": self._statuses,
-            "list": self._list,
-            "create": self._create,
-            "deployment": self._deployment,
-            "errors": self._errors,
-            "ids": self._ids,
-            "times": lambda: self._readings.times,
-        }
-        for name, make in parts.items():
-            part = make()
-            if part:
-                found.profile[name] = part
+        self._add("statuses", self._statuses())
+        self._add("list", self._list())
+        self._add("create", self._create())
+        self._add("deployment", self._deployment())
+        self._add("errors", self._errors())
+        self._add("ids", self._ids())
+        self._add("times", self._readings.times)
         self._remove_invalid()
-        found.kept = {
-            place: value
-            for place, value in self._constants.kept.items()
-            if place.split("/")[1] in found.profile
-        }
-        found.exchanges = self._fields.exchanges
-        if self._constants.signed:
-            places = ", ".join(self._constants.signed)
-            found.unsaid.append(f"URLs with a signature or a password: {places}")
-        if self._fields.left_out:
-            names = ", ".join(sorted(self._fields.left_out))
-            found.unsaid.append(f"header fields that vary: {names}")
-        return found
+        self._note_values()
+        self._found.exchanges = self._fields.exchanges
+        return self._found
+
+    def _add(self, name: str, part: Part | None) -> None:
+        if part:
+            self._found.profile[name] = part
 
     def _statuses(self) -> Part | None:
-        run = [*dict.fromkeys(word for word in self._readings.words if word)]
+        words = self._readings.words
+        run = list(dict.fromkeys(word for word in words if word))
         if not run:
             return None
-        has_ended = self._run.has_ended and self._readings.words[-1] == run[-1]
+        has_ended = self._run.has_ended and words[-1] == run[-1]
         return {"run": run, "ended": run[-1] if has_ended else None}
 
     # The list
 
     def _list(self) -> Part | None:
-        run = self._run
-        lists = run.succeeded(*LISTS)
+        lists = self._run.succeeded(*LISTS)
+        path = self._run.places.items
         self._check_strict("list", *LISTS)
-        with_items = [each for each in lists if run.items_of(each)]
-        own = [each for each in lists if self._readings.item_in(each) is not None]
-        if lists and run.places.items is None:
+        if lists and path is None:
             self._found.unreadable.append("list")
-        if run.places.items is None or not with_items:
+        last = self._last_list(lists)
+        if path is None or last is None or not self._is_strict(last, "list"):
             return None
-        last = (own or with_items)[-1]
-        if not self._is_strict(last, "list"):
-            return None
-        listings = {each: self._listing(each) for each in lists}
-        place = ("list", "body", *run.places.items, 0)
-        item = self._item(last)
-        if own:
-            item = self._constants.clean(item, place)
-        envelope = Envelope(
-            [*listings.values()], run.places.items, self._constants.is_map, is_sure=bool(own)
-        )
-        body = self._constants.clean(envelope.mark(last.json), ("list", "body"))
-        self._found.varying += [pointer("list", "body", *path) for path in envelope.varying]
-        fields = self._fields.of(
-            lists, ("list",), lambda value, each: listings[each].mark_field(value)
-        )
-        part = {"body": replaced(body, run.places.items, [item]), **fields}
+        is_own = self._readings.item_in(last) is not None
+        item_place = f"/list/body{pointer(*path)}/0"
+        if is_own:
+            item = self._constants.clean(self._created_item(item_place), item_place)
+        else:
+            item = self._other_item(self._run.items_of(last))
+        listings = {exchange: self._listing(exchange) for exchange in lists}
+        envelope = Envelope(list(listings.values()), path, self._constants.is_map, is_sure=is_own)
+        body = self._constants.clean(envelope.mark(last.json), "/list/body")
+        self._found.varying += ["/list/body" + pointer(*each) for each in envelope.varying]
+
+        def mark(value: str, exchange: Exchange) -> str:
+            return listings[exchange].mark_field(value)
+
+        fields = self._fields.of(lists, "/list", mark)
+        part = {"body": replaced(body, path, [item]), **fields}
         if self._is_newest_first(last):
-            part["order"] = "newest first"
+            part["order"] = NEWEST
         self._note_status("list", last)
         return part
 
+    def _last_list(self, lists: list[Exchange]) -> Exchange | None:
+        """The last list with the created project, or else with any project."""
+        found = [each for each in lists if self._readings.item_in(each) is not None]
+        found = found or [each for each in lists if self._run.items_of(each)]
+        return found[-1] if found else None
+
     def _listing(self, exchange: Exchange) -> Listing:
-        run, items = self._run, self._run.items_of(exchange)
+        run = self._run
+        items = run.items_of(exchange)
         if not items:
             return Listing(exchange.json, 0)
         return Listing(exchange.json, len(items), run.own_id(items[0]), run.own_id(items[-1]))
 
-    def _item(self, exchange: Exchange) -> Any:
-        """The form of each project: of the created one, or of another one without its values."""
+    def _created_item(self, place: str) -> Any:
+        """The form of each project, from the created one."""
         readings = self._readings
-        if not readings.items:
-            items = self._run.items_of(exchange)
-            marks = readings.marks_of_other("project", items[0], is_shown=False)
-            named = [path for path, _ in scalars(items[0]) if has_status_name(path)]
-            marks.status_paths = {path for path in named if any(map(says_deployment, path[:-1]))}
-            return replace(marks, names=common_names(items)).mark(items[0])
-        paths = readings.status_paths(readings.items) if readings.words else set()
-        marks = replace(readings.marks_of_created("project"), status_paths=paths)
+        marks = readings.marks_of_created("project")
+        if readings.words:
+            marks.status_paths = readings.status_paths(readings.items)
         bodies = []
-        for each in readings.items:
-            words = [at(each.body, path) for path in paths]
-            bodies.append((words[0] if words else each.before, marks.mark(each.body)))
-        place = ("list", "body", *(self._run.places.items or ()), 0)
+        for reading in readings.items:
+            words = [at(reading.body, path) for path in marks.status_paths]
+            word = words[0] if words else reading.before
+            bodies.append((word, marks.mark(reading.body)))
         self._note_times(place, readings.items[-1].body)
         return self._merge(bodies, place)
 
+    def _other_item(self, items: list[Any]) -> Any:
+        """The form of each project, from the first one, without its values."""
+        first = items[0]
+        marks = self._readings.marks_of_other("project", first, is_shown=False)
+        marks.names = common_names(items)
+        marks.status_paths = {path for path, _ in scalars(first) if is_deployment_status(path)}
+        return marks.mark(first)
+
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self._run.items_of(exchange)
-        if len(items) < 2:
-            return False
         mine = self._readings.item_in(exchange)
         if mine is not None:
-            return items[0] is mine
+            return len(items) > 1 and items[0] is mine
         for path, value in scalars(items[0]):
-            times = [parse_seconds(at(item, path)) for item in items]
-            known = [each for each in times if each is not None]
-            if parse_seconds(value) is not None and len({*known}) > 1:
-                return known == sorted(known, reverse=True)
+            order = order_of([parse_seconds(at(item, path)) for item in items])
+            if parse_seconds(value) is not None and order is not None:
+                return order == NEWEST
         return False
 
     # The creation and the deployment
@@ -186,17 +189,15 @@ class Observer:
             return None
         marks = self._readings.marks_of_created("project")
         marks.status_paths = self._readings.status_paths_of_creation(creation.json)
-        part = {"request": self._constants.clean(run.request, ("create", "request"))}
-        part |= self._tolerance()
+        request = self._constants.clean(run.request, "/create/request")
+        part = {"request": request, **self._tolerance()}
         if creation.status in STATUSES_OF_CREATION:
             part["status"] = creation.status
         else:
-            self._found.unsaid.append(f"the status of a creation: {creation.status}")
-        part["body"] = self._constants.clean(marks.mark(creation.json), ("create", "body"))
-        self._note_times(("create", "body"), creation.json)
-        return part | self._fields.of(
-            [creation], ("create",), lambda value, _: marks.mark_inside(value)
-        )
+            self._cannot_say(f"the status of a creation: {creation.status}")
+        part["body"] = self._constants.clean(marks.mark(creation.json), "/create/body")
+        self._note_times("/create/body", creation.json)
+        return {**part, **self._fields.of([creation], "/create", marks.mark_field)}
 
     def _tolerance(self) -> Part:
         """What invalid bodies have shown of a creation."""
@@ -206,43 +207,52 @@ class Observer:
             found["optional"] = True
         if "the created name again" in accepted:
             found["unique"] = False
-        if accepted & {"another content type", "no content type"}:
+        if "another content type" in accepted or "no content type" in accepted:
             found["any_type"] = True
         return found
 
     def _deployment(self) -> Part | None:
-        readings = self._readings
-        followed = self._run.followed
         self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
-        other = readings.others_deployment
-        place = ("deployment", "body")
+        followed = self._run.followed
         if followed and self._is_strict(followed[-1], "deployment"):
-            words = readings.words
-            known = [
-                Reading(each.json, word, word) for each, word in zip(followed, words, strict=True)
-            ]
-            paths = readings.status_paths(known) if any(words) else set()
-            marks = replace(readings.marks_of_created("deployment"), status_paths=paths)
-            bodies = [(each.before, marks.mark(each.body)) for each in known]
-            exchanges, body = followed, self._merge(bodies, place)
-            self._note_times(place, followed[-1].json)
-        elif other is not None and self._is_strict(other, "deployment"):
-            project = readings.project_of(other)
-            is_shown = readings.is_given(other)
-            marks = readings.marks_of_other("deployment", project, is_shown=is_shown)
-            marks.status_paths = named_status(other.json)
-            self._found.word = next((at(other.json, path) for path in marks.status_paths), "")
-            read = self._run.succeeded(GET_DEPLOYMENT.name)
-            exchanges = [each for each in read if each.target == other.target]
-            body = self._merge([("", marks.mark(each.json)) for each in exchanges], place)
-            if is_shown:
-                self._found.unsaid.append("the run of a deployment: the one that was named is over")
-        else:
-            return None
-        fields = self._fields.of(
-            exchanges, ("deployment",), lambda value, _: marks.mark_inside(value)
-        )
-        if marks.is_shown:
+            return self._created_deployment(followed)
+        other = self._readings.others_deployment
+        if other is not None and self._is_strict(other, "deployment"):
+            return self._other_deployment(other)
+        return None
+
+    def _created_deployment(self, followed: list[Exchange]) -> Part:
+        place = "/deployment/body"
+        words = self._readings.words
+        readings = [
+            Reading(each.json, word, word) for each, word in zip(followed, words, strict=True)
+        ]
+        marks = self._readings.marks_of_created("deployment")
+        if any(words):
+            marks.status_paths = self._readings.status_paths(readings)
+        bodies = [(each.before, marks.mark(each.body)) for each in readings]
+        body = self._merge(bodies, place)
+        self._note_times(place, followed[-1].json)
+        fields = self._fields.of(followed, "/deployment", marks.mark_field)
+        self._note_status("deployment", followed[0])
+        return {"body": self._constants.clean(body, place), **fields}
+
+    def _other_deployment(self, other: Exchange) -> Part:
+        """The form of a deployment that was not created, with its values only if it was given."""
+        place = "/deployment/body"
+        is_given = self._readings.is_given(other)
+        project = self._readings.project_of(other)
+        marks = self._readings.marks_of_other("deployment", project, is_shown=is_given)
+        status_path = named_status(other.json)
+        if status_path is not None:
+            marks.status_paths = {status_path}
+            self._found.word = at(other.json, status_path)
+        read = self._run.succeeded(GET_DEPLOYMENT.name)
+        exchanges = [each for each in read if each.target == other.target]
+        body = self._merge([("", marks.mark(each.json)) for each in exchanges], place)
+        fields = self._fields.of(exchanges, "/deployment", marks.mark_field)
+        if is_given:
+            self._cannot_say("the run of a deployment: the one that was named is over")
             body = self._constants.clean(body, place)
         else:
             fields = self._without_own_fields(fields)
@@ -252,105 +262,140 @@ class Observer:
     def _without_own_fields(self, fields: Part) -> Part:
         """The header fields of a deployment of others that other responses have, too."""
         others = [each for each in self._run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
-        headers = {
-            name: value
-            for name, value in fields.pop("headers", {}).items()
-            if any(each.header(name) == value for each in others)
-        }
-        return {**fields, "headers": headers} if headers else fields
 
-    def _note_times(self, place: Path, body: Any) -> None:
-        """Note the forms of the times in a body of the created record."""
-        for path, value in scalars(body):
-            form = time_form(value) if parse_seconds(value) is not None else None
-            if form:
-                self._found.times[pointer(*place, *path)] = form
+        def is_shared(name: str, value: str) -> bool:
+            return any(each.header(name) == value for each in others)
 
-    def _note_status(self, part: str, exchange: Exchange) -> None:
-        """Note the status of a list or a deployment, for which a profile has 200."""
-        self._found.statuses[part] = exchange.status
-        if exchange.status != 200:
-            self._found.unsaid.append(f"the status of the {part}: {exchange.status}, not 200")
+        headers = fields.pop("headers", {})
+        shared = {name: value for name, value in headers.items() if is_shared(name, value)}
+        return {**fields, "headers": shared} if shared else fields
 
-    def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
+    def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
         volatile = self._volatile(bodies, place)
-        first = dict(reversed(bodies))
-        words = [word for word in dict.fromkeys(self._readings.words) if word in first]
-        return merge({word: first[word] for word in words or first}, volatile)
+        by_word: dict[str, Any] = {}
+        for word, body in bodies:
+            by_word.setdefault(word, body)
+        words = [word for word in dict.fromkeys(self._readings.words) if word in by_word]
+        if words:
+            by_word = {word: by_word[word] for word in words}
+        return merge(by_word, volatile)
 
-    def _volatile(self, bodies: list[tuple[str, Any]], place: Path) -> set[Path]:
+    def _volatile(self, bodies: list[tuple[str, Any]], place: str) -> set[Path]:
         """The paths at which bodies of one status vary, which are noted."""
         found = volatile_paths(bodies)
-        self._found.varying += sorted(pointer(*place, *path) for path in found)
+        self._found.varying += sorted(place + pointer(*path) for path in found)
         return found
 
-    # The rest
+    # Errors
 
     def _errors(self) -> Part:
         found: Part = {}
-        volatile: set[Path] = set()
+        all_volatile: set[Path] = set()
         for code, exchanges in rejections(self._run).items():
-            first = exchanges[0]
-            if not self._is_strict(first, f"errors/{code}"):
+            if not self._is_strict(exchanges[0], f"errors/{code}"):
                 continue
             bodies = []
-            for each in exchanges:
-                body = Marks("error").mark(each.json)
-                bodies.append(("", without_echo(body, each.deployment_id)))
-            place = ("errors", code, "body")
-            volatile |= self._volatile(bodies, place)
+            for exchange in exchanges:
+                body = Marks("error").mark(exchange.json)
+                bodies.append(("", without_echo(body, exchange.deployment_id)))
+            place = f"/errors/{code}"
+            all_volatile |= self._volatile(bodies, f"{place}/body")
+            _, first_body = bodies[0]
             found[code] = {
-                "status": first.status,
-                "body": self._constants.clean(bodies[0][1], place),
-                **self._fields.of(exchanges, ("errors", code), lambda value, _: value),
+                "status": exchanges[0].status,
+                "body": self._constants.clean(first_body, f"{place}/body"),
+                **self._fields.of(exchanges, place, unmarked),
             }
-        default = common_form([*found.values()], volatile)
+        default = common_form(list(found.values()), all_volatile)
         if default:
             found["default"] = default
         return found
 
+    # Ids
+
     def _ids(self) -> Part:
         """The forms of the ids that were seen."""
         run = self._run
-        items = [*run.places.others]
-        if run.places.mine is not None:
-            items.append(run.places.mine)
-        projects = [(run.own_id(item), name_in(item, run.name_members)) for item in items]
+        known = [(run.own_id(item), run.name_of(item)) for item in run.places.listed]
         if run.creation is not None and run.places.mine is None:
-            projects.append((run.places.created_id, run.created_name))
-        projects = [each for each in projects if each[0] is not None]
-        deployments, owner = self._ids_of_deployments(items)
-        name = run.created_name
-        if name and any(name in str(each) for each in deployments) and not owner:
-            self._found.unsaid.append("ids of deployments that are made from the name")
-            deployments = []
-        found = {
-            "projects": ids_form([each for each, _ in projects], [name for _, name in projects]),
-            "deployments": ids_form(deployments, [], owner),
-        }
-        return {kind: form for kind, form in found.items() if form}
+            known.append((run.places.created_id, run.created_name))
+        known = [(project_id, name) for project_id, name in known if project_id is not None]
+        ids = [project_id for project_id, _ in known]
+        names = [name for _, name in known]
+        forms: Part = {}
+        form = ids_form(ids, names)
+        if form:
+            forms["projects"] = form
+        form = self._form_of_deployments()
+        if form:
+            forms["deployments"] = form
+        return forms
 
-    def _ids_of_deployments(self, items: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The ids of deployments, and those of their projects, if there is but one.
+    def _form_of_deployments(self) -> Form | None:
+        """The form of the ids of deployments: of one, and where the projects name theirs, of all.
 
         The other projects have theirs where the created one has its own.
         """
         readings, run = self._readings, self._run
         if run.followed:
-            read, owner_id = readings.deployment_id, run.places.created_id
+            seen, owner_id = readings.deployment_id, run.places.created_id
         elif readings.others_deployment is not None:
-            read = id_of(readings.others_deployment)
+            seen = id_of(readings.others_deployment)
             owner_id = run.own_id(readings.project_of(readings.others_deployment))
         else:
-            return [], []
-        if read == owner_id:
-            return [read], [read]
-        found = [read]
+            return None
+        if seen == owner_id:
+            return ids_form([seen], [], project_ids=[seen])
+        ids = dict.fromkeys([seen, *self._others_beside(seen)])
+        if run.created_name and any(run.created_name in str(each) for each in ids):
+            self._cannot_say("ids of deployments that are made from the name")
+            return None
+        return ids_form(list(ids), [])
+
+    def _others_beside(self, deployment_id: Any) -> Iterator[Any]:
+        """What stands in all projects where one of them has the id of a deployment."""
+        items = self._run.places.listed
         for item in items:
-            paths = [path for path, value in scalars(item) if value == read]
-            found += [at(other, path) for path in paths[:1] for other in items]
-        return [*dict.fromkeys(each for each in found if type(each) is type(read))], []
+            path = first_of(path for path, value in scalars(item) if value == deployment_id)
+            if path is None:
+                continue
+            for other in items:
+                found = at(other, path)
+                if type(found) is type(deployment_id):
+                    yield found
+
+    # What a person has to know
+
+    def _cannot_say(self, sentence: str) -> None:
+        self._found.unsaid.append(sentence)
+
+    def _note_times(self, place: str, body: Any) -> None:
+        """Note the forms of the times in a body of the created record."""
+        for path, value in scalars(body):
+            form = time_form(value) if parse_seconds(value) is not None else None
+            if form:
+                self._found.times[place + pointer(*path)] = form
+
+    def _note_status(self, part: str, exchange: Exchange) -> None:
+        """Note the status of a list or a deployment, for which a profile has 200."""
+        self._found.statuses[part] = exchange.status
+        if exchange.status != 200:
+            self._cannot_say(f"the status of the {part}: {exchange.status}, not 200")
+
+    def _note_values(self) -> None:
+        """Note which values of the service are in the profile, and which cannot be."""
+        constants = self._constants
+        for place, value in constants.kept.items():
+            part = place.split("/")[1]
+            if part in self._found.profile:
+                self._found.kept[place] = value
+        if constants.signed:
+            places = ", ".join(constants.signed)
+            self._cannot_say(f"URLs with a signature or a password: {places}")
+        if self._fields.left_out:
+            names = ", ".join(sorted(self._fields.left_out))
+            self._cannot_say(f"header fields that vary: {names}")
 
     def _check_strict(self, place: str, *probes: str) -> None:
         """Note that the successful responses to these probes are no JSON, if none of them is."""
@@ -359,12 +404,12 @@ class Observer:
             self._is_strict(found[-1], place)
 
     def _is_strict(self, exchange: Exchange, place: str) -> bool:
-        """Whether the body of a response is JSON that a profile can have."""
+        """Whether the body of a response is JSON that a profile can have; if not, it is noted."""
         try:
             parse_json(exchange.content, DEPTH)
         except MalformedJSON as error:
-            reason = "is no JSON" if exchange.json is NO_JSON else f"is no strict JSON: {error}"
-            self._found.unsaid.append(f"/{place}/body: the body of the service {reason}")
+            reason = f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+            self._cannot_say(f"/{place}/body: the body of the service {reason}")
             self._found.unreadable.append(place)
             return False
         return True
@@ -374,12 +419,22 @@ class Observer:
         profile = self._found.profile
         for error in errors_in(profile, OWN_WORDS):
             _, name, *rest = error.pointer.split("/")
-            holder, last = (
-                (profile[name], rest[0]) if name in ("errors", "ids") else (profile, name)
-            )
-            if last in holder:
-                self._found.unsaid.append(f"/{name}: {error.pointer} {error.detail}")
-                del holder[last]
+            holder, part = profile, name
+            if name in ("errors", "ids"):
+                holder, part = profile[name], rest[0]
+            if part in holder:
+                self._cannot_say(f"/{name}: {error.pointer} {error.detail}")
+                del holder[part]
+
+
+def unmarked(value: str, _: Exchange) -> str:
+    """The value of a header field of an error, in which no marker can stand."""
+    return value
+
+
+def is_deployment_status(path: Path) -> bool:
+    """Whether a member has the name of a status, inside of one that says deployment."""
+    return has_status_name(path) and any(says_deployment(name) for name in path[:-1])
 
 
 def common_names(records: list[Any]) -> set[str] | None:
@@ -387,14 +442,20 @@ def common_names(records: list[Any]) -> set[str] | None:
 
     Others may be values of somebody, as in a map by the names of environments.
     """
+    if len(records) < 2:
+        return None
     counts: Counter[str] = Counter()
     for record in records:
-        counts.update({str(name) for path, _ in scalars(record) for name in path})
-    return {name for name, count in counts.items() if count > 1} if len(records) > 1 else None
+        names: set[str] = set()
+        for path, _ in scalars(record):
+            names.update(str(name) for name in path)
+        counts.update(names)
+    return {name for name, count in counts.items() if count > 1}
 
 
-def named_status(body: Any) -> set[Path]:
+def named_status(body: Any) -> Path | None:
     """Where a deployment that has ended has its status: the outermost text that is called so."""
-    found = [path for path, value in scalars(body) if value and has_status_name(path)]
-    texts = [path for path in found if isinstance(at(body, path), str)]
-    return {min(texts, key=len)} if texts else set()
+    for path, value in outermost(body):
+        if value and isinstance(value, str) and has_status_name(path):
+            return path
+    return None

@@ -11,7 +11,7 @@ from web.routing import CREATED
 
 from ..reports import Case, Failure
 from .drift import Drift
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, NOT_SEEN
 from .observe import Observation
 from .places import find_id
@@ -108,7 +108,7 @@ def traits_of(run: Run) -> Iterator[str]:
     if run.followed:
         bodies["a deployment"] = run.followed[-1]
     for what, exchange in bodies.items():
-        path = find_id(exchange.json, []) if exchange and exchange.json is not NO_JSON else None
+        path = find_id(exchange.json, []) if exchange and exchange.has_json else None
         if path and path[:-1]:
             yield f"{what} {stands_in(path[:-1])}"
     status = run.status_path

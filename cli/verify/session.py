@@ -11,7 +11,7 @@ import click
 from web.redaction import printable
 
 from .client import Client
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .judge import LATEST, NOT_SEEN, claims_of
 from .places import (
     MAX_CANDIDATES,
@@ -103,7 +103,7 @@ class Session:
         run = self.run
         responses = [run.of(each.name)[-1] for each in run.probes[:3]]
         first, second, _ = responses
-        has_json = any(each.json is not NO_JSON for each in responses)
+        has_json = any(each.has_json for each in responses)
         if not has_json and (reason := self.client.explain_scheme()):
             raise click.UsageError(f"{reason}.")
         if {first.status, second.status} <= {401, 403}:
@@ -185,7 +185,7 @@ class Session:
             exchange = self._send(CANDIDATE)
             if candidate.member == LATEST.rpartition("/")[2]:
                 self.named = exchange
-            is_page = exchange.is_success and exchange.json is NO_JSON
+            is_page = exchange.is_success and not exchange.has_json
             if exchange.status not in NO_ID and not is_page:
                 return exchange
         return None

@@ -11,6 +11,8 @@ from stub.rules import TYPES, is_of_type, parse_time
 
 T = TypeVar("T")
 
+OLDEST, NEWEST = "oldest first", "newest first"  # orders
+
 NOTHING = object()
 """What is at a path that a value does not have."""
 
@@ -73,6 +75,14 @@ def at(value: Any, path: Path) -> Any:
         else:
             return NOTHING
     return value
+
+
+def order_of(times: list[float | None]) -> str | None:
+    """The order of times, "" if it is another one, None if they do not tell."""
+    known = [time for time in times if time is not None]
+    if known == sorted(known):
+        return OLDEST if len(set(known)) > 1 else None
+    return NEWEST if known == sorted(known, reverse=True) else ""
 
 
 def replaced(value: Any, path: Path, new: Any) -> Any:
