@@ -38,7 +38,6 @@ from .report import (
     cases_of,
     findings_of,
     left_behind,
-    masked_case,
     text_of_drift,
     text_of_parts,
     text_of_profile,
@@ -206,7 +205,7 @@ def write_files(
         "created": run.left_behind,
     }
     if options.report and is_xml(options.report):
-        cases = [masked_case(each, run.redactor) for each in cases_of(run, result.parts, findings)]
+        cases = cases_of(run, result.parts, findings)
         write_text(options.report, junit_xml("verify", cases))
     elif options.report:
         write_file(options.report, masked(report, run.redactor))
