@@ -35,6 +35,11 @@ class Exchange:
         return not self.failure and 300 <= self.status < 400
 
     @property
+    def reason(self) -> str:
+        """The failure, or the status, of a response that is not as it should be."""
+        return self.failure or str(self.status)
+
+    @property
     def deployment_id(self) -> str:
         """The id in the path of a request for a deployment."""
         return unquote(self.path.rpartition("/")[2])
