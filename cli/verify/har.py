@@ -24,9 +24,9 @@ from .values import (
     Path,
     called_name,
     is_through_objects,
-    outermost,
     parse_seconds,
     replaced,
+    texts_in,
     values_in,
 )
 
@@ -211,15 +211,16 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
 
     Without one it is a text that the response has, and no response before.
     """
-    texts = [
-        (path, value)
-        for path, value in outermost(body)
-        if isinstance(value, str) and value and is_through_objects(path)
-    ]
+    found = texts_in(body)
+    texts = {path: text for path, text in found.items() if text and is_through_objects(path)}
+    named = called_name(list(texts))
+    if named is not None:
+        return named
     returned = values_in(response)
-    others = [each for each in texts if each[1] in returned and each[1] not in listed]
-    found = [path for path, _ in called_name(texts) or others]
-    return found[0] if found else None
+    for path, text in texts.items():
+        if text in returned and text not in listed:
+            return path
+    return None
 
 
 def as_session(exchanges: list[Exchange]) -> list[Exchange]:

@@ -28,10 +28,10 @@ from .values import (
     at,
     first_of,
     order_of,
-    outermost,
     parse_seconds,
     replaced,
     scalars,
+    texts_in,
 )
 
 Part = dict[str, Any]
@@ -455,7 +455,5 @@ def common_names(records: list[Any]) -> set[str] | None:
 
 def named_status(body: Any) -> Path | None:
     """Where a deployment that has ended has its status: the outermost text that is called so."""
-    for path, value in outermost(body):
-        if value and isinstance(value, str) and has_status_name(path):
-            return path
-    return None
+    texts = texts_in(body)
+    return first_of(path for path, text in texts.items() if text and has_status_name(path))

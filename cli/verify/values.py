@@ -44,6 +44,11 @@ def outermost(value: Any) -> list[tuple[Path, Any]]:
     return sorted(scalars(value), key=lambda found: len(found[0]))
 
 
+def texts_in(value: Any) -> dict[Path, str]:
+    """The texts of a value by their paths, the outer ones first."""
+    return {path: each for path, each in outermost(value) if isinstance(each, str)}
+
+
 def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
     """The value with each of its texts, numbers, booleans and nulls changed."""
     if isinstance(value, dict):
@@ -144,11 +149,11 @@ def last_word(name: str) -> str:
     return words[-1] if words else ""
 
 
-def called_name(texts: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """The texts whose member is called `name`, then those whose member ends with that word."""
-    exact = [each for each in texts if last_name(each[0]) == "name"]
-    alike = [each for each in texts if last_word(last_name(each[0])) == "name"]
-    return [*exact, *alike]
+def called_name(paths: list[Path]) -> Path | None:
+    """The first path of a member that is called `name`, or else one that ends with that word."""
+    exact = [path for path in paths if last_name(path) == "name"]
+    alike = [path for path in paths if last_word(last_name(path)) == "name"]
+    return first_of(exact or alike)
 
 
 def parse_seconds(text: Any) -> float | None:
