@@ -14,7 +14,7 @@ from .choices import resolve
 from .errors import CODE
 from .forms import Form, is_known_time, is_same_ids, is_same_times, time_form
 from .marks import MIN_SECONDS
-from .observe import Observation
+from .observation import Observation
 from .values import is_number, is_same, parse_seconds, type_of
 
 Part = dict[str, Any]

@@ -32,7 +32,8 @@ from .client import Client
 from .drift import Comparison, Drift
 from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
-from .observe import Observation, Observer
+from .observation import Observation
+from .observe import observe
 from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .report import (
     cases_of,
@@ -348,7 +349,7 @@ def judge(run: Run, options: Options, like: Profile | None, started: datetime) -
         date = time.strftime("%Y-%m-%d", time.gmtime(run.exchanges[-1].sent_at))
     observation, drift = None, None
     if options.save or like:
-        observation = Observer(run, date, given=options.deployment).observe()
+        observation = observe(run, date, given=options.deployment)
     if observation and like:
         drift = Comparison(like, observation).compare()
     return Result(judge_parts(run), observation, drift)

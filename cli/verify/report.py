@@ -13,7 +13,7 @@ from ..reports import Case, Failure
 from .drift import Drift
 from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, NOT_SEEN
-from .observe import Observation
+from .observation import Observation
 from .places import find_id
 from .run import Run
 from .values import Path
