@@ -47,13 +47,82 @@ class Drift(NamedTuple):
     notes: list[str]
 
 
-class Comparison:
-    """The comparison of two profiles: that of before, and that of a run."""
+def compare(before: Profile, found: Observation) -> Drift:
+    """Compare the profile of before with that of a run."""
+    now = Profile(found.profile)
+    changes = distinct(changes_between(before, now, found))
+    findings = [change.line for change in changes if change.is_finding]
+    notes = [change.line for change in changes if not change.is_finding]
+    return Drift(findings, notes)
 
-    def __init__(self, like: Profile, found: Observation) -> None:
+
+def changes_between(before: Profile, now: Profile, found: Observation) -> Iterator[Change]:
+    comparison = Comparison(before, now, found)
+    yield from compare_runs(before, now)
+    for name in ("list", "create", "deployment"):
+        old, new = before.form(name), now.form(name)
+        if old and new:
+            yield from comparison.compare_responses(f"/{name}", old, new)
+    old, new = before.form("create"), now.form("create")
+    if old and new:
+        yield from compare_values("/create/status", old.status or CREATED, new.status or "another")
+    for name, status in found.statuses.items():
+        if before.form(name):
+            yield from compare_values(f"/{name}/status", 200, status)
+    for code in now.document.get("errors", {}):
+        old, new = before.error_form(code), now.error_form(code)
+        if old is None or new is None or code == "default":
+            continue
+        if old.status:
+            yield from compare_values(f"/errors/{code}/status", old.status, new.status)
+        yield from comparison.compare_responses(f"/errors/{code}", old, new)
+    yield from find_unreadable(before, found.unreadable)
+    if found.is_own:
+        yield from compare_ids(before.ids, now.ids)
+        old_times, new_times = before.document.get("times"), now.document.get("times")
+        if old_times and new_times:
+            yield from comparison.compare_times(old_times, new_times)
+
+
+def compare_runs(before: Profile, now: Profile) -> Iterator[Change]:
+    """Compare the statuses of the run of a deployment."""
+    for word in now.run:
+        if before.words and word not in before.words:
+            yield Change(f"drift: /statuses/run: {text_of(word)} is new", True)
+    for word in before.run:
+        if now.run and word not in now.run:
+            yield note("/statuses/run", text_of(word), "not seen")
+
+
+def find_unreadable(before: Profile, unreadable: list[str]) -> Iterator[Change]:
+    """Find the parts of the profile whose responses cannot be read now."""
+    errors = before.document.get("errors", {})
+    for place in unreadable:
+        part, _, code = place.partition("/")
+        is_known = code in errors if code else part in before.document
+        if is_known:
+            yield finding(f"/{place}/body", "a form", "none that can be read")
+
+
+def compare_ids(before: dict[str, Form], now: dict[str, Form]) -> Iterator[Change]:
+    for kind, form in now.items():
+        known = before.get(kind)
+        if known and not is_same_ids(known, form):
+            yield finding(f"/ids/{kind}", text_of(known), text_of(form))
+
+
+def compare_values(place: str, before: Any, now: Any) -> Iterator[Change]:
+    if not is_same(before, now):
+        yield finding(place, text_of(before), text_of(now))
+
+
+class Comparison:
+    """The comparison of responses: those of a profile, and those of a run."""
+
+    def __init__(self, before: Profile, now: Profile, found: Observation) -> None:
+        self._before = before
+        self._now = now
         self._found = found
-        self._before = like
-        self._now = Profile(found.profile)
         self._varying = set(found.varying)
         in_errors = [place for place in found.varying if place.startswith("/errors/")]
         # What varies in one error varies in all.
@@ -61,76 +130,8 @@ class Comparison:
         self._times: set[str] = set()  # the places of times that were compared
         self._new_times: dict[str, tuple[Form, Form]] = {}  # those of another form than before
 
-    def compare(self) -> Drift:
-        changes = distinct(self._changes())
-        findings = [change.line for change in changes if change.is_finding]
-        notes = [change.line for change in changes if not change.is_finding]
-        return Drift(findings, notes)
-
-    def _changes(self) -> Iterator[Change]:
-        yield from self._compare_runs()
-        for name in ("list", "create", "deployment"):
-            before, now = self._before.form(name), self._now.form(name)
-            if before and now:
-                yield from self._compare_responses(f"/{name}", before, now)
-        yield from self._compare_statuses()
-        yield from self._compare_errors()
-        yield from self._find_unreadable()
-        if self._found.is_own:
-            yield from self._compare_ids()
-            yield from self._compare_times()
-
-    def _compare_runs(self) -> Iterator[Change]:
-        """Compare the statuses of the run of a deployment."""
-        known = self._before.words
-        for word in self._now.run:
-            if known and word not in known:
-                yield Change(f"drift: /statuses/run: {text_of(word)} is new", True)
-        for word in self._before.run:
-            if self._now.run and word not in self._now.run:
-                yield note("/statuses/run", text_of(word), "not seen")
-
-    def _compare_statuses(self) -> Iterator[Change]:
-        """Compare the status codes of the responses; for all but a creation a profile has 200."""
-        before, now = self._before.form("create"), self._now.form("create")
-        if before and now:
-            status = now.status or "another"
-            yield from compare_values("/create/status", before.status or CREATED, status)
-        for name, seen in self._found.statuses.items():
-            if self._before.form(name):
-                yield from compare_values(f"/{name}/status", 200, seen)
-
-    def _compare_errors(self) -> Iterator[Change]:
-        for code in self._now.document.get("errors", {}):
-            place = f"/errors/{code}"
-            before, now = self._before.error_form(code), self._now.error_form(code)
-            if before is None or now is None or code == "default":
-                continue
-            if before.status:
-                yield from compare_values(f"{place}/status", before.status, now.status)
-            yield from self._compare_responses(place, before, now)
-
-    def _find_unreadable(self) -> Iterator[Change]:
-        """Find the parts of the profile whose responses cannot be read now."""
-        errors = self._before.document.get("errors", {})
-        for place in self._found.unreadable:
-            part, _, code = place.partition("/")
-            is_known = code in errors if code else self._before.form(part) is not None
-            if is_known:
-                yield finding(f"/{place}/body", "a form", "none that can be read")
-
-    def _compare_ids(self) -> Iterator[Change]:
-        before, now = self._before.ids, self._now.ids
-        for kind, form in now.items():
-            if kind in before and not is_same_ids(before[kind], form):
-                yield finding(f"/ids/{kind}", text_of(before[kind]), text_of(form))
-
-    def _compare_times(self) -> Iterator[Change]:
-        """Find another form of times: of some members, or of all."""
-        before = self._before.document.get("times")
-        now = self._now.document.get("times")
-        if before is None or now is None:
-            return
+    def compare_times(self, before: Form, now: Form) -> Iterator[Change]:
+        """Find another form of times: of some of the compared members, or of all."""
         are_all = len(self._new_times) >= max(2, len(self._times))
         if self._new_times and not are_all:
             for place, (known, form) in self._new_times.items():
@@ -138,9 +139,7 @@ class Comparison:
         elif not is_same_times(before, now):
             yield finding("/times", text_of(before), text_of(now))
 
-    # Responses
-
-    def _compare_responses(
+    def compare_responses(
         self, place: str, before: ResponseForm, now: ResponseForm
     ) -> Iterator[Change]:
         """Compare two forms of a response: its content type, its header fields, and its body."""
@@ -243,11 +242,6 @@ def place_in_error(place: str) -> str:
 
 def distinct(changes: Iterable[Change]) -> list[Change]:
     return list(dict.fromkeys(changes))
-
-
-def compare_values(place: str, before: Any, now: Any) -> Iterator[Change]:
-    if not is_same(before, now):
-        yield finding(place, text_of(before), text_of(now))
 
 
 def count_findings(changes: list[Change]) -> int:

@@ -50,20 +50,24 @@ class Fields:
 
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
-        values = [exchange.header(name) or "" for exchange in exchanges]
         if name.lower() == "allow":
             return None  # it is another one at each path, as the stub has it
         if SECRET_NAME.search(name) or self._constants.has_token(name):
             return None
-        if not is_valid({name: values[0]}, self._schemas["headers"]):
+        values = [exchange.header(name) or "" for exchange in exchanges]
+        first = values[0]
+        if not is_valid({name: first}, self._schemas["headers"]):
             return None
-        marked = [mark(value, each) for value, each in zip(values, exchanges, strict=True)]
-        value = marked[0] if len(set(marked)) == 1 else escape(values[0])
+        pairs = zip(values, exchanges, strict=True)
+        marked = {mark(value, exchange) for value, exchange in pairs}
+        value = marked.pop() if len(marked) == 1 else escape(first)
         is_constant = len(set(values)) == 1 and name.lower() not in self._varying
         if not is_constant and not names_in(value):
             self.left_out.add(name)
             return None
-        return None if self._constants.may_not_stay(value) else value
+        if self._constants.may_not_stay(value):
+            return None
+        return value
 
 
 def varying_fields(run: Run) -> set[str]:

@@ -20,12 +20,11 @@ def observe_ids(readings: Readings, found: Observation) -> Part:
 
 def form_of_projects(readings: Readings) -> Form | None:
     run = readings.run
-    known = [(run.own_id(project), run.name_of(project)) for project in run.places.listed]
+    names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
     if run.creation is not None and run.places.mine is None:
-        known.append((run.places.created_id, run.created_name))
-    ids = [own_id for own_id, _ in known if own_id is not None]
-    names = [name for own_id, name in known if own_id is not None]
-    return ids_form(ids, names)
+        names[run.places.created_id] = run.created_name
+    names.pop(None, None)
+    return ids_form(list(names), list(names.values()))
 
 
 def form_of_deployments(readings: Readings, found: Observation) -> Form | None:

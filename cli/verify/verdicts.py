@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import stub
+from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
 from .exchange import Exchange
@@ -147,37 +148,40 @@ def conclude(
     run: Run, probe: Probe, exchanges: list[Exchange], tell: Callable[[str], None]
 ) -> None:
     """Note what a probe has shown, if it was asked: these exchanges say something of its parts."""
-    if probe.name in LISTS:
+    name = probe.name
+    if name in LISTS:
         run.look()
     run.judged += exchanges
-    run.concluded.append(probe.name)
+    run.concluded.append(name)
     silence = silence_of(run, exchanges[-1]) if exchanges else (NOT_SEEN, NEEDS[probe.needs])
     if silence:
-        run.silent[probe.name] = silence
-    tell(f"{probe.name:26} {outcome_of(run, probe.name)}")
-    sent = run.of(probe.name)
-    if any(has_token(run, each) for each in sent):
-        run.leaks.append(probe.name)
-        tell(f"{probe.name:26} {LEAK}")
+        run.silent[name] = silence
+    tell(f"{name:26} {outcome_of(run, name)}")
+    if any(has_token(run.tokens, each) for each in run.of(name)):
+        run.leaks.append(name)
+        tell(f"{name:26} {LEAK}")
 
 
-def has_token(run: Run, exchange: Exchange) -> bool:
-    """Whether a response contains the token."""
+def has_token(tokens: Redactor, exchange: Exchange) -> bool:
+    """Whether a response contains a token."""
     texts = [f"{name}: {value}" for name, value in exchange.headers.items()]
     texts.append(exchange.content.decode(errors="replace"))
-    return any(run.tokens.text(text) != text for text in texts)
+    return any(tokens.text(text) != text for text in texts)
 
 
 def outcome_of(run: Run, name: str) -> str:
     """What came of a probe, in a few words."""
-    earlier = run.of(name)[:-1]
-    failed = "".join(f"; once {each.status}" for each in earlier if each.status >= 429)
+    failed = ""
+    for exchange in run.of(name)[:-1]:
+        if exchange.status >= 429:
+            failed += f"; once {exchange.status}"
     if name in run.silent:
         verdict, reason = run.silent[name]
         return f"{verdict}: {reason}{failed}"
     judged = [each for each in run.judged if each.probe.name == name]
     if not any(each.probe.expects for each in judged):
         return f"no id of a deployment{failed}"
-    claims = [claim for each in judged for claim in claims_of(run, each)]
-    outcome = "agrees" if all(claim.holds for claim in claims) else "differs"
-    return outcome + failed
+    for exchange in judged:
+        if not all(claim.holds for claim in claims_of(run, exchange)):
+            return f"differs{failed}"
+    return f"agrees{failed}"
