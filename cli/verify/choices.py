@@ -12,7 +12,8 @@ def differences(one: Any, other: Any, path: Path = ()) -> Iterator[Path]:
     """The paths at which two values differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
-            inner, other_inner = at(one, (name,)), at(other, (name,))
+            inner = one.get(name, NOTHING)
+            other_inner = other.get(name, NOTHING)
             yield from differences(inner, other_inner, (*path, name))
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for index, item in enumerate(one):

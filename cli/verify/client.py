@@ -77,7 +77,7 @@ class Client:
         accept = "application/json, application/problem+json"
         headers = {"Accept": accept, "User-Agent": "stub-verify", **dict(exchange.sent)}
         try:
-            with closing(self._connect()) as connection:
+            with closing(connect(self._base, self._context)) as connection:
                 connection.request(
                     exchange.probe.method, exchange.target, exchange.body or None, headers
                 )
@@ -100,18 +100,15 @@ class Client:
             failure=failure,
         )
 
-    def _connect(self) -> HTTPConnection:
-        return connect(self._base, self._context)
-
     def explain_scheme(self) -> str:
         """What to give in place of the scheme of the URL, if the port speaks the other one."""
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        is_tls = succeeds(shake_hands, connect(self._base, context))
+        is_tls = speaks(self._base, context)
         if is_tls and not self._context:
             return "the port speaks TLS: give an https:// URL"
-        if self._context and not is_tls and succeeds(ask, connect(self._base, None)):
+        if self._context and not is_tls and speaks(self._base, None):
             return "the port does not speak TLS: give an http:// URL"
         return ""
 
@@ -124,28 +121,21 @@ def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection
     return HTTPConnection(host, port, timeout=TIMEOUT)
 
 
-def succeeds(use: Callable[[HTTPConnection], object], connection: HTTPConnection) -> bool:
-    """Whether a use of the connection, which is then closed, ends in time and without an error."""
+def speaks(base: SplitResult, context: ssl.SSLContext | None) -> bool:
+    """Whether a port shakes hands in TLS, or without a context responds in HTTP, in time."""
 
     def try_it() -> bool:
         try:
-            with closing(connection):
-                use(connection)
+            with closing(connect(base, context)) as connection:
+                connection.connect()
+                if context is None:
+                    connection.request("HEAD", "/")  # without a token
+                    connection.getresponse()
         except (OSError, HTTPException, UnicodeError):  # a host may be no name
             return False
         return True
 
     return within_timeout(try_it, otherwise=False)
-
-
-def shake_hands(connection: HTTPConnection) -> None:
-    connection.connect()
-
-
-def ask(connection: HTTPConnection) -> None:
-    """Send a request without a token, and receive the head of an HTTP response."""
-    connection.request("HEAD", "/")
-    connection.getresponse()
 
 
 def within_timeout(call: Callable[[], T], otherwise: T) -> T:

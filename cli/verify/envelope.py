@@ -6,7 +6,7 @@ from typing import Any
 
 from stub.like.markers import escape
 
-from .marks import Marks, replace_part
+from .marks import Marks, mark_parts
 from .values import (
     NOTHING,
     Path,
@@ -42,29 +42,26 @@ class Listing:
         is_count = has_sizes or has_any(words, COUNT_WORDS)
         if is_count and self.size and is_same(value, self.size):
             return "{count}"
-        names = ["last", "first"] if has_any(words, LAST_WORDS) else ["first", "last"]
-        for name in names:
-            known = self.first if name == "first" else self.last
-            if is_id(known) and is_same(value, known):
-                return f"{{{name}.id}}"
+        known_ids = self._known_ids()
+        if has_any(words, LAST_WORDS):
+            known_ids.reverse()
+        for name, known in known_ids:
+            if is_same(value, known):
+                return f"{{{name}}}"
         if isinstance(value, str):
-            return self.mark_inside(value)
+            return mark_parts(value, self._known_ids())
         return value
 
-    def mark_inside(self, text: str) -> str:
-        """A text in which markers stand for the ids of the first and the last project."""
-        text = escape(text)
-        if is_id(self.first):
-            text = replace_part(text, str(self.first), "{first.id}")
-        if is_id(self.last):
-            text = replace_part(text, str(self.last), "{last.id}")
-        return text
+    def _known_ids(self) -> list[tuple[str, Any]]:
+        """The ids that a marker stands for, the likelier one of equal ones first."""
+        ids = [("first.id", self.first), ("last.id", self.last)]
+        return [(name, value) for name, value in ids if is_id(value)]
 
     def mark_field(self, value: str) -> str:
         """The value of a header field with the markers of a list."""
         if self.size and value == str(self.size):
             return "{count}"
-        return self.mark_inside(value)
+        return mark_parts(value, self._known_ids())
 
 
 def has_any(words: list[str], known: set[str]) -> bool:

@@ -48,20 +48,24 @@ def text_of_difference(part: Part) -> str:
 
 def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
     """A test case for each part that was judged, and for each other kind of finding."""
-    redactor = run.redactor
     cases = []
     for part in parts:
-        failures = []
         line = text_of_difference(part)
-        if line in findings and part.exchange:
-            shown = "\n".join(text_of_exchange(part.exchange, redactor))
-            failures.append(Failure(redactor.text(line), redactor.text(shown)))
+        shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
+        failures = [Failure(line, "\n".join(shown))] if line in findings else []
         reason = part.reason if part.verdict in UNCHECKED else ""
-        cases.append(Case(redactor.text(part.part), failures, redactor.text(reason)))
+        cases.append(Case(part.part, failures, reason))
     for kind in OTHER_KINDS:
-        lines = [line for line in findings if line.startswith(f"{kind}: ")]
-        cases.append(Case(kind, [Failure(redactor.text(line)) for line in lines]))
-    return cases
+        failures = [Failure(line) for line in findings if line.startswith(f"{kind}: ")]
+        cases.append(Case(kind, failures))
+    return [masked_case(case, run.redactor) for case in cases]
+
+
+def masked_case(case: Case, redactor: Redactor) -> Case:
+    """A test case with the secrets in its texts masked."""
+    mask = redactor.text
+    failures = [Failure(mask(each.message), mask(each.details)) for each in case.failures]
+    return Case(mask(case.name), failures, mask(case.skipped))
 
 
 def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
@@ -103,23 +107,25 @@ def traits_of(run: Run) -> Iterator[str]:
         yield "the list is a bare array"
     elif items is not None and items != ("projects",):
         yield f"the list {stands_in(items)}"
-    if run.creation is not None and run.creation.status != CREATED:
-        yield f"a creation is {run.creation.status}"
+    creation = run.creation
+    if creation is not None and creation.status != CREATED:
+        yield f"a creation is {creation.status}"
     yield from envelope_of("a created project", run.created_body)
-    if run.followed:
-        yield from envelope_of("a deployment", run.followed[-1].json)
+    followed = run.followed
+    if followed:
+        yield from envelope_of("a deployment", followed[-1].json)
     status = run.status_path
     if status and status[-1] != "status":
         yield f"the status is called {status[-1]}"
-    statuses = dict.fromkeys(run.status_of(each.json) for each in run.followed)
-    unknown = [str(each) for each in statuses if each not in run.contract.statuses]
+    statuses = dict.fromkeys(run.status_of(each.json) for each in followed)
+    unknown = [str(word) for word in statuses if word not in run.contract.statuses]
     if unknown:
         yield f"statuses are {', '.join(unknown)}"
-    ids = [run.own_id(each) for each in run.places.others]
+    ids = [run.own_id(project) for project in run.places.others]
     if any(isinstance(each, int) for each in ids):
         yield "ids are numbers"
-    errors = [each for each in run.judged if each.status >= 400]
-    types = [(each.header("Content-Type") or "").partition(";")[0] for each in errors]
+    headers = [each.header("Content-Type") or "" for each in run.judged if each.status >= 400]
+    types = [header.partition(";")[0] for header in headers]
     if types and PROBLEM_JSON["Content-Type"] not in types:
         yield f"errors are {types[0] or 'without a media type'}"
 

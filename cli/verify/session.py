@@ -146,9 +146,8 @@ class Session:
         """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
-        if not self.run.of(probe.name):
-            self._poll(probe, self._is_listed)
-        return self.run.of(probe.name)[-1:]
+        asked = self.run.of(probe.name) or self._poll(probe, self._is_listed)
+        return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
         self.run.look()
@@ -259,7 +258,8 @@ class Session:
 
     def _listed_candidates(self) -> list[Candidate]:
         others = self.run.places.others
-        return find_candidates(others, self.run.own_id(others[0]) if others else None)
+        own_id = self.run.own_id(others[0]) if others else None
+        return find_candidates(others, own_id)
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
@@ -283,7 +283,9 @@ class Session:
             run.unseen = unseen
 
     def _tell_lack(self, why: str, parts: str) -> None:
-        self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
+        if self.saves:
+            why = f"{why}; the profile lacks {parts}"
+        self.tell(why)
 
     def _why_no_project(self) -> str:
         last = self.run.of(CREATE.name)[-1]
@@ -333,10 +335,12 @@ class Session:
     def _send_once(self, probe: Probe) -> Exchange:
         exchanges = self.run.exchanges
         request = self.client.request(probe, self.words)
-        time.sleep(self.pause if exchanges else 0)
+        if exchanges:
+            time.sleep(self.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
-        exchanges[-1] = self.client.send(request)
-        return exchanges[-1]
+        received = self.client.send(request)
+        exchanges[-1] = received
+        return received
 
 
 @dataclass
@@ -370,11 +374,16 @@ class Watch:
         return self.changes.get(path, 0) >= VOLATILE
 
     def has_ended(self, now: float) -> bool:
-        named = [path for path in self.texts if has_status_name(path) and is_through_objects(path)]
-        words = [self.texts[path] for path in named]
+        words = []
+        for path, text in self.texts.items():
+            if has_status_name(path) and is_through_objects(path):
+                words.append(text)
         if any(word in self.running for word in words):
             return False
         if any(word in self.statuses for word in words):
             return True
-        steady = [path for path in self.texts if not self._is_volatile(path)]
-        return all(now - self.changed_at[path] >= STILL for path in steady)
+        for path in self.texts:
+            is_still = now - self.changed_at[path] >= STILL
+            if not is_still and not self._is_volatile(path):
+                return False
+        return True
