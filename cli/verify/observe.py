@@ -13,7 +13,7 @@ from .constants import Constants
 from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
-from .fields import Fields
+from .fields import Fields, Mark
 from .ids import observe_ids
 from .marks import Marks
 from .observation import Observation, Part
@@ -108,18 +108,17 @@ class Observer:
         listings = {exchange: listing_of(run, exchange) for exchange in lists}
         is_own = self.readings.item_in(last) is not None
         envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
-        body = self.constants.clean(envelope.mark(last.json), "/list/body")
-        found.varying += ["/list/body" + pointer(*varying) for varying in envelope.varying]
 
         def mark(value: str, exchange: Exchange) -> str:
             return listings[exchange].mark_field(value)
 
-        fields = self.fields.of(lists, "/list", mark)
-        part = {"body": replaced(body, path, [item]), **fields}
+        form = self._form("/list", lists, envelope.mark(last.json), mark)
+        form["body"] = replaced(form["body"], path, [item])
         if self._is_newest_first(last):
-            part["order"] = NEWEST
+            form["order"] = NEWEST
+        found.varying += ["/list/body" + pointer(*varying) for varying in envelope.varying]
         found.note_status("list", last)
-        return part
+        return form
 
     def _last_list(self, lists: list[Exchange]) -> Exchange | None:
         """The last list with the created project, or else with any project."""
@@ -181,9 +180,9 @@ class Observer:
             found.cannot_say(f"the status of a creation: {creation.status}")
         marks = self.readings.marks_of_created("project")
         marks.status_paths = self.readings.status_paths_of_creation(creation.json)
-        part["body"] = self.constants.clean(marks.mark(creation.json), "/create/body")
         found.note_times(creation.json, "/create/body")
-        return part | self.fields.of([creation], "/create", marks.mark_field)
+        body = marks.mark(creation.json)
+        return part | self._form("/create", [creation], body, marks.mark_field)
 
     def deployment_form(self) -> Part | None:
         self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
@@ -233,6 +232,11 @@ class Observer:
         found.note_status("deployment", exchanges[0])
         return {"body": body, **fields}
 
+    def _form(self, place: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        cleaned = self.constants.clean(body, f"{place}/body")
+        return {"body": cleaned, **self.fields.of(exchanges, place, mark)}
+
     def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
         volatile = self.found.note_volatile(bodies, place)
@@ -266,9 +270,8 @@ class Observer:
             place = f"/errors/{code}"
             all_volatile |= self.found.note_volatile(bodies, f"{place}/body")
             _, first_body = bodies[0]
-            form = {"status": first.status}
-            form["body"] = self.constants.clean(first_body, f"{place}/body")
-            forms[code] = form | self.fields.of(exchanges, place, unmarked)
+            form = self._form(place, exchanges, first_body, unmarked)
+            forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()), all_volatile)
         if default:
             forms["default"] = default
