@@ -36,7 +36,8 @@ class Client:
     def __init__(self, url: str, token: str, ca: Path | None) -> None:
         self._base = urlsplit(url)
         is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
-        if not is_url or self._base.port == 0 or "v1" in self._base.path.split("/"):
+        names = self._base.path.split("/")
+        if not is_url or self._base.port == 0 or "v1" in names:
             raise ValueError(
                 "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
                 "in ASCII, without user, query and fragment"
@@ -48,7 +49,9 @@ class Client:
             )
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
-        self._context = ssl.create_default_context() if self._base.scheme == "https" else None
+        self._context = None
+        if self._base.scheme == "https":
+            self._context = ssl.create_default_context()
         if ca:  # a file that has no certificate is an error for http, too
             context = self._context or ssl.create_default_context()
             context.load_verify_locations(ca)
@@ -115,7 +118,8 @@ class Client:
 
 def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection:
     """A connection that is not open yet, with TLS if there is a context."""
-    host, port = base.hostname or "", base.port or PORTS[base.scheme]
+    host = base.hostname or ""
+    port = base.port or PORTS[base.scheme]
     if context:
         return HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
     return HTTPConnection(host, port, timeout=TIMEOUT)

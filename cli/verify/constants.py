@@ -142,7 +142,8 @@ def spellings(text: str) -> list[str]:
     """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
     found = [unquote(text).lower()]
     with contextlib.suppress(ValueError):
-        found.append(base64.b64decode(text, validate=True).decode().lower())
+        data = base64.b64decode(text, validate=True)
+        found.append(data.decode().lower())
     return found
 
 

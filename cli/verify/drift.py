@@ -79,9 +79,7 @@ def changes_between(before: Profile, now: Profile, found: Observation) -> Iterat
     yield from find_unreadable(before, found.unreadable)
     if found.is_own:
         yield from compare_ids(before.ids, now.ids)
-        old_times, new_times = before.document.get("times"), now.document.get("times")
-        if old_times and new_times:
-            yield from comparison.compare_times(old_times, new_times)
+        yield from comparison.compare_times()
 
 
 def compare_runs(before: Profile, now: Profile) -> Iterator[Change]:
@@ -130,8 +128,12 @@ class Comparison:
         self._times: set[str] = set()  # the places of times that were compared
         self._new_times: dict[str, tuple[Form, Form]] = {}  # those of another form than before
 
-    def compare_times(self, before: Form, now: Form) -> Iterator[Change]:
+    def compare_times(self) -> Iterator[Change]:
         """Find another form of times: of some of the compared members, or of all."""
+        before = self._before.document.get("times")
+        now = self._now.document.get("times")
+        if before is None or now is None:
+            return
         are_all = len(self._new_times) >= max(2, len(self._times))
         if self._new_times and not are_all:
             for place, (known, form) in self._new_times.items():

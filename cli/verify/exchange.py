@@ -61,7 +61,8 @@ class Exchange:
     @property
     def media_type(self) -> str:
         """The media type in lower case, without its parameters."""
-        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
+        content_type = self.header("Content-Type") or ""
+        return content_type.partition(";")[0].strip().lower()
 
     @cached_property
     def json(self) -> Any:

@@ -61,8 +61,8 @@ class Fields:
         pairs = zip(values, exchanges, strict=True)
         marked = {mark(value, exchange) for value, exchange in pairs}
         value = marked.pop() if len(marked) == 1 else escape(first)
-        is_constant = len(set(values)) == 1 and name.lower() not in self._varying
-        if not is_constant and not names_in(value):
+        is_varying = len(set(values)) > 1 or name.lower() in self._varying
+        if is_varying and not names_in(value):
             self.left_out.add(name)
             return None
         if self._constants.may_not_stay(value):

@@ -74,7 +74,8 @@ def prefix_of(ids: Collection[str]) -> str:
     is_one = len(set(ids)) == 1
     word = WORD_OF_ONE if is_one else WORD
     prefix: str = re.findall(f"^(?:{word})*", common)[0]
-    if not all(each.removeprefix(prefix).isdigit() for each in ids):
+    rests = [each.removeprefix(prefix) for each in ids]
+    if not all(rest.isdigit() for rest in rests):
         half = min(len(each) for each in ids) // 2
         prefix = re.findall(f"^(?:{word})*", common[:half])[0]
     if not prefix or not is_one:
@@ -142,7 +143,9 @@ def is_same_ids(before: Form, now: Form) -> bool:
         return True  # numbers grow
     # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
     more = MAX_WORD if old.longest < LONG else 0
-    if old.shortest > new.longest + more or new.shortest > old.longest + more:
+    is_shorter = old.shortest > new.longest + more
+    is_longer = new.shortest > old.longest + more
+    if is_shorter or is_longer:
         return False
     return new.characters <= likely_characters(old)
 

@@ -98,8 +98,9 @@ def accepts_token(run: Run, exchange: Exchange) -> bool:
     """Whether the operation was successful with the token."""
     probe = exchange.probe
     for other in run.exchanges:
-        is_same = other.probe.path == probe.path and other.probe.method == probe.method
-        if is_same and other.is_success and other.probe.status < 400:
+        sent = other.probe
+        is_same = sent.path == probe.path and sent.method == probe.method
+        if is_same and other.is_success and sent.status < 400:
             return True
     return False
 

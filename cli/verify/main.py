@@ -180,7 +180,8 @@ def read_request(path: Path) -> dict[str, Any]:
     text = json.dumps(document)
     request: dict[str, Any] = json.loads(text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"'))
     places = list(place_of_name(request))
-    if text.count(NAME_IN_FILE) != 1 or len(places) != 1 or places == [()]:
+    is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
+    if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
     return request
 
@@ -260,7 +261,8 @@ def teller(redactor: Redactor) -> Tell:
             for line in lines:
                 click.echo(printable(redactor.text(line)))
         except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
 
     return tell
 
@@ -370,7 +372,8 @@ def has_ended(run: Run) -> bool:
     Clients read it until then: the last status is the end, if it was another one before.
     """
     words = [run.status_of(each.json) for each in run.followed]
-    return len(set(words)) > 1 and words[-1] not in run.contract.running
+    has_changed = len(set(words)) > 1
+    return has_changed and words[-1] not in run.contract.running
 
 
 def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:

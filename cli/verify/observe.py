@@ -222,7 +222,8 @@ class Observer:
             found.word = at(other.json, status_path)
         read = self.run.succeeded(GET_DEPLOYMENT.name)
         exchanges = [each for each in read if each.target == other.target]
-        body = self._merge([("", marks.mark(each.json)) for each in exchanges], place)
+        bodies = [("", marks.mark(exchange.json)) for exchange in exchanges]
+        body = self._merge(bodies, place)
         fields = self.fields.of(exchanges, "/deployment", marks.mark_field)
         if is_given:
             found.cannot_say("the run of a deployment: the one that was named is over")
@@ -282,7 +283,9 @@ def listing_of(run: Run, exchange: Exchange) -> Listing:
     items = run.items_of(exchange)
     if not items:
         return Listing(exchange.json, 0)
-    return Listing(exchange.json, len(items), run.own_id(items[0]), run.own_id(items[-1]))
+    first_id = run.own_id(items[0])
+    last_id = run.own_id(items[-1])
+    return Listing(exchange.json, len(items), first_id, last_id)
 
 
 def tolerance_of(run: Run) -> Part:
@@ -328,7 +331,8 @@ def remove_invalid(found: Observation) -> None:
 
 def is_deployment_status(path: Path) -> bool:
     """Whether a member has the name of a status, inside of one that says deployment."""
-    return has_status_name(path) and any(says_deployment(name) for name in path[:-1])
+    outer = path[:-1]
+    return has_status_name(path) and any(says_deployment(name) for name in outer)
 
 
 def common_names(records: list[Any]) -> set[str] | None:

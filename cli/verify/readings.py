@@ -51,7 +51,8 @@ class Readings:
                 count += 1
             item = self.item_in(exchange)
             if item is not None:
-                found.append(Reading(item, self._word_at(count - 1), self._word_at(count)))
+                before, after = self._word_at(count - 1), self._word_at(count)
+                found.append(Reading(item, before, after))
         return found
 
     def _word_at(self, index: int) -> str:
@@ -132,16 +133,19 @@ class Readings:
     @cached_property
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
+        creation = self.run.creation
         until = max(each.sent_at for each in self.run.exchanges)
-        if self.run.creation is None:
+        if creation is None:
             return 0.0, until + MINUTE
-        skew = clock_skew(self.run.creation)
-        return self.run.creation.sent_at + skew - MINUTE, until + skew + MINUTE
+        skew = clock_skew(creation)
+        since = creation.sent_at + skew
+        return since - MINUTE, until + skew + MINUTE
 
     @cached_property
     def deployment_id(self) -> Any:
         """The id of the created deployment, None if it was not read."""
-        return id_of(self.run.followed[-1]) if self.run.followed else None
+        followed = self.run.followed
+        return id_of(followed[-1]) if followed else None
 
     def marks_of_created(self, kind: str) -> Marks:
         places = self.run.places
@@ -221,11 +225,12 @@ def time_texts(bodies: Iterable[Any]) -> list[str]:
 
 def clock_skew(exchange: Exchange) -> float:
     """By how many seconds the clock of the service is ahead; 0 where it is within a minute."""
+    dates = exchange.headers.get_all("Date", [""])
     try:
-        moment = parsedate_to_datetime(exchange.headers.get_all("Date", [""])[-1]).timestamp()
+        seconds = parsedate_to_datetime(dates[-1]).timestamp()
     except ValueError:
         return 0.0
-    skew = moment - exchange.sent_at
+    skew = seconds - exchange.sent_at
     return skew if abs(skew) > MINUTE else 0.0
 
 

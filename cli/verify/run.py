@@ -40,7 +40,9 @@ class Places:
     @property
     def listed(self) -> list[Any]:
         """All projects, the created one as the last."""
-        return self.others if self.mine is None else [*self.others, self.mine]
+        if self.mine is None:
+            return self.others
+        return [*self.others, self.mine]
 
 
 @dataclass
@@ -180,7 +182,8 @@ class Run:
         return find_id(self.created_body, [], name=self.name_in(self.creation))
 
     def _find_id(self) -> Path | None:
-        mine, others = self.places.mine, self.places.others
+        mine = self.places.mine
+        others = self.places.others
         if mine is not None:
             found = find_id(mine, others, self.created_body, self.created_name)
             return found or find_id(mine, others, name=self.created_name)

@@ -54,7 +54,8 @@ def judge_parts(run: Run) -> list[Part]:
     found = []
     for pointer, origin in parts_in(run.contract, "#").items():
         part = Part(pointer, origin)
-        found.append(judge_part(run, part, seen.get(pointer, []), witnesses.get(pointer, [])))
+        claims = seen.get(pointer, [])
+        found.append(judge_part(run, part, claims, witnesses.get(pointer, [])))
     return found
 
 
@@ -153,8 +154,9 @@ def conclude(
         run.look()
     run.judged += exchanges
     run.concluded.append(name)
-    silence = silence_of(run, exchanges[-1]) if exchanges else (NOT_SEEN, NEEDS[probe.needs])
-    if silence:
+    if not exchanges:
+        run.silent[name] = NOT_SEEN, NEEDS[probe.needs]
+    elif silence := silence_of(run, exchanges[-1]):
         run.silent[name] = silence
     tell(f"{name:26} {outcome_of(run, name)}")
     if any(has_token(run.tokens, each) for each in run.of(name)):
