@@ -36,7 +36,8 @@ class Client:
     def __init__(self, url: str, token: str, ca: Path | None) -> None:
         self._base = urlsplit(url)
         is_url = re.fullmatch("(?!.*[@?#])https?://[!-~]+", url)
-        if not is_url or self._base.port == 0 or "v1" in self._base.path.split("/"):
+        names = self._base.path.split("/")
+        if not is_url or self._base.port == 0 or "v1" in names:
             raise ValueError(
                 "give the URL before /v1 (§4), such as https://service.example: with its scheme, "
                 "in ASCII, without user, query and fragment"
@@ -48,7 +49,9 @@ class Client:
             )
         wrong = "".join(secrets.choice(ascii_lowercase + digits) for _ in token)
         self._authorization = {TOKEN: f"Bearer {token}", WRONG: f"Bearer {wrong}", NONE: ""}
-        self._context = ssl.create_default_context() if self._base.scheme == "https" else None
+        self._context = None
+        if self._base.scheme == "https":
+            self._context = ssl.create_default_context()
         if ca:  # a file that has no certificate is an error for http, too
             context = self._context or ssl.create_default_context()
             context.load_verify_locations(ca)
@@ -77,7 +80,7 @@ class Client:
         accept = "application/json, application/problem+json"
         headers = {"Accept": accept, "User-Agent": "stub-verify", **dict(exchange.sent)}
         try:
-            with closing(self._connect()) as connection:
+            with closing(connect(self._base, self._context)) as connection:
                 connection.request(
                     exchange.probe.method, exchange.target, exchange.body or None, headers
                 )
@@ -100,52 +103,43 @@ class Client:
             failure=failure,
         )
 
-    def _connect(self) -> HTTPConnection:
-        return connect(self._base, self._context)
-
     def explain_scheme(self) -> str:
         """What to give in place of the scheme of the URL, if the port speaks the other one."""
         context = ssl.create_default_context()
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        is_tls = succeeds(shake_hands, connect(self._base, context))
+        is_tls = speaks(self._base, context)
         if is_tls and not self._context:
             return "the port speaks TLS: give an https:// URL"
-        if self._context and not is_tls and succeeds(ask, connect(self._base, None)):
+        if self._context and not is_tls and speaks(self._base, None):
             return "the port does not speak TLS: give an http:// URL"
         return ""
 
 
 def connect(base: SplitResult, context: ssl.SSLContext | None) -> HTTPConnection:
     """A connection that is not open yet, with TLS if there is a context."""
-    host, port = base.hostname or "", base.port or PORTS[base.scheme]
+    host = base.hostname or ""
+    port = base.port or PORTS[base.scheme]
     if context:
         return HTTPSConnection(host, port, timeout=TIMEOUT, context=context)
     return HTTPConnection(host, port, timeout=TIMEOUT)
 
 
-def succeeds(use: Callable[[HTTPConnection], object], connection: HTTPConnection) -> bool:
-    """Whether a use of the connection, which is then closed, ends in time and without an error."""
+def speaks(base: SplitResult, context: ssl.SSLContext | None) -> bool:
+    """Whether a port shakes hands in TLS, or without a context responds in HTTP, in time."""
 
     def try_it() -> bool:
         try:
-            with closing(connection):
-                use(connection)
+            with closing(connect(base, context)) as connection:
+                connection.connect()
+                if context is None:
+                    connection.request("HEAD", "/")  # without a token
+                    connection.getresponse()
         except (OSError, HTTPException, UnicodeError):  # a host may be no name
             return False
         return True
 
     return within_timeout(try_it, otherwise=False)
-
-
-def shake_hands(connection: HTTPConnection) -> None:
-    connection.connect()
-
-
-def ask(connection: HTTPConnection) -> None:
-    """Send a request without a token, and receive the head of an HTTP response."""
-    connection.request("HEAD", "/")
-    connection.getresponse()
 
 
 def within_timeout(call: Callable[[], T], otherwise: T) -> T:

@@ -11,7 +11,7 @@ from stub.like.markers import CHOICE, Marker, is_choice, split
 from web.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
-from .values import Path, is_number, scalars
+from .values import is_number, values_in
 
 LEAST_TEXT = 3  # characters of a text that is found inside of another one
 LEAST_NAME = 4  # characters of a project's name that is found as a word
@@ -45,67 +45,67 @@ class Constants:
     ) -> None:
         self._redactor = redactor
         self._names = {name.lower() for name in names if len(name) >= LEAST_NAME}
-        own_values = {str(value).lower() for each in own for _, value in scalars(each)}
-        values = [value for each in others for _, value in scalars(each)]
-        foreign = {str(value).lower() for value in values if says_whose(value)}
-        self._values = own_values | foreign
-        self._foreign = foreign - own_values
+        own_values = lower_texts(own)
+        telling = [value for value in values_in([*others]) if says_whose(value)]
+        self._values = own_values | lower_texts(telling)  # of all records
+        self._foreign = self._values - own_values
         self._parts = [text for text in self._foreign if len(text) >= LEAST_TEXT]
         self.kept: dict[str, Any] = {}
         self.signed: list[str] = []
 
-    def clean(self, value: Any, place: Path, path: Path = ()) -> Any:
-        """A part of a body, without what may not stay; it stands at `place` in the profile."""
-        if is_choice(value):
-            words = value[CHOICE]
-            return {
-                CHOICE: {
-                    word: self.clean(each, (*place, CHOICE, word), path)
-                    for word, each in words.items()
-                }
-            }
-        if isinstance(value, dict):
-            return {
-                name: self.clean(each, (*place, name), (*path, name))
-                for name, each in value.items()
-                if not self._is_data(name, path)
-            }
+    def clean(self, value: Any, place: str, is_secret: bool = False) -> Any:
+        """A part of a body, without what may not stay; it stands at `place` in the profile.
+
+        `is_secret` says that it stands in a member with the name of a secret.
+        """
+        if isinstance(value, str):
+            return self._clean_text(value, place, is_secret)
+        if is_number(value):
+            if is_secret or self.may_not_stay(str(value)):
+                return 0
+            self.kept[place] = value
+            return value
         if isinstance(value, list):
             return [
-                self.clean(each, (*place, index), (*path, index))
-                for index, each in enumerate(value)
+                self.clean(item, f"{place}/{index}", is_secret) for index, item in enumerate(value)
             ]
-        if isinstance(value, str):
-            return self._clean_text(value, place, path)
-        if is_number(value):
-            if has_secret_name(path) or self.may_not_stay(str(value)):
-                return 0
-            self.kept[pointer(*place)] = value
-        return value
+        if not isinstance(value, dict):
+            return value
+        cleaned: dict[str, Any] = {}
+        if is_choice(value):
+            for word, each in value[CHOICE].items():
+                inner = place + pointer(CHOICE, word)
+                cleaned[word] = self.clean(each, inner, is_secret)
+            return {CHOICE: cleaned}
+        for name, each in value.items():
+            if self._is_data(name, is_secret):
+                continue
+            inner = place + pointer(name)
+            cleaned[name] = self.clean(each, inner, is_secret or is_secret_name(name))
+        return cleaned
 
-    def _clean_text(self, text: str, place: Path, path: Path) -> str:
+    def _clean_text(self, text: str, place: str, is_secret: bool) -> str:
         if has_credentials(text):
-            self.signed.append(pointer(*place))
+            self.signed.append(place)
             return ""
-        if has_secret_name(path) or self.may_not_stay(text):
+        if is_secret or self.may_not_stay(text):
             return ""
         if literals(text):
-            self.kept[pointer(*place)] = text
+            self.kept[place] = text
         return text
 
-    def _is_data(self, name: str, path: Path) -> bool:
+    def _is_data(self, name: str, is_secret: bool) -> bool:
         """Whether the name of a member is a value of somebody, or may be a secret."""
-        if has_secret_name(path) and NAME.fullmatch(name) is None:
-            return True
         if self.has_token(name):
             return True
+        if NAME.fullmatch(name) is None and (is_secret or self._is_foreign(name)):
+            return True
         # A project may be called `data`, as a member may.
-        is_project = name.lower() in self._names and not name.isalpha()
-        return is_project or (NAME.fullmatch(name) is None and self._is_foreign(name))
+        return name.lower() in self._names and not name.isalpha()
 
     def is_map(self, value: dict[str, Any]) -> bool:
         """Whether the names of all members are values of records, as in a map by their names."""
-        return len(value) > 1 and {name.lower() for name in value} <= self._values
+        return len(value) > 1 and lower_texts(value) <= self._values
 
     def may_not_stay(self, text: str) -> bool:
         """Whether a text has a secret, or a value that only another record has."""
@@ -133,11 +133,17 @@ class Constants:
         return re.search(f"{before}{re.escape(part)}{after}", text) is not None
 
 
+def lower_texts(values: Iterable[Any]) -> set[str]:
+    """The texts, numbers, booleans and nulls in values, as texts in lower case."""
+    return {str(each).lower() for each in values_in([*values])}
+
+
 def spellings(text: str) -> list[str]:
     """A text in lower case, as it is when it was percent-encoded or, as cursors are, in base64."""
     found = [unquote(text).lower()]
     with contextlib.suppress(ValueError):
-        found.append(base64.b64decode(text, validate=True).decode().lower())
+        data = base64.b64decode(text, validate=True)
+        found.append(data.decode().lower())
     return found
 
 
@@ -148,22 +154,25 @@ def literals(text: str) -> list[str]:
 
 def says_whose(value: Any) -> bool:
     """Whether a value may say whose it is: true, null and 7 do not."""
-    if is_number(value):
-        return isinstance(value, float) or bool(abs(value) >= LEAST_NUMBER)
-    return isinstance(value, str) and len(value) > 1
+    if isinstance(value, str):
+        return len(value) > 1
+    if isinstance(value, float):
+        return True
+    return is_number(value) and abs(value) >= LEAST_NUMBER
 
 
-def has_secret_name(path: Path) -> bool:
-    """Whether a member on a path has the name of a secret."""
-    names = [name for name in path if isinstance(name, str)]
-    return any(SECRET_NAME.search(name) or PASSWORD.search(name) for name in names)
+def is_secret_name(name: str) -> bool:
+    """Whether a member of this name has a secret."""
+    return bool(SECRET_NAME.search(name) or PASSWORD.search(name))
 
 
 def has_credentials(text: str) -> bool:
     """Whether a text has a URL with a password, or `token=` and the like, or a signature."""
     text = unquote(text)
+    if re.search(r"://[^/\s]+@", text):
+        return True
     names = re.findall(r"(?<![\w.-])([\w.-]{1,64})=[^\s=]", text)
-    return re.search(r"://[^/\s]+@", text) is not None or any(map(is_secret_query, names))
+    return any(is_secret_query(name) for name in names)
 
 
 def is_secret_query(name: str) -> bool:

@@ -1,247 +1,266 @@
 """What has changed in a service: its profile of before and that of now, place by place."""
 
 import json
-from dataclasses import dataclass, field
-from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from stub.like.ids import characters
 from stub.like.markers import names_below, whole_marker
+from stub.like.profile import Form as ResponseForm
 from stub.like.profile import Profile
 from web.routing import CREATED
 from web.validation import pointer
 
 from .choices import resolve
 from .errors import CODE
-from .forms import Form, time_form
+from .forms import Form, is_known_time, is_same_ids, is_same_times, time_form
 from .marks import MIN_SECONDS
-from .observe import Observation
-from .values import Path, is_number, is_same, parse_seconds, type_of
+from .observation import Observation
+from .values import is_number, is_same, parse_seconds, type_of
 
 Part = dict[str, Any]
 
 MISSING = "missing"
 INTEGERS = (":s", ":ms", "count", "error.status")  # the ends of markers that are numbers
 MAX_CODE = 10_000  # a number that is larger may be that of one request
-USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction
 MAX_ITEMS = 20  # of an array that are compared
-WORD = 3  # characters by which words differ
-LONG = 16  # characters of an id in which each kind of its characters is likely
-DERIVED = ("integers", "slug", "same")
 
 
-@dataclass
-class Drift:
-    """What breaks a client, as findings, and what may vary at any time, as notes."""
+class Change(NamedTuple):
+    """What is another one than before. A finding breaks a client; the rest may vary at any time."""
 
-    findings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    line: str
+    is_finding: bool
 
-    def find(self, place: str, before: str, now: str) -> None:
-        self.add(Drift([f"drift: {place}: {before} in the profile, {now} there"]))
 
-    def note(self, place: str, before: str, now: str) -> None:
-        self.add(Drift([], [f"{place}: {before} in the profile, {now} there"]))
+def finding(place: str, before: str, now: str) -> Change:
+    return Change(f"drift: {place}: {before} in the profile, {now} there", True)
 
-    def add(self, other: "Drift") -> None:
-        """Add what another comparison has found, each once."""
-        self.findings += [line for line in other.findings if line not in self.findings]
-        self.notes += [line for line in other.notes if line not in self.notes]
+
+def note(place: str, before: str, now: str) -> Change:
+    return Change(f"{place}: {before} in the profile, {now} there", False)
+
+
+class Drift(NamedTuple):
+    """The lines of all changes, each once."""
+
+    findings: list[str]
+    notes: list[str]
+
+
+def compare(before: Profile, found: Observation) -> Drift:
+    """Compare the profile of before with that of a run."""
+    now = Profile(found.profile)
+    changes = distinct(changes_between(before, now, found))
+    findings = [change.line for change in changes if change.is_finding]
+    notes = [change.line for change in changes if not change.is_finding]
+    return Drift(findings, notes)
+
+
+def changes_between(before: Profile, now: Profile, found: Observation) -> Iterator[Change]:
+    comparison = Comparison(before, now, found)
+    yield from compare_runs(before, now)
+    for name in ("list", "create", "deployment"):
+        old, new = before.form(name), now.form(name)
+        if old and new:
+            yield from comparison.compare_responses(f"/{name}", old, new)
+    old, new = before.form("create"), now.form("create")
+    if old and new:
+        yield from compare_values("/create/status", old.status or CREATED, new.status or "another")
+    for name, status in found.statuses.items():
+        if before.form(name):
+            yield from compare_values(f"/{name}/status", 200, status)
+    for code in now.document.get("errors", {}):
+        old, new = before.error_form(code), now.error_form(code)
+        if old is None or new is None or code == "default":
+            continue
+        if old.status:
+            yield from compare_values(f"/errors/{code}/status", old.status, new.status)
+        yield from comparison.compare_responses(f"/errors/{code}", old, new)
+    yield from find_unreadable(before, found.unreadable)
+    if found.is_own:
+        yield from compare_ids(before.ids, now.ids)
+        yield from comparison.compare_times()
+
+
+def compare_runs(before: Profile, now: Profile) -> Iterator[Change]:
+    """Compare the statuses of the run of a deployment."""
+    for word in now.run:
+        if before.words and word not in before.words:
+            yield Change(f"drift: /statuses/run: {text_of(word)} is new", True)
+    for word in before.run:
+        if now.run and word not in now.run:
+            yield note("/statuses/run", text_of(word), "not seen")
+
+
+def find_unreadable(before: Profile, unreadable: list[str]) -> Iterator[Change]:
+    """Find the parts of the profile whose responses cannot be read now."""
+    errors = before.document.get("errors", {})
+    for place in unreadable:
+        part, _, code = place.partition("/")
+        is_known = code in errors if code else part in before.document
+        if is_known:
+            yield finding(f"/{place}/body", "a form", "none that can be read")
+
+
+def compare_ids(before: dict[str, Form], now: dict[str, Form]) -> Iterator[Change]:
+    for kind, form in now.items():
+        known = before.get(kind)
+        if known and not is_same_ids(known, form):
+            yield finding(f"/ids/{kind}", text_of(known), text_of(form))
+
+
+def compare_values(place: str, before: Any, now: Any) -> Iterator[Change]:
+    if not is_same(before, now):
+        yield finding(place, text_of(before), text_of(now))
 
 
 class Comparison:
-    """The comparison of two profiles: that of before, and that of a run."""
+    """The comparison of responses: those of a profile, and those of a run."""
 
-    def __init__(self, like: Profile, found: Observation) -> None:
-        self._like = like
+    def __init__(self, before: Profile, now: Profile, found: Observation) -> None:
+        self._before = before
+        self._now = now
         self._found = found
-        self._before = like.document
-        self._now = found.profile
-        self._varying = {*found.varying}
+        self._varying = set(found.varying)
+        in_errors = [place for place in found.varying if place.startswith("/errors/")]
         # What varies in one error varies in all.
-        in_errors = [each for each in found.varying if each.startswith("/errors/")]
-        self._varying_in_errors = {each.split("/", 3)[3] for each in in_errors}
-        self._drift = Drift()
+        self._varying_in_errors = {place_in_error(place) for place in in_errors}
         self._times: set[str] = set()  # the places of times that were compared
         self._new_times: dict[str, tuple[Form, Form]] = {}  # those of another form than before
 
-    def compare(self) -> Drift:
-        before, now = self._before, self._now
-        self._compare_statuses()
-        for name in ("list", "create", "deployment"):
-            if name in before and name in now:
-                self._compare_responses(before[name], now[name], (name,))
-        if "create" in before and "create" in now:
-            status = before["create"].get("status", CREATED)
-            self._compare_values("/create/status", status, now["create"].get("status", "another"))
-        for name, status in self._found.statuses.items():
-            if name in before:
-                self._compare_values(f"/{name}/status", 200, status)
-        self._compare_errors()
-        self._compare_unreadable()
-        self._compare_ids()
-        self._compare_times()
-        return self._drift
-
-    def _compare_errors(self) -> None:
-        known = self._before.get("errors", {})
-        for code, form in self._now.get("errors", {}).items():
-            before = known.get(code) or known.get("default")
-            if before is None or code == "default":
-                continue
-            status = before.get("status", form["status"])
-            self._compare_values(f"/errors/{code}/status", status, form["status"])
-            self._compare_responses(before, form, ("errors", code))
-
-    def _compare_unreadable(self) -> None:
-        """Find the parts of the profile whose responses cannot be read now."""
-        known = self._before.get("errors", {})
-        for place in self._found.unreadable:
-            part, _, code = place.partition("/")
-            is_known = part in self._before
-            if code:
-                is_known = code in known
-            if is_known:
-                self._drift.find(f"/{place}/body", "a form", "none that can be read")
-
-    def _compare_ids(self) -> None:
-        known = self._before.get("ids", {})
-        for kind, form in self._now.get("ids", {}).items():
-            if kind in known and self._found.is_own and not is_same_ids(known[kind], form):
-                self._drift.find(f"/ids/{kind}", text_of(known[kind]), text_of(form))
-
-    def _compare_times(self) -> None:
-        """Find another form of times: of some members, or of all."""
-        if "times" not in self._before or "times" not in self._now or not self._found.is_own:
+    def compare_times(self) -> Iterator[Change]:
+        """Find another form of times: of some of the compared members, or of all."""
+        before = self._before.document.get("times")
+        now = self._now.document.get("times")
+        if before is None or now is None:
             return
-        old, new = self._before["times"], self._now["times"]
-        if self._new_times and len(self._new_times) < max(2, len(self._times)):
-            for place, forms in self._new_times.items():
-                self._drift.find(place, *map(text_of, forms))
-        elif not is_same_times(old, new):
-            self._drift.find("/times", text_of(old), text_of(new))
+        are_all = len(self._new_times) >= max(2, len(self._times))
+        if self._new_times and not are_all:
+            for place, (known, form) in self._new_times.items():
+                yield finding(place, text_of(known), text_of(form))
+        elif not is_same_times(before, now):
+            yield finding("/times", text_of(before), text_of(now))
 
-    def _form_of_time(self, value: Any) -> Form | None:
-        """The form of a time in the profile of before, None for another value."""
-        if is_time_marker(value):
-            return self._before.get("times")
-        return time_form(value) if parse_seconds(value) is not None else None
-
-    def _compare_values(self, place: str, before: Any, now: Any) -> None:
-        if not is_same(before, now):
-            self._drift.find(place, text_of(before), text_of(now))
-
-    def _compare_statuses(self) -> None:
-        known = self._like.words
-        run = self._now.get("statuses", {}).get("run", [])
-        for word in run:
-            if known and word not in known:
-                self._drift.add(Drift([f"drift: /statuses/run: {text_of(word)} is new"]))
-        for word in self._like.run:
-            if run and word not in run:
-                self._drift.note("/statuses/run", text_of(word), "not seen")
-
-    def _compare_responses(self, before: Part, now: Part, path: Path) -> None:
+    def compare_responses(
+        self, place: str, before: ResponseForm, now: ResponseForm
+    ) -> Iterator[Change]:
         """Compare two forms of a response: its content type, its header fields, and its body."""
-        own = "application/problem+json" if path[0] == "errors" else "application/json"
-        old_type = before.get("content_type", own)
-        new_type = now.get("content_type", own)
-        if normalized(old_type) != normalized(new_type):
-            self._drift.find(pointer(*path, "content_type"), old_type, new_type)
-        seen = {name.lower() for name in self._found.exchanges[path][0].headers}
-        for name in before.get("headers", {}):
-            if name.lower() not in seen:
-                self._drift.find(pointer(*path, "headers", name), "present", MISSING)
-        for word in self._now.get("statuses", {}).get("run", [self._found.word]):
-            old_body = resolve(before["body"], word)
-            new_body = resolve(now["body"], word)
-            self._compare(old_body, new_body, (*path, "body"))
+        if normalized(before.content_type) != normalized(now.content_type):
+            yield finding(f"{place}/content_type", before.content_type, now.content_type)
+        response = self._found.exchanges[place][0]
+        for name in before.headers:
+            if name not in response.headers:  # in any case
+                yield finding(place + pointer("headers", name), "present", MISSING)
+        for word in self._now.run or [self._found.word]:
+            known = resolve(before.body, word)
+            seen = resolve(now.body, word)
+            yield from self._compare(f"{place}/body", known, seen)
 
-    # Bodies
-
-    def _compare(self, before: Any, now: Any, path: Path) -> None:
-        place = pointer(*path)
-        old_type = type_in(before, self._before)
-        new_type = type_in(now, self._now)
-        if "null" in (old_type, new_type):
-            if old_type != new_type:
-                self._drift.note(place, old_type, new_type)
-        elif old_type != new_type:
-            self._drift.find(place, old_type, new_type)
+    def _compare(self, place: str, before: Any, now: Any) -> Iterator[Change]:
+        old_type = type_in(self._before, before)
+        new_type = type_in(self._now, now)
+        if old_type != new_type:
+            is_null = "null" in (old_type, new_type)
+            change = note if is_null else finding
+            yield change(place, old_type, new_type)
         elif place in self._varying:
             return
         elif isinstance(before, dict):
-            self._compare_objects(before, now, path)
+            yield from self._compare_objects(place, before, now)
         elif isinstance(before, list):
-            self._compare_arrays(before, now, path)
+            yield from self._compare_arrays(place, before, now)
         else:
-            self._compare_scalars(before, now, path)
+            self._note_time(place, before)
+            yield from self._compare_scalars(place, before, now)
 
-    def _is_own(self, path: Path) -> bool:
-        """Whether a record is not one of others, which may have other members."""
-        is_record = path[0] == "deployment" or (path[:2] == ("list", "body") and 0 in path)
-        return self._found.is_own or not is_record
-
-    def _compare_objects(self, before: Part, now: Part, path: Path) -> None:
+    def _compare_objects(self, place: str, before: Part, now: Part) -> Iterator[Change]:
         for name, value in before.items():
-            place = pointer(*path, name)
+            inner = place + pointer(name)
+            old_type = type_in(self._before, value)
             if name in now:
-                self._compare(value, now[name], (*path, name))
-            elif place not in self._varying and self._is_own(path):
-                self._drift.find(place, type_in(value, self._before), MISSING)
+                yield from self._compare(inner, value, now[name])
+            elif inner in self._varying or not self._is_own(place):
+                yield note(inner, old_type, MISSING)
             else:
-                self._drift.note(place, type_in(value, self._before), MISSING)
+                yield finding(inner, old_type, MISSING)
         for name, value in now.items():
             if name not in before:
-                self._drift.note(pointer(*path, name), MISSING, type_in(value, self._now))
+                new_type = type_in(self._now, value)
+                yield note(place + pointer(name), MISSING, new_type)
 
-    def _compare_arrays(self, before: list[Any], now: list[Any], path: Path) -> None:
+    def _compare_arrays(self, place: str, before: list[Any], now: list[Any]) -> Iterator[Change]:
         """Compare each item with those of before: one that is like any of these is no drift."""
         if len(before) == len(now):
             for index, item in enumerate(now):
-                self._compare(before[index], item, (*path, index))
-            return
-        outer = self._drift
-        for index, item in enumerate(now[:MAX_ITEMS] if before else []):
-            results = []
-            for known in before[:MAX_ITEMS]:
-                self._drift = Drift()
-                self._compare(known, item, (*path, index))
-                results.append(self._drift)
-            outer.add(min(results, key=lambda drift: len(drift.findings)))
-        self._drift = outer
+                yield from self._compare(f"{place}/{index}", before[index], item)
+        elif before:
+            for index, item in enumerate(now[:MAX_ITEMS]):
+                results = []
+                for known in before[:MAX_ITEMS]:
+                    changes = self._compare(f"{place}/{index}", known, item)
+                    results.append(distinct(changes))
+                yield from min(results, key=count_findings)
 
-    def _compare_scalars(self, before: Any, now: Any, path: Path) -> None:
-        place = pointer(*path)
-        old = self._form_of_time(before)
+    def _compare_scalars(self, place: str, before: Any, now: Any) -> Iterator[Change]:
+        old_unit, new_unit = unit_of(before), unit_of(now)
+        if is_time(before):
+            if self._is_own(place) and not is_time(now):
+                yield finding(place, "a time", "another text")
+        elif old_unit:
+            if new_unit and old_unit != new_unit:
+                yield finding(place, before, now)
+            elif is_number(now) and now < MIN_SECONDS:
+                yield finding(place, "a time", "another number")
+        elif place.startswith("/errors/"):
+            is_varying = place_in_error(place) in self._varying_in_errors
+            if is_code(before) and is_code(now) and not is_varying:
+                yield from compare_values(place, before, now)
+
+    def _note_time(self, place: str, before: Any) -> None:
+        """Note a time that was compared, and whether it has another form than before."""
+        if is_time_marker(before):
+            known = self._before.document.get("times")
+        else:
+            known = time_form(before) if is_time(before) else None
         form = self._found.times.get(place)
-        if old and form:
+        if form and known:
             self._times.add(place)
-            if not is_known_time(old, form):
-                self._new_times[place] = old, form
-        if is_time(before) and not is_time(now) and self._is_own(path):
-            self._drift.find(place, "a time", "another text")
-        elif unit_of(before) and unit_of(now) and unit_of(before) != unit_of(now):
-            self._drift.find(place, str(before), str(now))
-        elif unit_of(before) and is_number(now) and now < MIN_SECONDS:
-            self._drift.find(place, "a time", "another number")
-        elif path[0] == "errors" and is_code(before) and is_code(now):
-            suffix = pointer(*path[2:])[1:]
-            if suffix not in self._varying_in_errors:
-                self._compare_values(place, before, now)
+            if not is_known_time(known, form):
+                self._new_times[place] = known, form
+
+    def _is_own(self, place: str) -> bool:
+        """Whether a record is not one of others, which may have other members."""
+        if self._found.is_own:
+            return True
+        is_in_list = place.startswith("/list/body/") and "/0/" in f"{place}/"
+        is_in_deployment = place.startswith("/deployment/")
+        return not is_in_list and not is_in_deployment
 
 
-def type_in(value: Any, profile: Part) -> str:
+def place_in_error(place: str) -> str:
+    """The place without the code of the error."""
+    return place.split("/", 3)[3]
+
+
+def distinct(changes: Iterable[Change]) -> list[Change]:
+    return list(dict.fromkeys(changes))
+
+
+def count_findings(changes: list[Change]) -> int:
+    return len([change for change in changes if change.is_finding])
+
+
+def type_in(profile: Profile, value: Any) -> str:
     """The type of a value in a profile, or of what a marker stands for; an integer is a number."""
     name = whole_marker(value)
     if name is None:
         found = type_of(value)
         return "number" if found == "integer" else found
-    if name.endswith(INTEGERS):
-        return "number"
     kind = "deployments" if name.startswith("deployment.") else "projects"
-    is_number = name.endswith(".id") and Profile(profile).has_integers(kind)
-    return "number" if is_number else "string"
+    is_integer_id = name.endswith(".id") and profile.has_integers(kind)
+    if is_integer_id or name.endswith(INTEGERS):
+        return "number"
+    return "string"
 
 
 def is_time(value: Any) -> bool:
@@ -273,70 +292,3 @@ def normalized(content_type: str) -> str:
 
 def text_of(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def is_same_times(before: Form, now: Form) -> bool:
-    """Whether times that were seen are of a known form: zeros at the end may be left out.
-
-    An offset may be that of the season.
-    """
-    if before["case"] != now["case"] or (before["offset"] == "Z") != (now["offset"] == "Z"):
-        return False
-    are_usual = before["digits"] in USUAL_DIGITS and now["digits"] in USUAL_DIGITS
-    return not are_usual or before["digits"] == now["digits"]
-
-
-def is_known_time(known: Form, form: Form) -> bool:
-    """Whether a time may be of the form of a profile's times, which have the most digits."""
-    if form["digits"] < known["digits"]:
-        form = {**form, "digits": known["digits"]}
-    return is_same_times(known, form)
-
-
-def is_same_ids(before: Form, now: Form) -> bool:
-    """Whether the ids that were seen are of a known form: a run shows some of them."""
-    if ("integers" in before) != ("integers" in now):
-        return False
-    if any(name in form for name in DERIVED for form in (before, now)):
-        return True  # a run does not always show what ids are made from
-    before, now = with_common_prefix(before, now), with_common_prefix(now, before)
-    if before["prefix"] != now["prefix"]:
-        return False
-    old, new = {*characters(*before["alphabet"])}, {*characters(*now["alphabet"])}
-    if old <= {*digits} and new <= {*digits}:
-        return True  # numbers grow
-    # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
-    more = WORD if before["longest"] < LONG else 0
-    is_of_known_size = (
-        before["shortest"] <= now["longest"] + more and now["shortest"] <= before["longest"] + more
-    )
-    return is_of_known_size and new <= likely_characters(old, before["longest"])
-
-
-def likely_characters(seen: set[str], size: int) -> set[str]:
-    """The characters of ids of which a few were seen: of one of them not each kind is sure."""
-    lower, upper = {*ascii_lowercase}, {*ascii_uppercase}
-    found = seen
-    for kind in (lower, upper, {*digits}):
-        if kind & seen or size < LONG:
-            found = found | kind
-    if lower & seen and upper & seen:
-        found = found | {*digits, *"-_+/="}  # as of base64
-    return found
-
-
-def with_common_prefix(form: Form, other: Form) -> Form:
-    """A form of ids with the shorter prefix of another form, if its own begins with that.
-
-    A few ids may all begin with the same letters, or with what looks like a word.
-    """
-    prefix: str = form["prefix"]
-    more = prefix.removeprefix(other["prefix"])
-    if not prefix.startswith(other["prefix"]) or not more:
-        return form
-    return {
-        "prefix": other["prefix"],
-        "alphabet": [*form["alphabet"], *more],
-        "shortest": form["shortest"] + len(more),
-        "longest": form["longest"] + len(more),
-    }

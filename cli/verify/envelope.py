@@ -6,8 +6,18 @@ from typing import Any
 
 from stub.like.markers import escape
 
-from .marks import Marks, replace_part
-from .values import NOTHING, Path, at, has_records, is_id, is_same, last_name, words_of
+from .marks import Marks, mark_parts
+from .values import (
+    NOTHING,
+    Path,
+    are_same,
+    at,
+    has_records,
+    is_id,
+    is_same,
+    last_name,
+    words_of,
+)
 
 HIDDEN = Marks("project", is_shown=False)
 COUNT_WORDS = {"count", "total", "length"}
@@ -28,27 +38,34 @@ class Listing:
 
         `has_sizes` says that lists of several sizes are known: a number may be one by chance.
         """
-        last = {*words_of(last_name(path))}
-        if self.size and is_same(value, self.size) and (has_sizes or last & COUNT_WORDS):
+        words = words_of(last_name(path))
+        is_count = has_sizes or has_any(words, COUNT_WORDS)
+        if is_count and self.size and is_same(value, self.size):
             return "{count}"
-        names = ["last", "first"] if last & LAST_WORDS else ["first", "last"]
-        for name in names:
-            known = self.first if name == "first" else self.last
-            if is_id(known) and is_same(value, known):
-                return f"{{{name}.id}}"
-        return self.mark_inside(value) if isinstance(value, str) else value
+        known_ids = self._known_ids()
+        if has_any(words, LAST_WORDS):
+            known_ids.reverse()
+        for name, known in known_ids:
+            if is_same(value, known):
+                return f"{{{name}}}"
+        if isinstance(value, str):
+            return mark_parts(value, self._known_ids())
+        return value
 
-    def mark_inside(self, text: str) -> str:
-        """A text in which markers stand for the ids of the first and the last project."""
-        text = escape(text)
-        for name, known in (("first", self.first), ("last", self.last)):
-            if is_id(known):
-                text = replace_part(text, str(known), f"{{{name}.id}}")
-        return text
+    def _known_ids(self) -> list[tuple[str, Any]]:
+        """The ids that a marker stands for, the likelier one of equal ones first."""
+        ids = [("first.id", self.first), ("last.id", self.last)]
+        return [(name, value) for name, value in ids if is_id(value)]
 
     def mark_field(self, value: str) -> str:
         """The value of a header field with the markers of a list."""
-        return "{count}" if self.size and value == str(self.size) else self.mark_inside(value)
+        if self.size and value == str(self.size):
+            return "{count}"
+        return mark_parts(value, self._known_ids())
+
+
+def has_any(words: list[str], known: set[str]) -> bool:
+    return not known.isdisjoint(words)
 
 
 class Envelope:
@@ -68,39 +85,48 @@ class Envelope:
         is_sure: bool,
     ) -> None:
         self._is_map = is_map
-        self._listings = [each for each in listings if each.size] or listings
+        with_projects = [listing for listing in listings if listing.size]
+        self._listings = with_projects or listings
         self._items_path = items_path
         self._is_sure = is_sure
-        self._has_sizes = len({each.size for each in listings}) > 1
+        sizes = {listing.size for listing in listings}
+        self._has_sizes = len(sizes) > 1
         self.varying: list[Path] = []
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The body of a list with markers, where all lists have one, and without projects."""
         if path == self._items_path:
             return []
-        if isinstance(value, dict) and self._is_map(value):
-            return {}
         if isinstance(value, dict):
+            if self._is_map(value):
+                return {}
             return {escape(name): self.mark(each, (*path, name)) for name, each in value.items()}
-        if isinstance(value, list) and (not self._is_sure or has_records(value)):
-            return HIDDEN.mark(value)
         if isinstance(value, list):
-            return [self.mark(each, (*path, index)) for index, each in enumerate(value)]
+            if not self._is_sure or has_records(value):
+                return HIDDEN.mark(value)
+            return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
         return self._mark_scalar(path)
 
     def _mark_scalar(self, path: Path) -> Any:
-        values = [at(each.body, path) for each in self._listings]
-        marked = [
-            each.mark(value, path, has_sizes=self._has_sizes)
-            for each, value in zip(self._listings, values, strict=True)
-        ]
-        first = marked[0]
-        if all(is_same(each, first) for each in marked if each is not NOTHING):
-            return first
+        """The marker that is the same in all lists, else the first value."""
+        values: list[Any] = []
+        marked: list[Any] = []
+        for listing in self._listings:
+            value = at(listing.body, path)
+            values.append(value)
+            if value is not NOTHING:
+                marked.append(listing.mark(value, path, has_sizes=self._has_sizes))
+        if values[0] is not NOTHING and are_same(marked):
+            return marked[0]
+        if self._varies_in_one_size(values):
+            self.varying.append(path)
+        seen = [value for value in values if value is not NOTHING]
+        return escape(seen[0]) if isinstance(seen[0], str) else seen[0]
+
+    def _varies_in_one_size(self, values: list[Any]) -> bool:
+        """Whether two lists of one size have different values, of which each list has one."""
         by_size: dict[int, Any] = {}
         for listing, value in zip(self._listings, values, strict=True):
             if by_size.setdefault(listing.size, value) != value:
-                self.varying.append(path)
-                break
-        value = next(each for each in values if each is not NOTHING)
-        return escape(value) if isinstance(value, str) else value
+                return True
+        return False

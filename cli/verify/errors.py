@@ -6,7 +6,7 @@ from typing import Any
 from .exchange import Exchange
 from .probes import NAME_PREFIX
 from .run import Run
-from .values import Path, at, is_same, replaced, scalars
+from .values import Path, are_same, at, is_same, replaced, scalars, with_scalars
 
 CODE = re.compile("[a-z_.:-]+|[A-Z_.:-]+")
 """A text that says a reason to programs, not to people; one with digits may be an id."""
@@ -20,22 +20,26 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
     found: dict[str, list[Exchange]] = {}
     for exchange in run.exchanges:
         probe = exchange.probe
-        if not probe.code or exchange.failure or not 400 <= exchange.status < 500:
+        is_rejected = not exchange.failure and 400 <= exchange.status < 500
+        if not probe.code or not is_rejected:
             continue
-        others = found.setdefault(probe.code, [])
-        if not others or others[0].probe.name == probe.name:
-            others.append(exchange)
+        same_code = found.setdefault(probe.code, [])
+        if not same_code or same_code[0].probe.name == probe.name:
+            same_code.append(exchange)
     return found
 
 
-def without_echo(value: Any, sent: str) -> Any:
+def without_echo(body: Any, sent: str) -> Any:
     """The body of an error, in which no text repeats what was sent, or a name of verify's own."""
-    if isinstance(value, dict):
-        return {name: without_echo(each, sent) for name, each in value.items()}
-    if isinstance(value, list):
-        return [without_echo(each, sent) for each in value]
-    is_echo = isinstance(value, str) and (NAME_PREFIX in value or sent in value.split())
-    return "{error.detail}" if is_echo else value
+
+    def replace_echo(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if NAME_PREFIX in value or sent in value.split():
+            return "{error.detail}"
+        return value
+
+    return with_scalars(body, replace_echo)
 
 
 def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, Any] | None:
@@ -43,30 +47,45 @@ def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, A
 
     Markers stand for what is another one in each of them, but for what is `volatile` in one alone.
     """
-    if len({form["status"] for form in forms}) < 2:
+    statuses = [form["status"] for form in forms]
+    bodies = [form["body"] for form in forms]
+    if len(set(statuses)) < 2:
         return None
-    bodies = [each["body"] for each in forms]
-    shapes = [[(path, type(value)) for path, value in scalars(body)] for body in bodies]
-    if any(shape != shapes[0] for shape in shapes):
+    shape = shape_of(bodies[0])
+    if any(shape_of(body) != shape for body in bodies):
         return None
-    body = bodies[0]
-    for path, _ in shapes[0]:
-        if path in volatile:
-            continue
-        values = [at(each, path) for each in bodies]
-        body = replaced(body, path, common_value(values, [each["status"] for each in forms]))
-    types = {each.get("content_type") for each in forms}
-    content_type = types.pop() if len(types) == 1 else None
-    return {"body": body, "content_type": content_type} if content_type else {"body": body}
+    common = bodies[0]
+    for path, _ in shape:
+        if path not in volatile:
+            values = [at(body, path) for body in bodies]
+            common = replaced(common, path, common_value(values, statuses))
+    found = {"body": common}
+    content_types = {form.get("content_type") for form in forms}
+    if len(content_types) == 1 and None not in content_types:
+        found["content_type"] = content_types.pop()
+    return found
+
+
+def shape_of(body: Any) -> list[tuple[Path, type]]:
+    """Where a body has texts, numbers, booleans and nulls, and their types."""
+    return [(path, type(value)) for path, value in scalars(body)]
 
 
 def common_value(values: list[Any], statuses: list[int]) -> Any:
     """What stands for the values that errors have in one place."""
     first = values[0]
-    if all(is_same(value, status) for value, status in zip(values, statuses, strict=True)):
+    if are_statuses(values, statuses):
         return "{error.status}"
-    if all(is_same(value, first) for value in values) or not isinstance(first, str):
+    if are_same(values) or not isinstance(first, str):
         return first
-    if all(CODE.fullmatch(each) for each in values):
+    if all(CODE.fullmatch(text) for text in values):
         return "{error.code}"
-    return "{error.detail}" if any(" " in each for each in values) else first
+    if any(" " in text for text in values):
+        return "{error.detail}"
+    return first
+
+
+def are_statuses(values: list[Any], statuses: list[int]) -> bool:
+    """Whether each value is the status of its error."""
+    pairs = zip(values, statuses, strict=True)
+    return all(is_same(value, status) for value, status in pairs)

@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from .probes import Probe
-
-NO_JSON = object()
+from .values import NOTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,11 @@ class Exchange:
         return not self.failure and 300 <= self.status < 400
 
     @property
+    def reason(self) -> str:
+        """The failure, or the status, of a response that is not as it should be."""
+        return self.failure or str(self.status)
+
+    @property
     def deployment_id(self) -> str:
         """The id in the path of a request for a deployment."""
         return unquote(self.path.rpartition("/")[2])
@@ -57,15 +61,20 @@ class Exchange:
     @property
     def media_type(self) -> str:
         """The media type in lower case, without its parameters."""
-        return (self.header("Content-Type") or "").partition(";")[0].strip().lower()
+        content_type = self.header("Content-Type") or ""
+        return content_type.partition(";")[0].strip().lower()
 
     @cached_property
     def json(self) -> Any:
-        """The body of the response, `NO_JSON` if it is none."""
+        """The body of the response, `NOTHING` if it is no JSON."""
         try:
             return json.loads(self.content.decode(), parse_constant=reject, parse_float=finite)
         except (ValueError, RecursionError):
-            return NO_JSON
+            return NOTHING
+
+    @property
+    def has_json(self) -> bool:
+        return self.json is not NOTHING
 
 
 def reject(name: str) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 from stub.like.markers import escape, names_in
 from stub.rules import is_valid, schemas
 from web.redaction import SECRET_NAME
+from web.validation import pointer
 
 from .constants import Constants
 from .exchange import Exchange
 from .run import LISTS, Run
-from .values import Path
 
 Mark = Callable[[str, Exchange], str]
 
@@ -23,48 +23,51 @@ class Fields:
         self._schemas = schemas()
         self._varying = varying_fields(run)
         self.left_out: set[str] = set()
-        self.exchanges: dict[Path, list[Exchange]] = {}  # by the part of a profile
+        self.exchanges: dict[str, list[Exchange]] = {}  # by the place of their form
 
-    def of(self, exchanges: list[Exchange], place: Path, mark: Mark) -> dict[str, Any]:
+    def of(self, exchanges: list[Exchange], place: str, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
 
         `mark` puts markers in the value that a response has. A field stays if it is then the same
         in all of them.
         """
+        self.exchanges[place] = exchanges
+        first = exchanges[0]
         found: dict[str, Any] = {}
-        content_type = exchanges[0].header("Content-Type") or ""
+        content_type = first.header("Content-Type") or ""
         is_type = is_valid(content_type, self._schemas["content_type"])
         if is_type and not self._constants.has_token(content_type):
             found["content_type"] = content_type
         headers = {}
-        names = {name.lower(): name for name in exchanges[0].headers}
-        self.exchanges[place] = exchanges
+        names = {name.lower(): name for name in first.headers}
         for name in names.values():
             value = self._value(name, exchanges, mark)
             if value is not None:
-                headers[name] = self._constants.clean(value, (*place, "headers", name))
+                headers[name] = self._constants.clean(value, place + pointer("headers", name))
         if headers:
             found["headers"] = headers
         return found
 
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
-        values = [each.header(name) or "" for each in exchanges]
-        is_secret = SECRET_NAME.search(name) or self._constants.has_token(name)
         if name.lower() == "allow":
             return None  # it is another one at each path, as the stub has it
-        if is_secret or not is_valid({name: values[0]}, self._schemas["headers"]):
+        if SECRET_NAME.search(name) or self._constants.has_token(name):
             return None
-        marked = [mark(value, each) for value, each in zip(values, exchanges, strict=True)]
-        value = marked[0]
-        if len({*marked}) > 1:
-            value = escape(values[0])
-        has_marker = bool(names_in(value))
-        is_constant = len({*values}) == 1 and name.lower() not in self._varying
-        if not has_marker and not is_constant:
+        values = [exchange.header(name) or "" for exchange in exchanges]
+        first = values[0]
+        if not is_valid({name: first}, self._schemas["headers"]):
+            return None
+        pairs = zip(values, exchanges, strict=True)
+        marked = {mark(value, exchange) for value, exchange in pairs}
+        value = marked.pop() if len(marked) == 1 else escape(first)
+        is_varying = len(set(values)) > 1 or name.lower() in self._varying
+        if is_varying and not names_in(value):
             self.left_out.add(name)
             return None
-        return None if self._constants.may_not_stay(value) else value
+        if self._constants.may_not_stay(value):
+            return None
+        return value
 
 
 def varying_fields(run: Run) -> set[str]:
@@ -73,8 +76,9 @@ def varying_fields(run: Run) -> set[str]:
     found = set()
     for exchange in run.exchanges:
         probe = "list" if exchange.probe.name in LISTS else exchange.probe.name
-        for name in {*map(str.lower, exchange.headers)}:
+        for name in exchange.headers:
             value = exchange.header(name)
-            if first.setdefault((probe, exchange.status, name), value) != value:
-                found.add(name)
+            known = first.setdefault((probe, exchange.status, name.lower()), value)
+            if value != known:
+                found.add(name.lower())
     return found

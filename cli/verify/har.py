@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from email.message import Message
 from pathlib import Path as File
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from stub.contract import object_in
 from stub.documents import content_of
@@ -18,16 +18,16 @@ from web.redaction import SECRET_NAME
 
 from . import probes
 from .constants import is_secret_query
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .probes import DEFAULT_REQUEST, NONE, WRONG, Probe, without
 from .values import (
     Path,
     called_name,
     is_through_objects,
-    outermost,
     parse_seconds,
     replaced,
-    scalars,
+    texts_in,
+    values_in,
 )
 
 PATH = re.compile(r"(.*)(/v1/(?:projects|deployments/([^/]+)))")
@@ -108,33 +108,39 @@ def choose_base(file: File, bases: Counter[str], base: str) -> str:
 def read_entry(entry: Any) -> tuple[str, Exchange] | None:
     """The base URL and the exchange of an entry, None for one that is not with such a service."""
     try:
-        request, response = entry["request"], entry["response"]
-        url = urlsplit(request["url"])
+        url = urlsplit(entry["request"]["url"])
         match = PATH.fullmatch(url.path)
-        if match is None or not isinstance(response["status"], int):
+        if match is None or not isinstance(entry["response"]["status"], int):
             return None
-        query = f"?{url.query}" if url.query else ""
-        body = (request.get("postData") or {}).get("text") or ""
-        exchange = Exchange(
-            Probe("", "", str(request["method"]), ""),
-            f"{url.path}{query}",
-            (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
-            body.encode(errors="replace"),
-            parse_seconds(entry["startedDateTime"]) or 0.0,
-            response["status"],
-            message_of(pairs_of(response["headers"])),
-        )
-        content, failure = read_content(response.get("content") or {})
+        exchange = exchange_of(entry, url)
     except (KeyError, TypeError, AttributeError, ValueError):
         return None  # no entry of HAR 1.2
-    status = exchange.status
+    host = url.netloc.rpartition("@")[2]
+    return f"{url.scheme}://{host}{match[1]}", exchange
+
+
+def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
+    request, response = entry["request"], entry["response"]
+    posted = request.get("postData") or {}
+    body = posted.get("text") or ""
+    query = f"?{url.query}" if url.query else ""
+    content, failure = read_content(response.get("content") or {})
+    status = response["status"]
     if status == 429 or status >= 500:
         failure = str(status)
     elif status == 0:
         failure = "it was not answered"
-    exchange = replace(exchange, content=content, failure=failure)
-    host = url.netloc.rpartition("@")[2]
-    return f"{url.scheme}://{host}{match[1]}", exchange
+    return Exchange(
+        Probe("", "", str(request["method"]), ""),
+        f"{url.path}{query}",
+        (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
+        body.encode(errors="replace"),
+        parse_seconds(entry["startedDateTime"]) or 0.0,
+        status,
+        message_of(pairs_of(response["headers"])),
+        content,
+        failure,
+    )
 
 
 def pairs_of(headers: Any) -> list[tuple[str, str]]:
@@ -195,14 +201,14 @@ def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
     """The body of the creation that was recorded, with the marker of the name."""
     listed: list[Any] = []
     for exchange in exchanges:
-        if exchange.probe.method == "POST" and exchange.is_success:
-            body = object_in(exchange.body)
-            path = find_sent_name(body, exchange.json, listed)
-            if path:
-                found: dict[str, Any] = replaced(body, path, NAME)
-                return found
-        elif exchange.json is not NO_JSON:
-            listed += [value for _, value in scalars(exchange.json)]
+        if exchange.probe.method != "POST" or not exchange.is_success:
+            listed += values_in(exchange.json)
+            continue
+        body = object_in(exchange.body)
+        path = find_sent_name(body, exchange.json, listed)
+        if path:
+            found: dict[str, Any] = replaced(body, path, NAME)
+            return found
     return DEFAULT_REQUEST
 
 
@@ -211,15 +217,16 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
 
     Without one it is a text that the response has, and no response before.
     """
-    texts = [
-        (path, value)
-        for path, value in outermost(body)
-        if isinstance(value, str) and value and is_through_objects(path)
-    ]
-    returned = [] if response is NO_JSON else [value for _, value in scalars(response)]
-    others = [each for each in texts if each[1] in returned and each[1] not in listed]
-    found = [path for path, _ in called_name(texts) or others]
-    return found[0] if found else None
+    found = texts_in(body)
+    texts = {path: text for path, text in found.items() if text and is_through_objects(path)}
+    named = called_name(list(texts))
+    if named is not None:
+        return named
+    returned = values_in(response)
+    for path, text in texts.items():
+        if text in returned and text not in listed:
+            return path
+    return None
 
 
 def as_session(exchanges: list[Exchange]) -> list[Exchange]:
@@ -245,17 +252,17 @@ def is_list(exchange: Exchange) -> bool:
 
 def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
     """The exchanges, in which the lists after the creation are those that may have the project."""
-    found = []
+    found = list(exchanges)
+    last = None
     is_created = False
-    for exchange in exchanges:
-        probe = exchange.probe
-        is_created = is_created or (probe.name == probes.CREATE.name and exchange.is_success)
-        if is_created and probe == probes.LIST:
-            probe = probes.LIST_AGAIN
-        found.append(replace(exchange, probe=probe))
-    later = [index for index, each in enumerate(found) if each.probe == probes.LIST_AGAIN]
-    if later:
-        found[later[-1]] = replace(found[later[-1]], probe=probes.LISTED)
+    for index, exchange in enumerate(exchanges):
+        if exchange.probe.name == probes.CREATE.name and exchange.is_success:
+            is_created = True
+        if is_created and exchange.probe == probes.LIST:
+            found[index] = replace(exchange, probe=probes.LIST_AGAIN)
+            last = index
+    if last is not None:
+        found[last] = replace(found[last], probe=probes.LISTED)
     return found
 
 
@@ -271,8 +278,8 @@ def probe_of(exchange: Exchange) -> Probe | None:
     else:
         return None
     if status in (401, 403):
-        has_token = any(name.lower() == "authorization" for name, _ in exchange.sent)
-        return without(operation, WRONG if has_token else NONE)
+        names = [name.lower() for name, _ in exchange.sent]
+        return without(operation, WRONG if "authorization" in names else NONE)
     if operation == probes.GET_DEPLOYMENT and status == 404:
         return probes.UNKNOWN_DEPLOYMENT
     if operation == probes.CREATE and status in REJECTIONS:
@@ -283,7 +290,8 @@ def probe_of(exchange: Exchange) -> Probe | None:
 def rejection(exchange: Exchange) -> Probe:
     """The probe of a creation that was rejected. Which rule it broke is not known."""
     status, code, response = REJECTIONS[exchange.status]
-    if exchange.status == 400 and not object_in(exchange.body) and exchange.body != b"{}":
+    is_object = exchange.body == b"{}" or object_in(exchange.body)
+    if exchange.status == 400 and not is_object:
         status, code, response = 400, "malformed_json", "MalformedBody"
     return probes.CREATE._replace(
         name=f"rejected creation, {exchange.status}",
@@ -302,30 +310,33 @@ def secrets_of(exchanges: list[Exchange]) -> tuple[list[str], list[str]]:
 
     A short one is no secret where it may be a word of the service.
     """
-    tokens: dict[str, None] = {}
-    others: dict[str, None] = {}
+    tokens: list[str] = []
+    others: list[str] = []
     for exchange in exchanges:
-        for name, value in [*exchange.sent, *exchange.headers.items()]:
-            lower = name.lower()
-            if lower == "authorization":
-                tokens[value.rpartition(" ")[2]] = None
-            elif lower in ("cookie", "set-cookie"):
-                others.update(dict.fromkeys(cookies_in(value)))
+        for name, value in (*exchange.sent, *exchange.headers.items()):
+            if name.lower() == "authorization":
+                tokens.append(value.rpartition(" ")[2])
+            elif name.lower() in ("cookie", "set-cookie"):
+                others += cookies_in(value)
             elif SECRET_NAME.search(name):
-                others[value] = None
+                others.append(value)
         for name, value in parse_qsl(exchange.query):
             if is_secret_query(name):
-                others[value] = None
-    long = [token for token in tokens if len(token) >= LEAST_TOKEN]
-    return long, [each for each in others if is_distinctive(each)]
+                others.append(value)
+    long = [token for token in dict.fromkeys(tokens) if len(token) >= LEAST_TOKEN]
+    return long, [text for text in dict.fromkeys(others) if is_distinctive(text)]
 
 
-def cookies_in(value: str) -> list[str]:
+def cookies_in(field: str) -> list[str]:
     """The values in a Cookie or a Set-Cookie field, and those of its attributes."""
-    return [part.partition("=")[2].strip(' "') for part in re.split("[;,]", value)]
+    values = [part.partition("=")[2] for part in re.split("[;,]", field)]
+    return [value.strip(' "') for value in values]
 
 
 def is_distinctive(text: str) -> bool:
     """Whether a text is a secret, and neither a word nor a date."""
-    has_letters, has_digits = re.search("[A-Za-z]", text), re.search("[0-9]", text)
-    return len(text) >= LONG or (len(text) >= LEAST_COOKIE and bool(has_letters and has_digits))
+    if len(text) >= LONG:
+        return True
+    has_letters = re.search("[A-Za-z]", text) is not None
+    has_digits = re.search("[0-9]", text) is not None
+    return has_letters and has_digits and len(text) >= LEAST_COOKIE

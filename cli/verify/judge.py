@@ -6,18 +6,32 @@ server may add at any time is no difference: members, headers, white space, an o
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import stub
 from stub.contract import object_in
 from web.validation import pointer as json_pointer
 
-from . import probes
-from .exchange import NO_JSON, Exchange
-from .probes import OWN_MEMBER, SCHEMAS
+from .exchange import Exchange
+from .probes import (
+    BEARER,
+    CREATE,
+    DEPLOYMENT_ID,
+    GET_DEPLOYMENT,
+    INPUT,
+    INVALID_BODY,
+    LIST,
+    LISTED,
+    OWN_MEMBER,
+    PROJECTS,
+    SCHEMAS,
+    UNKNOWN_DEPLOYMENT,
+    UNKNOWN_PATH,
+)
+from .record import Record, find_record
 from .run import Run
-from .values import NOTHING, Path, at, is_id, last_name, scalars, type_of
+from .values import OLDEST, at, is_id, last_name, order_of, parse_seconds, type_of, values_in
 
 PROJECT_LIST = f"{SCHEMAS}ProjectList"
 ITEMS = f"{PROJECT_LIST}/properties/projects"
@@ -27,11 +41,11 @@ DEPLOYMENT = f"{SCHEMAS}Deployment"
 STATUS = f"{DEPLOYMENT}/properties/status"
 PROBLEM = f"{SCHEMAS}Problem"
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
+THEMSELVES = "the members themselves"
 AS_SENT = "members of the client as they were sent"
 COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
 MISSING, OTHER_ORDER = "missing", "another order"
-OLDEST, NEWEST = "oldest first", "newest first"
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),
@@ -57,30 +71,38 @@ class Claim(NamedTuple):
 
 def silence_of(run: Run, exchange: Exchange) -> tuple[str, str] | None:
     """The verdict of the probe's parts, and why a response says nothing of them, if so."""
-    probe, status = exchange.probe, exchange.status
+    probe = exchange.probe
+    status = exchange.status
     if exchange.failure:
         return COULD_NOT_CHECK, exchange.failure
     if probe.status < 400 and status in (401, 403):
         return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
-    if probe.expects == probes.LIST.expects and status == 200 and exchange.json is NO_JSON:
+    if probe.expects == LIST.expects and status == 200 and not exchange.has_json:
         return COULD_NOT_CHECK, "no JSON where the list should be"
-    if probes.BEARER in probe.rules and not exchange.is_success and status not in (401, 403):
-        is_of_body = probe.method == "POST" and (status < 400 or status in OF_A_BODY)
-        if is_of_body or not accepts_token(run, exchange):
-            return NOT_SEEN, f"{status} tells nothing of the token"
+    if BEARER in probe.rules and has_other_cause(run, exchange):
+        return NOT_SEEN, f"{status} tells nothing of the token"
     return None
+
+
+def has_other_cause(run: Run, exchange: Exchange) -> bool:
+    """Whether a response without a valid token may have another cause than the token."""
+    status = exchange.status
+    if exchange.is_success or status in (401, 403):
+        return False
+    if exchange.probe.method == "POST" and (status < 400 or status in OF_A_BODY):
+        return True
+    return not accepts_token(run, exchange)
 
 
 def accepts_token(run: Run, exchange: Exchange) -> bool:
     """Whether the operation was successful with the token."""
     probe = exchange.probe
-    return any(
-        each.is_success
-        for each in run.exchanges
-        if each.probe.path == probe.path
-        and each.probe.method == probe.method
-        and each.probe.status < 400
-    )
+    for other in run.exchanges:
+        sent = other.probe
+        is_same = sent.path == probe.path and sent.method == probe.method
+        if is_same and other.is_success and sent.status < 400:
+            return True
+    return False
 
 
 def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
@@ -90,79 +112,91 @@ def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
         return
     if probe.status >= 400:
         yield from judge_rejection(run, exchange)
-    elif not exchange.is_success:
-        yield from judge_failure(run, exchange)
-    else:
+    elif exchange.is_success:
         for rule in probe.rules:
             yield Claim(rule, True, "success")
         yield from judge_response(run, exchange)
+    else:
+        yield from judge_failure(run, exchange)
     if exchange.is_success and probe.expects in RELATIONS:
-        yield from RELATIONS[probe.expects](run, exchange)
+        judge_relations = RELATIONS[probe.expects]
+        yield from judge_relations(run, exchange)
 
 
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
-    probe, status, is_accepted = exchange.probe, exchange.status, exchange.is_success
-    if is_accepted or status >= 400 or probes.BEARER in probe.rules:
+    probe = exchange.probe
+    status = exchange.status
+    is_accepted = exchange.is_success
+    if is_accepted or status >= 400 or BEARER in probe.rules:
         for rule in probe.rules:
             yield Claim(rule, not is_accepted, "rejected", f"accepted with {status}")
-    if status != probe.status:
-        if not (is_accepted and probe.rules):
-            yield Claim(probe.expects, False, str(probe.status), str(status))
-        return
-    yield from judge_response(run, exchange)
-    _, problem = unwrap(run, PROBLEM, exchange.json)
-    members = run.contract.schemas["Problem"]["required"]
-    if probe.expects == probes.INVALID_BODY and problem.keys() & {*members}:
-        yield Claim(ERRORS, "errors" in problem, "present", MISSING)
+    if status == probe.status:
+        yield from judge_response(run, exchange)
+        yield from judge_errors(run, exchange)
+    elif not is_accepted or not probe.rules:
+        yield Claim(probe.expects, False, str(probe.status), str(status))
+
+
+def judge_errors(run: Run, exchange: Exchange) -> Iterator[Claim]:
+    """The claim of the errors of an invalid body, where the response is a problem at all."""
+    problem = record_in(run, PROBLEM, exchange.json)
+    if exchange.probe.expects == INVALID_BODY and problem.has_any:
+        yield Claim(ERRORS, "errors" in problem.members, "present", MISSING)
 
 
 def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
-    pointer, response = run.contract.find(exchange.probe.expects)
-    status = str(exchange.probe.status)
-    yield Claim(pointer, exchange.status == exchange.probe.status, status, str(exchange.status))
+    probe = exchange.probe
+    pointer, response = run.contract.find(probe.expects)
+    is_same = exchange.status == probe.status
+    yield Claim(pointer, is_same, str(probe.status), str(exchange.status))
     for name in response["headers"]:
-        part, value = run.contract.find(f"{pointer}/headers/{name}")[0], exchange.header(name)
+        part, _ = run.contract.find(f"{pointer}/headers/{name}")
+        value = exchange.header(name)
         yield Claim(part, value is not None, "present", MISSING)
         if value is not None and name in FORMS:
             yield judge_form(f"{part}/schema", name, value)
     (media_type,) = response["content"]
-    label = exchange.media_type or "no media type"
-    yield Claim(pointer, label == media_type, media_type, label)
-    if exchange.json is NO_JSON:
-        if label == media_type:
-            yield Claim(pointer, False, "JSON", "no JSON")
-        return
-    schema, _ = run.contract.find(f"{pointer}/content{json_pointer(media_type)}/schema")
-    if schema == PROJECT_LIST:
-        yield from judge_envelope(run, exchange)
-    else:
-        yield from judge_value(run, schema, exchange.json)
+    is_same = exchange.media_type == media_type
+    yield Claim(pointer, is_same, media_type, exchange.media_type or "no media type")
+    if exchange.has_json:
+        content = f"{pointer}/content{json_pointer(media_type)}"
+        yield from judge_body(run, f"{content}/schema", exchange.json)
+    elif is_same:
+        yield Claim(pointer, False, "JSON", "no JSON")
 
 
 # Bodies
 
 
-def judge_envelope(run: Run, exchange: Exchange) -> Iterator[Claim]:
+def judge_body(run: Run, pointer: str, body: Any) -> Iterator[Claim]:
+    schema, _ = run.contract.find(pointer)
+    if schema == PROJECT_LIST:
+        yield from judge_envelope(run, body)
+    else:
+        yield from judge_value(run, schema, body)
+
+
+def judge_envelope(run: Run, body: Any) -> Iterator[Claim]:
     """The claims of a list: of what is around the array of the projects, and of each of these."""
-    path, body = run.places.items, exchange.json
-    found = NOTHING if path is None else at(body, path)
+    path = run.places.items
+    items = None if path is None else at(body, path)
     is_object = isinstance(body, dict)
     yield judge_type(PROJECT_LIST, "object", body)
-    if path is None or not isinstance(found, list):
+    if path is None or not isinstance(items, list):
         if is_object:
             yield Claim(ITEMS, False, "present", MISSING)
         return
     has_name = last_name(path) == "projects"
-    if is_object and not has_name:
-        yield Claim(ITEMS, False, "present", f"at {json_pointer(*path)}")
-    elif is_object:
+    if is_object and has_name:
         yield Claim(ITEMS, True, "array")
+    elif is_object:
+        yield Claim(ITEMS, False, "present", f"at {json_pointer(*path)}")
     if len(path) > 1 and has_name:
-        around = f"at {json_pointer(*path[:-1])}"
-        yield Claim(PROJECT_LIST, False, "the members themselves", around)
-    for item in found:
+        around = json_pointer(*path[:-1])
+        yield Claim(PROJECT_LIST, False, THEMSELVES, f"at {around}")
+    for item in items:
         yield from judge_value(run, PROJECT, item)
 
 
@@ -170,13 +204,16 @@ def judge_value(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of a value, whose schema is at the pointer."""
     pointer, schema = run.contract.find(pointer)
     types = [each["type"] for each in schema.get("anyOf", [schema])]
-    expected, observed = " or ".join(types), type_of(value)
-    if observed == "string" and schema.get("format") in FORMS:
-        yield judge_form(pointer, schema["format"], value)
+    expected = " or ".join(types)
+    observed = type_of(value)
+    form = schema.get("format")
+    if observed == "string" and form in FORMS:
+        yield judge_form(pointer, form, value)
     else:
         yield judge_type(pointer, expected, value)
     if "anyOf" in schema and observed in types:
-        yield from judge_value(run, f"{pointer}/anyOf/{types.index(observed)}", value)
+        index = types.index(observed)
+        yield from judge_value(run, f"{pointer}/anyOf/{index}", value)
     elif expected == "object":
         yield from judge_members(run, pointer, value)
     elif expected == observed == "array":
@@ -194,23 +231,23 @@ def judge_type(part: str, expected: str, value: Any) -> Claim:
 
 def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     """The claims of an object's members; without an object, those of fixed members alone."""
-    schema = run.contract.find(pointer)[1]
+    _, schema = run.contract.find(pointer)
     required = schema["required"]
-    place, inner = unwrap(run, pointer, value)
+    record = record_in(run, pointer, value)
     is_object = isinstance(value, dict)
-    has_none = len(required) > 1 and not inner.keys() & {*required}
+    has_none = len(required) > 1 and not record.has_any
     if is_object and has_none:
         yield Claim(pointer, False, f"members {', '.join(required)}", "none of them")
-    elif is_object and place is not None:
-        yield Claim(pointer, False, "the members themselves", f"at {place}")
-    has_some = is_object and not has_none
+    elif is_object and record.path:
+        yield Claim(pointer, False, THEMSELVES, f"at {json_pointer(*record.path)}")
     for name in schema["properties"]:
         member, declared = run.contract.find(f"{pointer}/properties/{name}")
-        if name in inner:
-            yield from judge_value(run, member, inner[name])
+        is_fixed = "fixed" in declared["x-origin"]
+        if name in record.members:
+            yield from judge_value(run, member, record.members[name])
         elif member == STATUS and run.status_of(value) is not None:
             yield Claim(STATUS, True, "string")  # the interface names no member (§3)
-        elif name in required and (has_some or "fixed" in declared["x-origin"]):
+        elif name in required and (is_fixed or (is_object and not has_none)):
             yield Claim(member, False, "present", MISSING)
 
 
@@ -222,43 +259,10 @@ def judge_form(part: str, form: str, text: str) -> Claim:
     return Claim(part, False, expected, "another text", json.dumps(text))
 
 
-def unwrap(run: Run, schema: str, value: Any) -> tuple[str | None, dict[str, Any]]:
-    """The object with most of the required members of a schema, and its JSON pointer.
-
-    There is no pointer to the value itself. Objects in a record do not count.
-    """
-    required = {*run.contract.find(schema)[1]["required"]}
-    best: tuple[Path, dict[str, Any]] = (), {}
-    for path, each in objects_in(value, required):
-        inner, found = flatten(each, required)
-        if not best[1] or len(found.keys() & required) > len(best[1].keys() & required):
-            best = (*path, *inner), found
-    path, found = best
-    return (json_pointer(*path) if path else None), found
-
-
-def objects_in(value: Any, required: Collection[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """The objects of a value, the outer ones first, without those in a record."""
-    found: list[tuple[Path, Any]] = [((), value)]
-    for path, outer in found:  # which grows while it is read
-        if not isinstance(outer, dict):
-            continue
-        yield path, outer
-        is_record = "id" in outer and len(outer.keys() & {*required}) > 1
-        if not is_record:
-            found += [((*path, name), each) for name, each in outer.items()]
-
-
-def flatten(record: dict[str, Any], required: set[str]) -> tuple[Path, dict[str, Any]]:
-    """A record with an id alone, such as one of JSON:API, with the members of an inner object.
-
-    The path is that of the inner object, () if there is none.
-    """
-    if record.keys() & required == {"id"}:
-        for name, part in record.items():
-            if isinstance(part, dict) and "id" not in part and part.keys() & required:
-                return (name,), {**record, **part}
-    return (), record
+def record_in(run: Run, schema: str, value: Any) -> Record:
+    """The object in a value that has most of the required members of a schema."""
+    _, rules = run.contract.find(schema)
+    return find_record(value, rules["required"])
 
 
 # Failures
@@ -266,23 +270,25 @@ def flatten(record: dict[str, Any], required: set[str]) -> tuple[Path, dict[str,
 
 def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says that a request which should succeed did not."""
-    probe, status = exchange.probe, exchange.status
+    probe = exchange.probe
+    status = str(exchange.status)
     operation = probe.expects.partition("/responses/")[0]
+    is_list = probe.path == PROJECTS
     if exchange.is_redirect and probe.method == "GET":
         yield Claim(probe.path, False, "exists", f"{status}, a redirect")
     elif exchange.is_redirect:
-        yield Claim(probe.expects, False, str(probe.status), str(status))
+        yield Claim(probe.expects, False, str(probe.status), status)
     elif probe.method == "POST":
         yield judge_failed_creation(operation, exchange)
-    elif status == 404 and (probe.path == probes.PROJECTS or is_as_unknown(run, exchange)):
+    elif exchange.status == 404 and (is_list or is_as_unknown(run, exchange)):
         for part in (operation, probe.path):
             yield Claim(part, False, "exists", "404, as for a path that does not exist")
-    elif status == 405 or probe.path == probes.PROJECTS:
-        yield Claim(operation, False, "success", str(status))
-    elif status != 404:
-        yield Claim(probe.expects, False, str(probe.status), str(status))
+    elif exchange.status == 405 or is_list:
+        yield Claim(operation, False, "success", status)
+    elif exchange.status == 404:
+        yield Claim(LATEST, False, "the id of a deployment", status)
     else:
-        yield Claim(LATEST, False, "the id of a deployment", "404")
+        yield Claim(probe.expects, False, str(probe.status), status)
 
 
 def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
@@ -291,12 +297,12 @@ def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
         return Claim(operation, False, "success", str(status))
     if status == 415:
         return Claim(f"{operation}/requestBody", False, "JSON is accepted", str(status))
-    return Claim(probes.INPUT, False, "a name and other members are accepted", str(status))
+    return Claim(INPUT, False, "a name and other members are accepted", str(status))
 
 
 def is_as_unknown(run: Run, exchange: Exchange) -> bool:
     """Whether the response is that of a path that does not exist."""
-    unknown = [likeness(each) for each in run.of(probes.UNKNOWN_PATH.name)]
+    unknown = [likeness(each) for each in run.of(UNKNOWN_PATH.name)]
     return likeness(exchange) in unknown
 
 
@@ -311,11 +317,11 @@ def likeness(exchange: Exchange) -> Any:
 
 def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How a created project relates to what was sent."""
-    sent, name = object_in(exchange.body), run.name_in(exchange)
-    _, found = unwrap(run, PROJECT, exchange.json)
+    sent = object_in(exchange.body)
+    found = record_in(run, PROJECT, exchange.json).members
     if isinstance(found.get("name"), str):
-        part, is_same = f"{PROJECT}/properties/name", found["name"] == name
-        yield Claim(part, is_same, "as it was sent", "changed")
+        is_same = found["name"] == run.name_in(exchange)
+        yield Claim(f"{PROJECT}/properties/name", is_same, "as it was sent", "changed")
     if found and OWN_MEMBER in sent:
         is_same = found.get(OWN_MEMBER) == sent[OWN_MEMBER]
         yield Claim(PROJECT, is_same, AS_SENT, "changed or left out")
@@ -323,45 +329,45 @@ def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
-    path, items = run.places.items, run.items_of(exchange)
-    yield Claim(ITEMS, order_of(run, items) in (OLDEST, None), OLDEST, OTHER_ORDER)
-    is_list = path is not None and isinstance(at(exchange.json, path), list)
-    if exchange.probe.name == probes.LISTED.name and is_list:
-        mine = run.created_item(exchange)
-        yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")
-        created = run.creation and unwrap(run, PROJECT, run.creation.json)[1]
-        if mine is not None and created and OWN_MEMBER in created:
-            is_there = OWN_MEMBER in unwrap(run, PROJECT, mine)[1]
-            yield Claim(PROJECT, is_there, AS_SENT, "not in the list")
+    has_order = order_of_projects(run, run.items_of(exchange)) in (OLDEST, None)
+    yield Claim(ITEMS, has_order, OLDEST, OTHER_ORDER)
+    path = run.places.items
+    if exchange.probe.name != LISTED.name or path is None:
+        return
+    if not isinstance(at(exchange.json, path), list):
+        return
+    mine = run.created_item(exchange)
+    yield Claim(PROJECT_LIST, mine is not None, "a created project is listed", "it is not")
+    created = record_in(run, PROJECT, run.created_body).members
+    if mine is not None and OWN_MEMBER in created:
+        listed = record_in(run, PROJECT, mine).members
+        yield Claim(PROJECT, OWN_MEMBER in listed, AS_SENT, "not in the list")
 
 
-def order_of(run: Run, items: list[Any]) -> str | None:
+def order_of_projects(run: Run, items: list[Any]) -> str | None:
     """The order of projects, "" if it is another one, None if their times do not tell."""
-    records = [unwrap(run, PROJECT, item)[1] for item in items]
-    times = [stub.parse_time(each.get("created_at")) for each in records]
-    known = [each for each in times if each]
-    if known == sorted(known):
-        return OLDEST if len({*known}) > 1 else None
-    return NEWEST if known == sorted(known, reverse=True) else ""
+    records = [record_in(run, PROJECT, item).members for item in items]
+    return order_of([parse_seconds(record.get("created_at")) for record in records])
 
 
 def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How a deployment relates to its path and its project."""
-    _, found = unwrap(run, DEPLOYMENT, exchange.json)
+    found = record_in(run, DEPLOYMENT, exchange.json).members
     asked = exchange.deployment_id
     if is_id(found.get("id")):
-        is_it = any(str(value) == asked for _, value in scalars(exchange.json))
-        yield Claim(probes.DEPLOYMENT_ID, is_it, "the deployment of this id", "another one")
-    owner, owners = found.get("project_id"), run.owners_of(asked)
+        texts = [str(value) for value in values_in(exchange.json)]
+        yield Claim(DEPLOYMENT_ID, asked in texts, "the deployment of this id", "another one")
+    owner = found.get("project_id")
+    owners = run.owners_of(asked)
     if owner is not None and owners:
-        part, is_its = f"{DEPLOYMENT}/properties/project_id", str(owner) in owners
-        yield Claim(part, is_its, "the id of its project", "another id")
+        part = f"{DEPLOYMENT}/properties/project_id"
+        yield Claim(part, str(owner) in owners, "the id of its project", "another id")
 
 
 # Of each response, how it relates to others.
 RELATIONS: dict[str, Callable[[Run, Exchange], Iterator[Claim]]] = {
-    probes.LIST.expects: judge_list,
-    probes.CREATE.expects: judge_created,
-    probes.GET_DEPLOYMENT.expects: judge_deployment,
-    probes.UNKNOWN_DEPLOYMENT.expects: judge_deployment,
+    LIST.expects: judge_list,
+    CREATE.expects: judge_created,
+    GET_DEPLOYMENT.expects: judge_deployment,
+    UNKNOWN_DEPLOYMENT.expects: judge_deployment,
 }

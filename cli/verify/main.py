@@ -29,23 +29,24 @@ from ..reports import add_to_summary, github_lines, is_xml, junit_xml
 from ..serving import remove_old_report, write_whole
 from . import Options
 from .client import Client
-from .drift import Comparison, Drift
+from .drift import Drift, compare
 from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
-from .observe import Observation, Observer
+from .observation import Observation
+from .observe import observe
 from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .report import (
     cases_of,
     findings_of,
     left_behind,
-    masked_case,
     text_of_drift,
     text_of_parts,
     text_of_profile,
 )
 from .run import Run, names_deployment
 from .session import Session
-from .values import scalars
+from .values import Path as JSONPath
+from .values import first_of, scalars, with_scalars
 from .verdicts import Part, conclude, judge_parts, outcome_of
 
 Tell = Callable[..., None]
@@ -99,18 +100,22 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
     found = findings_of(run, result.parts, result.drift)
-    accepted = [each for each in found if any(matches(line, each) for line in inputs.known)]
-    chosen = [each for each in found if each.split(":")[0] in options.fail_on]
-    findings = [each for each in chosen if each not in accepted]
+    chosen = [line for line in found if line.partition(":")[0] in options.fail_on]
+    findings = [line for line in chosen if not is_known(line, inputs.known)]
+    unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
     write_files(run, options, result, started, findings)
     if options.save and result.observation:
-        profile = result.observation.profile
-        tell(*text_of_profile(result.observation, lacking(Profile(profile)), options.save))
+        profile = Profile(result.observation.profile)
+        tell(*text_of_profile(result.observation, lacking(profile), options.save))
         tell(*warnings_of_run(run, profile))
-    unused = [each for each in inputs.known if not any(matches(each, x) for x in found)]
     tell_findings(findings, unused, options, tell)
     tell_github(environ, run, findings, unused)
     return 1 if findings else 0
+
+
+def is_known(line: str, known: list[str]) -> bool:
+    """Whether a finding is one of those that a team accepts."""
+    return any(matches(each, line) for each in known)
 
 
 # Inputs and outputs
@@ -118,23 +123,24 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
 
 def check_options(options: Options) -> None:
     """Raises `click.UsageError` for options that contradict each other."""
-    if bool(options.url) == bool(options.har):
+    har, save, report = options.har, options.save, options.report
+    if bool(options.url) == bool(har):
         raise click.UsageError("give the URL of a service, or --har FILE.")
     if options.abuse and not options.write:
         raise click.UsageError("--abuse may create projects: give --write, too.")
     if options.body and not options.write:
         raise click.UsageError("--body is that of a creation: give --write, too.")
-    if options.base and not options.har:
+    if options.base and not har:
         raise click.UsageError("--base chooses in a HAR file: give --har, too.")
-    asking = {"--write": options.write, "--ca": options.ca}
-    for name, value in asking.items():
-        if options.har and value:
-            raise click.UsageError(f"{name}: with --har nothing is asked.")
-    inputs = {options.known, options.ca, options.like, options.save, options.body, options.har}
-    if options.report in inputs - {None}:
-        raise click.UsageError(f"--report: {options.report} is no file of its own.")
-    if options.save in {options.known, options.ca, options.body, options.har} - {None}:
-        raise click.UsageError(f"--save: {options.save} is no file of its own.")
+    if har and options.write:
+        raise click.UsageError("--write: with --har nothing is asked.")
+    if har and options.ca:
+        raise click.UsageError("--ca: with --har nothing is asked.")
+    inputs = [options.known, options.ca, options.body, har]
+    if report and report in (*inputs, options.like, save):
+        raise click.UsageError(f"--report: {report} is no file of its own.")
+    if save and save in inputs:
+        raise click.UsageError(f"--save: {save} is no file of its own.")
 
 
 def read_inputs(options: Options, token: str) -> Inputs:
@@ -154,9 +160,12 @@ def read_inputs(options: Options, token: str) -> Inputs:
 
 def read_known(path: Path) -> list[str]:
     """The lines of a file of known findings, without their reasons, which follow a ` # `."""
-    lines = content_of(path).decode(errors="replace").splitlines()
-    findings = (re.split(r"(?:^|\s)#(?:\s|$)", line)[0].strip() for line in lines)
-    return [each for each in findings if each]
+    known = []
+    for line in content_of(path).decode(errors="replace").splitlines():
+        finding, *_ = re.split(r"(?:^|\s)#(?:\s|$)", line)
+        if finding.strip():
+            known.append(finding.strip())
+    return known
 
 
 def read_request(path: Path) -> dict[str, Any]:
@@ -170,8 +179,9 @@ def read_request(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
     text = json.dumps(document)
     request: dict[str, Any] = json.loads(text.replace(f'"{NAME_IN_FILE}"', f'"{NAME}"'))
-    places = [*place_of_name(request)]
-    if text.count(NAME_IN_FILE) != 1 or len(places) != 1 or not places[0]:
+    places = list(place_of_name(request))
+    is_once = text.count(NAME_IN_FILE) == 1 and len(places) == 1
+    if not is_once or places == [()]:
         raise ValueError(f'{path}: must have the text "{NAME_IN_FILE}" once, inside objects alone')
     return request
 
@@ -192,35 +202,39 @@ def prepare_outputs(options: Options) -> None:
 def write_files(
     run: Run, options: Options, result: Result, started: datetime, findings: list[str]
 ) -> None:
-    probes = [
-        {"name": each, "requests": len(run.of(each)), "outcome": outcome_of(run, each)}
-        for each in run.concluded
-    ]
-    report = {
-        "url": source_of(options),
-        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "level": run.level,
-        "parts": [part.as_json() for part in result.parts],
-        "probes": probes,
-        "leaks": run.leaks,
-        "created": run.left_behind,
-    }
     if options.report and is_xml(options.report):
-        cases = [masked_case(each, run.redactor) for each in cases_of(run, result.parts, findings)]
+        cases = cases_of(run, result.parts, findings)
         write_text(options.report, junit_xml("verify", cases))
     elif options.report:
-        write_file(options.report, masked(report, run.redactor))
+        document = report_of(run, result.parts, source_of(options), started)
+        write_file(options.report, masked(document, run.redactor))
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
 
 
-def masked(value: Any, redactor: Redactor) -> Any:
+def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> dict[str, Any]:
+    probes = []
+    for name in run.concluded:
+        outcome = outcome_of(run, name)
+        probes.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
+    return {
+        "url": source,
+        "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "level": run.level,
+        "parts": [part.as_json() for part in parts],
+        "probes": probes,
+        "leaks": run.leaks,
+        "created": run.left_behind,
+    }
+
+
+def masked(document: Any, redactor: Redactor) -> Any:
     """A JSON value with the secrets in its texts masked."""
-    if isinstance(value, dict):
-        return {name: masked(each, redactor) for name, each in value.items()}
-    if isinstance(value, list):
-        return [masked(each, redactor) for each in value]
-    return redactor.text(value) if isinstance(value, str) else value
+
+    def mask(value: Any) -> Any:
+        return redactor.text(value) if isinstance(value, str) else value
+
+    return with_scalars(document, mask)
 
 
 def write_file(path: Path, document: dict[str, Any]) -> None:
@@ -247,7 +261,8 @@ def teller(redactor: Redactor) -> Tell:
             for line in lines:
                 click.echo(printable(redactor.text(line)))
         except BrokenPipeError:  # as behind `| head`: the run goes on, and writes its files
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
 
     return tell
 
@@ -261,26 +276,37 @@ def source_of(options: Options) -> str:
 
 def make_run(options: Options, inputs: Inputs, token: str) -> Run:
     contract = stub.Contract(json.loads(read_file("openapi.json")))
+    status_path = None
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
-    if inputs.recording:
-        level, tokens, others = RECORDED, inputs.recording.tokens, inputs.recording.secrets
-    else:
-        level = ABUSE if options.abuse else WRITE if options.write else READ
-        tokens, others = [token], []
-    run = Run(
+        status_path = status_path_of(inputs.like)
+    recording = inputs.recording
+    tokens = recording.tokens if recording else [token]
+    secrets = recording.secrets if recording else []
+    return Run(
         contract,
-        level,
-        Redactor([*tokens, *others]),
+        level_of(options),
+        Redactor([*tokens, *secrets]),
         Redactor(tokens),
         inputs.request,
+        known_status_path=status_path,
     )
-    if inputs.like:
-        form = inputs.like.form("deployment")
-        marked = scalars(form.body) if form else ()
-        run.known_status_path = next((path for path, value in marked if value == CHOICE), None)
-    return run
+
+
+def level_of(options: Options) -> str:
+    if options.har:
+        return RECORDED
+    if options.abuse:
+        return ABUSE
+    return WRITE if options.write else READ
+
+
+def status_path_of(like: Profile) -> JSONPath | None:
+    """Where a deployment has its status, by a profile."""
+    form = like.form("deployment")
+    body = form.body if form else None
+    return first_of(path for path, value in scalars(body) if value == CHOICE)
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
@@ -311,12 +337,7 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
     """Judge recorded exchanges as those of a session; `given` is the id of a deployment."""
     run.exchanges += recording.exchanges
     run.look()
-    bodies = run.bodies_of_creation()
-    for index, exchange in enumerate(run.exchanges):
-        asked = exchange.deployment_id
-        is_created = asked == given or any(names_deployment(body, asked) for body in bodies)
-        if bodies and is_created and exchange.probe == GET_DEPLOYMENT:
-            run.exchanges[index] = replace(exchange, probe=FOLLOWED)
+    find_followed(run, given)
     run.has_ended = has_ended(run)
     for probe in dict.fromkeys(each.probe for each in run.exchanges):
         conclude(run, probe, run.of(probe.name), tell)
@@ -330,7 +351,19 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
     if not run.of(CREATE.name):
         tell("no creation was recorded")
     if not any(list(claims_of(run, each)) for each in run.judged):
-        raise click.UsageError(f"nothing could be checked: {run.exchanges[-1].failure}.")
+        last = run.exchanges[-1]
+        raise click.UsageError(f"nothing could be checked: {last.failure}.")
+
+
+def find_followed(run: Run, given: str) -> None:
+    """Find the exchanges with the created deployment, and give them its probe."""
+    bodies = run.bodies_of_creation()
+    for index, exchange in enumerate(run.exchanges):
+        if not bodies or exchange.probe != GET_DEPLOYMENT:
+            continue
+        asked = exchange.deployment_id
+        if asked == given or any(names_deployment(body, asked) for body in bodies):
+            run.exchanges[index] = replace(exchange, probe=FOLLOWED)
 
 
 def has_ended(run: Run) -> bool:
@@ -339,32 +372,32 @@ def has_ended(run: Run) -> bool:
     Clients read it until then: the last status is the end, if it was another one before.
     """
     words = [run.status_of(each.json) for each in run.followed]
-    return len({*words}) > 1 and words[-1] not in run.contract.running
+    has_changed = len(set(words)) > 1
+    return has_changed and words[-1] not in run.contract.running
 
 
 def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
     run.look()
-    date = f"{started:%Y-%m-%d}"
-    if run.is_recorded:
-        date = time.strftime("%Y-%m-%d", time.gmtime(run.exchanges[-1].sent_at))
     observation, drift = None, None
     if options.save or like:
-        observation = Observer(run, date, given=options.deployment).observe()
-    if observation and like:
-        drift = Comparison(like, observation).compare()
+        day = f"{started:%Y-%m-%d}"
+        if run.is_recorded:
+            last = run.exchanges[-1]
+            day = time.strftime("%Y-%m-%d", time.gmtime(last.sent_at))
+        observation = observe(run, day, given=options.deployment)
+        drift = compare(like, observation) if like else None
     return Result(judge_parts(run), observation, drift)
 
 
-def warnings_of_run(run: Run, profile: dict[str, Any]) -> Iterator[str]:
+def warnings_of_run(run: Run, profile: Profile) -> Iterator[str]:
     """What a person should do about the statuses of a profile."""
-    statuses = profile.get("statuses")
+    statuses = profile.document.get("statuses")
     if statuses is None:
         return
-    if statuses["ended"] is None:
+    word = statuses["ended"]
+    if word is None:
         yield "warning: the deployment did not end: give a longer --wait"
-    failed = run.contract.ends - {"succeeded"}
-    if statuses["ended"] in failed:
-        word = statuses["ended"]
+    elif word in run.contract.ends and word != "succeeded":
         yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from stub.like.markers import escape
 from stub.rules import TYPES
 
-from .forms import Form, time_form
+from .exchange import Exchange
+from .forms import Form, has_time_form
 from .places import says_deployment
 from .probes import OWN_MEMBER
 from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
@@ -66,19 +67,21 @@ class Marks:
         return has_value or parse_seconds(name) is not None
 
     def _mark_array(self, value: list[Any], path: Path) -> list[Any]:
-        marked: list[Any] = []
-        for index, each in enumerate(value):
-            found = self.mark(each, (*path, index))
-            if self.is_shown or not any(is_same(found, other) for other in marked):
-                marked.append(found)
-        return marked
+        """The items with markers; of those without their values, each is there once."""
+        found: list[Any] = []
+        for index, item in enumerate(value):
+            marked = self.mark(item, (*path, index))
+            if self.is_shown or not any(is_same(marked, other) for other in found):
+                found.append(marked)
+        return found
 
     def mark_inside(self, text: str) -> str:
         """A text in which markers stand for the ids and the name."""
-        text = escape(text)
-        for name, value in self._named_values():
-            text = replace_part(text, str(value), f"{{{name}}}")
-        return text
+        return mark_parts(text, self._named_values())
+
+    def mark_field(self, value: str, _: Exchange) -> str:
+        """The value of a header field with markers."""
+        return self.mark_inside(value)
 
     def _named_values(self) -> list[tuple[str, Any]]:
         """The values that a marker stands for, the likeliest one of equal ones first."""
@@ -103,23 +106,38 @@ class Marks:
 
     def _time_marker(self, value: Any, path: Path) -> str | None:
         """The marker of a time of the creation, None for another value."""
+        unit = self._time_unit(value, path)
+        if unit is None:
+            return None
         is_of_deployment = self.kind == "deployment" or any(says_deployment(name) for name in path)
-        name = f"{'deployment' if is_of_deployment else 'project'}.created_at"
+        record = "deployment" if is_of_deployment else "project"
+        return f"{{{record}.created_at{unit}}}"
+
+    def _time_unit(self, value: Any, path: Path) -> str | None:
+        """The unit of a time of the creation, "" if it is a text; None for another value."""
         seconds = parse_seconds(value)
         if seconds is not None:
             has_form = self.has_any_time or has_time_form(self.times, value)
-            return f"{{{name}}}" if has_form and self._is_in_window(seconds) else None
+            return "" if has_form and self._is_in_window(seconds) else None
         if not is_number(value) or value < MIN_SECONDS:
             return None
-        if self.has_any_time and not TIME_WORDS & {*words_of(last_name(path))}:
+        if self.has_any_time and TIME_WORDS.isdisjoint(words_of(last_name(path))):
             return None
         if value > MIN_SECONDS * 1000 and self._is_in_window(value / 1000):
-            return f"{{{name}:ms}}"
-        return f"{{{name}:s}}" if self._is_in_window(value) else None
+            return ":ms"
+        return ":s" if self._is_in_window(value) else None
 
     def _is_in_window(self, seconds: float) -> bool:
         since, until = self.window
         return since <= seconds <= until
+
+
+def mark_parts(text: str, values: list[tuple[str, Any]]) -> str:
+    """A text in which markers of these names stand for the values."""
+    text = escape(text)
+    for name, value in values:
+        text = replace_part(text, str(value), f"{{{name}}}")
+    return text
 
 
 def replace_part(text: str, part: str, marker: str) -> str:
@@ -134,11 +152,3 @@ def replace_part(text: str, part: str, marker: str) -> str:
 def is_id_name(name: str) -> bool:
     """Whether a number of this name may be an id."""
     return "id" in words_of(name)
-
-
-def has_time_form(form: Form | None, text: str) -> bool:
-    """Whether a time has a form, but for zeros at the end of its fraction."""
-    found = time_form(text)
-    if form is None or found is None:
-        return False
-    return {**found, "digits": 0} == {**form, "digits": 0} and found["digits"] <= form["digits"]

@@ -1,385 +1,338 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from stub.like.check import errors_in
-from stub.like.profile import DEPTH, OWN_WORDS
-from web.strict_json import MalformedJSON, parse_json
+from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
-from .choices import merge, volatile_paths
+from .choices import merge
 from .constants import Constants
 from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
-from .exchange import NO_JSON, Exchange
-from .fields import Fields
-from .forms import Form, ids_form, time_form
+from .exchange import Exchange
+from .fields import Fields, Mark
+from .ids import observe_ids
 from .marks import Marks
-from .places import has_status_name, name_in, says_deployment
+from .observation import Observation, Part
+from .places import has_status_name, says_deployment
 from .probes import FOLLOWED, GET_DEPLOYMENT
-from .readings import Reading, Readings, id_of
+from .readings import Reading, Readings
 from .run import LISTS, Run
-from .values import Path, at, parse_seconds, replaced, scalars
-
-Part = dict[str, Any]
+from .values import (
+    NEWEST,
+    Path,
+    at,
+    first_of,
+    order_of,
+    parse_seconds,
+    replaced,
+    scalars,
+    texts_in,
+)
 
 STATUSES_OF_CREATION = (200, 201, 202)
 
 
-@dataclass
-class Observation:
-    """A profile, and what a person has to know of it.
-
-    `kept` are its constants by their JSON pointers, `varying` what was another one in each reading,
-    `unsaid` sentences of what a profile cannot say, `unreadable` the parts whose response has a
-    body that no profile can have, `word` the status of a deployment whose run was not seen,
-    `statuses` those of the responses to a list and a deployment, `exchanges` what showed each part,
-    `times` the forms of the times of the created records by their places; `is_own` says that the
-    records are those of the created project.
-    """
-
-    profile: Part
-    kept: dict[str, Any] = field(default_factory=dict)
-    varying: list[str] = field(default_factory=list)
-    unsaid: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-    word: str = ""
-    is_own: bool = False
-    statuses: dict[str, int] = field(default_factory=dict)
-    exchanges: dict[Path, list[Exchange]] = field(default_factory=dict)
-    times: dict[str, Form] = field(default_factory=dict)
-
-
-class Observer:
-    """Observes a service in what a run has exchanged; `date` is the day.
+def observe(run: Run, date: str, *, given: str) -> Observation:
+    """Observe a service in what a run has exchanged; `date` is the day.
 
     `given` is the id of a deployment that a person has named, "" if none: its values may be shown.
     """
+    readings = Readings(run, given)
+    constants = Constants(run.redactor, readings.others(), readings.own(), readings.names())
+    fields = Fields(run, constants)
+    found = Observation({"observed_at": date}, is_own=run.creation is not None)
+    observer = Observer(run, readings, constants, fields, found)
+    parts = {
+        "statuses": statuses_of(readings),
+        "list": observer.list_form(),
+        "create": observer.create_form(),
+        "deployment": observer.deployment_form(),
+        "errors": observer.error_forms(),
+        "ids": observe_ids(readings, found),
+        "times": readings.times,
+    }
+    found.profile |= {name: part for name, part in parts.items() if part}
+    remove_invalid(found)
+    for place, value in constants.kept.items():
+        part = place.split("/")[1]
+        if part in found.profile:
+            found.kept[place] = value
+    if constants.signed:
+        places = ", ".join(constants.signed)
+        found.cannot_say(f"URLs with a signature or a password: {places}")
+    if fields.left_out:
+        names = ", ".join(sorted(fields.left_out))
+        found.cannot_say(f"header fields that vary: {names}")
+    found.exchanges = fields.exchanges
+    return found
 
-    def __init__(self, run: Run, date: str, *, given: str) -> None:
-        self._run = run
-        self._found = Observation({"observed_at": date}, is_own=run.creation is not None)
-        self._readings = Readings(run, given)
-        own, others = self._readings.own(), self._readings.others()
-        self._constants = Constants(run.redactor, others, own, self._readings.names())
-        self._fields = Fields(run, self._constants)
 
-    def observe(self) -> Observation:
-        found = self._found
-        parts: dict[str, Callable[[], Part | None]] = {
-            "statuses": self._statuses,
-            "list": self._list,
-            "create": self._create,
-            "deployment": self._deployment,
-            "errors": self._errors,
-            "ids": self._ids,
-            "times": lambda: self._readings.times,
-        }
-        for name, make in parts.items():
-            part = make()
-            if part:
-                found.profile[name] = part
-        self._remove_invalid()
-        found.kept = {
-            place: value
-            for place, value in self._constants.kept.items()
-            if place.split("/")[1] in found.profile
-        }
-        found.exchanges = self._fields.exchanges
-        if self._constants.signed:
-            places = ", ".join(self._constants.signed)
-            found.unsaid.append(f"URLs with a signature or a password: {places}")
-        if self._fields.left_out:
-            names = ", ".join(sorted(self._fields.left_out))
-            found.unsaid.append(f"header fields that vary: {names}")
-        return found
+def statuses_of(readings: Readings) -> Part | None:
+    """The statuses of the run of the created deployment, and the one that ended it."""
+    words = readings.words
+    run = list(dict.fromkeys(word for word in words if word))
+    if not run:
+        return None
+    last = run[-1]
+    has_ended = readings.run.has_ended and words[-1] == last
+    return {"run": run, "ended": last if has_ended else None}
 
-    def _statuses(self) -> Part | None:
-        run = [*dict.fromkeys(word for word in self._readings.words if word)]
-        if not run:
-            return None
-        has_ended = self._run.has_ended and self._readings.words[-1] == run[-1]
-        return {"run": run, "ended": run[-1] if has_ended else None}
+
+@dataclass(frozen=True)
+class Observer:
+    """Makes the forms of responses, and notes in `found` what they do not say."""
+
+    run: Run
+    readings: Readings
+    constants: Constants
+    fields: Fields
+    found: Observation
 
     # The list
 
-    def _list(self) -> Part | None:
-        run = self._run
+    def list_form(self) -> Part | None:
+        run, found = self.run, self.found
         lists = run.succeeded(*LISTS)
+        path = run.places.items
         self._check_strict("list", *LISTS)
-        with_items = [each for each in lists if run.items_of(each)]
-        own = [each for each in lists if self._readings.item_in(each) is not None]
-        if lists and run.places.items is None:
-            self._found.unreadable.append("list")
-        if run.places.items is None or not with_items:
+        if lists and path is None:
+            found.unreadable.append("list")
+        last = self._last_list(lists)
+        if path is None or last is None or not found.is_strict(last, "list"):
             return None
-        last = (own or with_items)[-1]
-        if not self._is_strict(last, "list"):
-            return None
-        listings = {each: self._listing(each) for each in lists}
-        place = ("list", "body", *run.places.items, 0)
-        item = self._item(last)
-        if own:
-            item = self._constants.clean(item, place)
-        envelope = Envelope(
-            [*listings.values()], run.places.items, self._constants.is_map, is_sure=bool(own)
-        )
-        body = self._constants.clean(envelope.mark(last.json), ("list", "body"))
-        self._found.varying += [pointer("list", "body", *path) for path in envelope.varying]
-        fields = self._fields.of(
-            lists, ("list",), lambda value, each: listings[each].mark_field(value)
-        )
-        part = {"body": replaced(body, run.places.items, [item]), **fields}
+        item = self._item(last, f"/list/body{pointer(*path)}/0")
+        listings = {exchange: listing_of(run, exchange) for exchange in lists}
+        is_own = self.readings.item_in(last) is not None
+        envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
+
+        def mark(value: str, exchange: Exchange) -> str:
+            return listings[exchange].mark_field(value)
+
+        form = self._form("/list", lists, envelope.mark(last.json), mark)
+        form["body"] = replaced(form["body"], path, [item])
         if self._is_newest_first(last):
-            part["order"] = "newest first"
-        self._note_status("list", last)
-        return part
+            form["order"] = NEWEST
+        found.varying += ["/list/body" + pointer(*varying) for varying in envelope.varying]
+        found.note_status("list", last)
+        return form
 
-    def _listing(self, exchange: Exchange) -> Listing:
-        run, items = self._run, self._run.items_of(exchange)
-        if not items:
-            return Listing(exchange.json, 0)
-        return Listing(exchange.json, len(items), run.own_id(items[0]), run.own_id(items[-1]))
+    def _last_list(self, lists: list[Exchange]) -> Exchange | None:
+        """The last list with the created project, or else with any project."""
+        with_own = [each for each in lists if self.readings.item_in(each) is not None]
+        with_any = [each for each in lists if self.run.items_of(each)]
+        return first_of(reversed(with_own or with_any))
 
-    def _item(self, exchange: Exchange) -> Any:
+    def _item(self, exchange: Exchange, place: str) -> Any:
         """The form of each project: of the created one, or of another one without its values."""
-        readings = self._readings
-        if not readings.items:
-            items = self._run.items_of(exchange)
-            marks = readings.marks_of_other("project", items[0], is_shown=False)
-            named = [path for path, _ in scalars(items[0]) if has_status_name(path)]
-            marks.status_paths = {path for path in named if any(map(says_deployment, path[:-1]))}
-            return replace(marks, names=common_names(items)).mark(items[0])
-        paths = readings.status_paths(readings.items) if readings.words else set()
-        marks = replace(readings.marks_of_created("project"), status_paths=paths)
+        if self.readings.item_in(exchange) is not None:
+            return self.constants.clean(self._created_item(place), place)
+        items = self.run.items_of(exchange)
+        first = items[0]
+        marks = self.readings.marks_of_other("project", first, is_shown=False)
+        marks.names = common_names(items)
+        marks.status_paths = {path for path, _ in scalars(first) if is_deployment_status(path)}
+        return marks.mark(first)
+
+    def _created_item(self, place: str) -> Any:
+        readings = self.readings
+        items = readings.items
+        marks = readings.marks_of_created("project")
+        if readings.words:
+            marks.status_paths = readings.status_paths(items)
         bodies = []
-        for each in readings.items:
-            words = [at(each.body, path) for path in paths]
-            bodies.append((words[0] if words else each.before, marks.mark(each.body)))
-        place = ("list", "body", *(self._run.places.items or ()), 0)
-        self._note_times(place, readings.items[-1].body)
+        for reading in items:
+            words = [at(reading.body, path) for path in marks.status_paths]
+            word = words[0] if words else reading.before
+            bodies.append((word, marks.mark(reading.body)))
+        self.found.note_times(items[-1].body, place)
         return self._merge(bodies, place)
 
     def _is_newest_first(self, exchange: Exchange) -> bool:
-        items = self._run.items_of(exchange)
-        if len(items) < 2:
-            return False
-        mine = self._readings.item_in(exchange)
+        items = self.run.items_of(exchange)
+        first = items[0]
+        mine = self.readings.item_in(exchange)
         if mine is not None:
-            return items[0] is mine
-        for path, value in scalars(items[0]):
-            times = [parse_seconds(at(item, path)) for item in items]
-            known = [each for each in times if each is not None]
-            if parse_seconds(value) is not None and len({*known}) > 1:
-                return known == sorted(known, reverse=True)
+            return len(items) > 1 and first is mine
+        for path, value in scalars(first):
+            if parse_seconds(value) is None:
+                continue
+            order = order_of([parse_seconds(at(item, path)) for item in items])
+            if order is not None:
+                return order == NEWEST
         return False
 
     # The creation and the deployment
 
-    def _create(self) -> Part | None:
-        run = self._run
+    def create_form(self) -> Part | None:
+        run, found = self.run, self.found
         creation = run.creation
-        if creation is None or not self._is_strict(creation, "create"):
+        if creation is None or not found.is_strict(creation, "create"):
             return None
-        marks = self._readings.marks_of_created("project")
-        marks.status_paths = self._readings.status_paths_of_creation(creation.json)
-        part = {"request": self._constants.clean(run.request, ("create", "request"))}
-        part |= self._tolerance()
+        part = {"request": self.constants.clean(run.request, "/create/request")}
+        part |= tolerance_of(run)
         if creation.status in STATUSES_OF_CREATION:
             part["status"] = creation.status
         else:
-            self._found.unsaid.append(f"the status of a creation: {creation.status}")
-        part["body"] = self._constants.clean(marks.mark(creation.json), ("create", "body"))
-        self._note_times(("create", "body"), creation.json)
-        return part | self._fields.of(
-            [creation], ("create",), lambda value, _: marks.mark_inside(value)
-        )
+            found.cannot_say(f"the status of a creation: {creation.status}")
+        marks = self.readings.marks_of_created("project")
+        marks.status_paths = self.readings.status_paths_of_creation(creation.json)
+        found.note_times(creation.json, "/create/body")
+        body = marks.mark(creation.json)
+        return part | self._form("/create", [creation], body, marks.mark_field)
 
-    def _tolerance(self) -> Part:
-        """What invalid bodies have shown of a creation."""
-        accepted = {each.probe.name for each in self._run.exchanges if each.is_success}
-        found: Part = {}
-        if "no name" in accepted:
-            found["optional"] = True
-        if "the created name again" in accepted:
-            found["unique"] = False
-        if accepted & {"another content type", "no content type"}:
-            found["any_type"] = True
-        return found
-
-    def _deployment(self) -> Part | None:
-        readings = self._readings
-        followed = self._run.followed
+    def deployment_form(self) -> Part | None:
         self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
-        other = readings.others_deployment
-        place = ("deployment", "body")
-        if followed and self._is_strict(followed[-1], "deployment"):
-            words = readings.words
-            known = [
-                Reading(each.json, word, word) for each, word in zip(followed, words, strict=True)
-            ]
-            paths = readings.status_paths(known) if any(words) else set()
-            marks = replace(readings.marks_of_created("deployment"), status_paths=paths)
-            bodies = [(each.before, marks.mark(each.body)) for each in known]
-            exchanges, body = followed, self._merge(bodies, place)
-            self._note_times(place, followed[-1].json)
-        elif other is not None and self._is_strict(other, "deployment"):
-            project = readings.project_of(other)
-            is_shown = readings.is_given(other)
-            marks = readings.marks_of_other("deployment", project, is_shown=is_shown)
-            marks.status_paths = named_status(other.json)
-            self._found.word = next((at(other.json, path) for path in marks.status_paths), "")
-            read = self._run.succeeded(GET_DEPLOYMENT.name)
-            exchanges = [each for each in read if each.target == other.target]
-            body = self._merge([("", marks.mark(each.json)) for each in exchanges], place)
-            if is_shown:
-                self._found.unsaid.append("the run of a deployment: the one that was named is over")
+        followed = self.run.followed
+        if followed and self.found.is_strict(followed[-1], "deployment"):
+            return self._created_deployment(followed)
+        other = self.readings.others_deployment
+        if other is not None and self.found.is_strict(other, "deployment"):
+            return self._other_deployment(other)
+        return None
+
+    def _created_deployment(self, followed: list[Exchange]) -> Part:
+        place = "/deployment/body"
+        words = self.readings.words
+        pairs = zip(followed, words, strict=True)
+        readings = [Reading(exchange.json, word, word) for exchange, word in pairs]
+        marks = self.readings.marks_of_created("deployment")
+        if any(words):
+            marks.status_paths = self.readings.status_paths(readings)
+        bodies = [(reading.before, marks.mark(reading.body)) for reading in readings]
+        body = self._merge(bodies, place)
+        self.found.note_times(followed[-1].json, place)
+        fields = self.fields.of(followed, "/deployment", marks.mark_field)
+        self.found.note_status("deployment", followed[0])
+        return {"body": self.constants.clean(body, place), **fields}
+
+    def _other_deployment(self, other: Exchange) -> Part:
+        """The form of a deployment that was not created, with its values only if it was given."""
+        place = "/deployment/body"
+        readings, found = self.readings, self.found
+        is_given = readings.is_given(other)
+        project = readings.project_of(other)
+        marks = readings.marks_of_other("deployment", project, is_shown=is_given)
+        status_path = named_status(other.json)
+        if status_path is not None:
+            marks.status_paths = {status_path}
+            found.word = at(other.json, status_path)
+        read = self.run.succeeded(GET_DEPLOYMENT.name)
+        exchanges = [each for each in read if each.target == other.target]
+        bodies = [("", marks.mark(exchange.json)) for exchange in exchanges]
+        body = self._merge(bodies, place)
+        fields = self.fields.of(exchanges, "/deployment", marks.mark_field)
+        if is_given:
+            found.cannot_say("the run of a deployment: the one that was named is over")
+            body = self.constants.clean(body, place)
         else:
-            return None
-        fields = self._fields.of(
-            exchanges, ("deployment",), lambda value, _: marks.mark_inside(value)
-        )
-        if marks.is_shown:
-            body = self._constants.clean(body, place)
-        else:
-            fields = self._without_own_fields(fields)
-        self._note_status("deployment", exchanges[0])
+            remove_own_fields(fields, self.run)
+        found.note_status("deployment", exchanges[0])
         return {"body": body, **fields}
 
-    def _without_own_fields(self, fields: Part) -> Part:
-        """The header fields of a deployment of others that other responses have, too."""
-        others = [each for each in self._run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
-        headers = {
-            name: value
-            for name, value in fields.pop("headers", {}).items()
-            if any(each.header(name) == value for each in others)
-        }
-        return {**fields, "headers": headers} if headers else fields
+    def _form(self, place: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        cleaned = self.constants.clean(body, f"{place}/body")
+        return {"body": cleaned, **self.fields.of(exchanges, place, mark)}
 
-    def _note_times(self, place: Path, body: Any) -> None:
-        """Note the forms of the times in a body of the created record."""
-        for path, value in scalars(body):
-            form = time_form(value) if parse_seconds(value) is not None else None
-            if form:
-                self._found.times[pointer(*place, *path)] = form
-
-    def _note_status(self, part: str, exchange: Exchange) -> None:
-        """Note the status of a list or a deployment, for which a profile has 200."""
-        self._found.statuses[part] = exchange.status
-        if exchange.status != 200:
-            self._found.unsaid.append(f"the status of the {part}: {exchange.status}, not 200")
-
-    def _merge(self, bodies: list[tuple[str, Any]], place: Path) -> Any:
+    def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
-        volatile = self._volatile(bodies, place)
-        first = dict(reversed(bodies))
-        words = [word for word in dict.fromkeys(self._readings.words) if word in first]
-        return merge({word: first[word] for word in words or first}, volatile)
-
-    def _volatile(self, bodies: list[tuple[str, Any]], place: Path) -> set[Path]:
-        """The paths at which bodies of one status vary, which are noted."""
-        found = volatile_paths(bodies)
-        self._found.varying += sorted(pointer(*place, *path) for path in found)
-        return found
-
-    # The rest
-
-    def _errors(self) -> Part:
-        found: Part = {}
-        volatile: set[Path] = set()
-        for code, exchanges in rejections(self._run).items():
-            first = exchanges[0]
-            if not self._is_strict(first, f"errors/{code}"):
-                continue
-            bodies = []
-            for each in exchanges:
-                body = Marks("error").mark(each.json)
-                bodies.append(("", without_echo(body, each.deployment_id)))
-            place = ("errors", code, "body")
-            volatile |= self._volatile(bodies, place)
-            found[code] = {
-                "status": first.status,
-                "body": self._constants.clean(bodies[0][1], place),
-                **self._fields.of(exchanges, ("errors", code), lambda value, _: value),
-            }
-        default = common_form([*found.values()], volatile)
-        if default:
-            found["default"] = default
-        return found
-
-    def _ids(self) -> Part:
-        """The forms of the ids that were seen."""
-        run = self._run
-        items = [*run.places.others]
-        if run.places.mine is not None:
-            items.append(run.places.mine)
-        projects = [(run.own_id(item), name_in(item, run.name_members)) for item in items]
-        if run.creation is not None and run.places.mine is None:
-            projects.append((run.places.created_id, run.created_name))
-        projects = [each for each in projects if each[0] is not None]
-        deployments, owner = self._ids_of_deployments(items)
-        name = run.created_name
-        if name and any(name in str(each) for each in deployments) and not owner:
-            self._found.unsaid.append("ids of deployments that are made from the name")
-            deployments = []
-        found = {
-            "projects": ids_form([each for each, _ in projects], [name for _, name in projects]),
-            "deployments": ids_form(deployments, [], owner),
-        }
-        return {kind: form for kind, form in found.items() if form}
-
-    def _ids_of_deployments(self, items: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The ids of deployments, and those of their projects, if there is but one.
-
-        The other projects have theirs where the created one has its own.
-        """
-        readings, run = self._readings, self._run
-        if run.followed:
-            read, owner_id = readings.deployment_id, run.places.created_id
-        elif readings.others_deployment is not None:
-            read = id_of(readings.others_deployment)
-            owner_id = run.own_id(readings.project_of(readings.others_deployment))
-        else:
-            return [], []
-        if read == owner_id:
-            return [read], [read]
-        found = [read]
-        for item in items:
-            paths = [path for path, value in scalars(item) if value == read]
-            found += [at(other, path) for path in paths[:1] for other in items]
-        return [*dict.fromkeys(each for each in found if type(each) is type(read))], []
+        volatile = self.found.note_volatile(bodies, place)
+        by_word: dict[str, Any] = {}
+        for word, body in bodies:
+            by_word.setdefault(word, body)
+        words = [word for word in dict.fromkeys(self.readings.words) if word in by_word]
+        if words:
+            by_word = {word: by_word[word] for word in words}
+        return merge(by_word, volatile)
 
     def _check_strict(self, place: str, *probes: str) -> None:
         """Note that the successful responses to these probes are no JSON, if none of them is."""
-        found = [each for each in self._run.of(*probes) if each.is_success]
-        if found and not self._run.succeeded(*probes):
-            self._is_strict(found[-1], place)
+        found = [each for each in self.run.of(*probes) if each.is_success]
+        if found and not self.run.succeeded(*probes):
+            self.found.is_strict(found[-1], place)
 
-    def _is_strict(self, exchange: Exchange, place: str) -> bool:
-        """Whether the body of a response is JSON that a profile can have."""
-        try:
-            parse_json(exchange.content, DEPTH)
-        except MalformedJSON as error:
-            reason = "is no JSON" if exchange.json is NO_JSON else f"is no strict JSON: {error}"
-            self._found.unsaid.append(f"/{place}/body: the body of the service {reason}")
-            self._found.unreadable.append(place)
-            return False
-        return True
+    # Errors
 
-    def _remove_invalid(self) -> None:
-        """Leave out the parts that a profile cannot have."""
-        profile = self._found.profile
-        for error in errors_in(profile, OWN_WORDS):
-            _, name, *rest = error.pointer.split("/")
-            holder, last = (
-                (profile[name], rest[0]) if name in ("errors", "ids") else (profile, name)
-            )
-            if last in holder:
-                self._found.unsaid.append(f"/{name}: {error.pointer} {error.detail}")
-                del holder[last]
+    def error_forms(self) -> Part:
+        forms: Part = {}
+        all_volatile: set[Path] = set()
+        for code, exchanges in rejections(self.run).items():
+            first = exchanges[0]
+            if not self.found.is_strict(first, f"errors/{code}"):
+                continue
+            bodies = []
+            for exchange in exchanges:
+                marked = Marks("error").mark(exchange.json)
+                bodies.append(("", without_echo(marked, exchange.deployment_id)))
+            place = f"/errors/{code}"
+            all_volatile |= self.found.note_volatile(bodies, f"{place}/body")
+            _, first_body = bodies[0]
+            form = self._form(place, exchanges, first_body, unmarked)
+            forms[code] = {"status": first.status, **form}
+        default = common_form(list(forms.values()), all_volatile)
+        if default:
+            forms["default"] = default
+        return forms
+
+
+def listing_of(run: Run, exchange: Exchange) -> Listing:
+    items = run.items_of(exchange)
+    if not items:
+        return Listing(exchange.json, 0)
+    first_id = run.own_id(items[0])
+    last_id = run.own_id(items[-1])
+    return Listing(exchange.json, len(items), first_id, last_id)
+
+
+def tolerance_of(run: Run) -> Part:
+    """What invalid bodies have shown of a creation."""
+    accepted = {each.probe.name for each in run.exchanges if each.is_success}
+    found: Part = {}
+    if "no name" in accepted:
+        found["optional"] = True
+    if "the created name again" in accepted:
+        found["unique"] = False
+    if "another content type" in accepted or "no content type" in accepted:
+        found["any_type"] = True
+    return found
+
+
+def unmarked(value: str, _: Exchange) -> str:
+    """The value of a header field of an error, in which no marker can stand."""
+    return value
+
+
+def remove_own_fields(fields: Part, run: Run) -> None:
+    """Remove the header fields of a deployment of others that no other response has."""
+    others = [each for each in run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
+    headers = fields.pop("headers", {})
+    for name, value in list(headers.items()):
+        if value not in [exchange.header(name) for exchange in others]:
+            del headers[name]
+    if headers:
+        fields["headers"] = headers
+
+
+def remove_invalid(found: Observation) -> None:
+    """Leave out the parts that a profile cannot have."""
+    for error in errors_in(found.profile, OWN_WORDS):
+        _, name, *rest = error.pointer.split("/")
+        holder, part = found.profile, name
+        if name in ("errors", "ids"):
+            holder, part = found.profile[name], rest[0]
+        if part in holder:
+            found.cannot_say(f"/{name}: {error.pointer} {error.detail}")
+            del holder[part]
+
+
+def is_deployment_status(path: Path) -> bool:
+    """Whether a member has the name of a status, inside of one that says deployment."""
+    outer = path[:-1]
+    return has_status_name(path) and any(says_deployment(name) for name in outer)
 
 
 def common_names(records: list[Any]) -> set[str] | None:
@@ -387,14 +340,18 @@ def common_names(records: list[Any]) -> set[str] | None:
 
     Others may be values of somebody, as in a map by the names of environments.
     """
+    if len(records) < 2:
+        return None
     counts: Counter[str] = Counter()
     for record in records:
-        counts.update({str(name) for path, _ in scalars(record) for name in path})
-    return {name for name, count in counts.items() if count > 1} if len(records) > 1 else None
+        names: set[str] = set()
+        for path, _ in scalars(record):
+            names.update(str(name) for name in path)
+        counts.update(names)
+    return {name for name, count in counts.items() if count > 1}
 
 
-def named_status(body: Any) -> set[Path]:
+def named_status(body: Any) -> Path | None:
     """Where a deployment that has ended has its status: the outermost text that is called so."""
-    found = [path for path, value in scalars(body) if value and has_status_name(path)]
-    texts = [path for path in found if isinstance(at(body, path), str)]
-    return {min(texts, key=len)} if texts else set()
+    texts = texts_in(body)
+    return first_of(path for path, text in texts.items() if text and has_status_name(path))

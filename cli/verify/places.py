@@ -14,6 +14,7 @@ from .values import (
     arrays_in,
     at,
     called_name,
+    first_of,
     has_records,
     is_id,
     is_same,
@@ -23,6 +24,8 @@ from .values import (
     outermost,
     parse_seconds,
     scalars,
+    texts_in,
+    values_in,
     words_of,
 )
 
@@ -45,24 +48,36 @@ def find_items(body: Any, earlier: Any = None, name: str = "", created: Any = No
     the response to the creation; else the one that has grown since an earlier list; else the
     outermost array of objects, first of those that have ids.
     """
-    arrays = [*arrays_in(body)]
-    likeness = {path: likeness_of(items, name, created) for path, items in arrays}
-    named = [path for path, _ in arrays if likeness[path] > 0]
-    if named:
-        return min(named, key=lambda path: (-likeness[path], len(path)))
-    outer = [each for each in arrays if is_through_objects(each[0])]
-    of_objects = [each for each in outer if has_records(each[1])]
-    grown = [each for each in of_objects if has_grown(each[1], at(earlier, each[0]))]
+    arrays = [Array(path, items) for path, items in arrays_in(body)]
+    best: Array | None = None
+    most = 0
+    for array in sorted(arrays, key=lambda array: len(array.path)):
+        likeness = likeness_of(array.items, name, created)
+        if likeness > most:
+            best, most = array, likeness
+    if best is not None:
+        return best.path
+    outer = [array for array in arrays if is_through_objects(array.path)]
+    of_objects = [array for array in outer if has_records(array.items)]
+    grown = [array for array in of_objects if has_grown(array.items, at(earlier, array.path))]
     return outermost_array(grown or of_objects or outer)
+
+
+class Array(NamedTuple):
+    path: Path
+    items: list[Any]
 
 
 def likeness_of(items: list[Any], name: str, created: Any) -> int:
     """How many values an item with the new name has that the creation has; 0 without such one."""
-    for item in items if name else ():
+    if not name:
+        return 0
+    for item in items:
         values = [value for path, value in scalars(item) if is_through_objects(path)]
         if isinstance(item, dict) and name in values:
-            known = [value for _, value in scalars(created)]
-            return 1 + sum(value in known for _, value in scalars(item))
+            known = values_in(created)
+            shared = [value for value in values_in(item) if value in known]
+            return 1 + len(shared)
     return 0
 
 
@@ -71,11 +86,13 @@ def find_named(items: Iterable[Any], text: Any, members: Container[str] = ()) ->
 
     Where there are `members`, the outermost one of them counts alone.
     """
-    for item in items if is_id(text) else ():
+    if not is_id(text):
+        return None
+    for item in items:
         if members:
             values = [value for path, value in outermost(item) if last_name(path) in members][:1]
         else:
-            values = [value for _, value in scalars(item)]
+            values = values_in(item)
         if any(is_same(value, text) for value in values):
             return item
     return None
@@ -85,22 +102,25 @@ def has_grown(items: list[Any], earlier: Any) -> bool:
     return isinstance(earlier, list) and len(items) > len(earlier)
 
 
-def outermost_array(arrays: list[tuple[Path, list[Any]]]) -> Path | None:
+def outermost_array(arrays: list[Array]) -> Path | None:
     """The path of the outermost of these arrays, first of those whose items have ids.
 
     Of several in one depth it is the one that has the contract's name.
     """
-    paths = [path for path, items in arrays if has_ids(items)] or [path for path, _ in arrays]
-    least = min((len(path) for path in paths), default=0)
+    with_ids = [array.path for array in arrays if has_ids(array.items)]
+    paths = with_ids or [array.path for array in arrays]
+    if not paths:
+        return None
+    least = min(len(path) for path in paths)
     outer = [path for path in paths if len(path) == least]
     named = [path for path in outer if last_name(path) == "projects"]
-    return next(iter(named or outer), None)
+    return first_of(named or outer)
 
 
 def has_ids(items: list[Any]) -> bool:
     """Whether the first item has a member that is called as an id is."""
-    names = [last_name(path) for path, _ in scalars(items[0])] if items else []
-    return any(last_word(name) in ID_WORDS for name in names)
+    first = items[0] if items else None
+    return any(is_called_id(path) for path, _ in scalars(first))
 
 
 # The ids
@@ -112,28 +132,34 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
     With `shared`, which is another form of the record, the id stands there, too. `name` is the name
     of the record, "" if it is not known.
     """
-    values = None if shared is NOTHING else [value for _, value in scalars(shared)]
+    known = values_in(shared)
     found = []
     for path, value in outermost(item):
         is_other = any(at(other, path) == value for other in others)
-        is_shared = values is None or value in values
+        is_shared = shared is NOTHING or value in known
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
     # That of its deployment stands below such a name.
-    found = [path for path in found if not any(map(says_deployment, path))] or found
-    ids = [path for path in found if last_name(path) == "id"] or found
-    ids = [path for path in ids if at(item, path) != name] or ids
-    outer = [path for path in ids if len(path) == len(ids[0])]
-    alike = [path for path in outer if last_word(last_name(path)) in ID_WORDS]
-    return next(iter(alike or outer), None)
+    found = [path for path in found if not any(says_deployment(name) for name in path)] or found
+    found = [path for path in found if last_name(path) == "id"] or found
+    found = [path for path in found if at(item, path) != name] or found
+    outer = [path for path in found if len(path) == len(found[0])]
+    alike = [path for path in outer if is_called_id(path)]
+    return first_of(alike or outer)
+
+
+def is_called_id(path: Path) -> bool:
+    return last_word(last_name(path)) in ID_WORDS
 
 
 def may_be_own_id(path: Path, value: Any, name: str) -> bool:
     """Whether it may be the id of a record: no time, no name, and no id of its deployment."""
     last = last_name(path)
-    is_name = last_word(last) == "name" and (not name or value == name)
-    is_own = not is_name and not says_deployment(last) and last != OWN_MEMBER
-    return is_own and is_id(value) and parse_seconds(value) is None
+    if last == OWN_MEMBER or says_deployment(last):
+        return False
+    if last_word(last) == "name" and (not name or value == name):
+        return False
+    return is_id(value) and parse_seconds(value) is None
 
 
 def name_in(project: Any, members: Container[str] = ()) -> str:
@@ -141,10 +167,12 @@ def name_in(project: Any, members: Container[str] = ()) -> str:
 
     It is a text in one of these members, else the outermost one whose member is called so.
     """
-    texts = [(path, value) for path, value in outermost(project) if isinstance(value, str)]
-    known = [each for each in texts if last_name(each[0]) in members]
-    found = [text for _, text in known or called_name(texts)]
-    return found[0] if found else ""
+    texts = texts_in(project)
+    for path, text in texts.items():
+        if last_name(path) in members:
+            return text
+    named = called_name(list(texts))
+    return "" if named is None else texts[named]
 
 
 # Deployments
@@ -163,13 +191,15 @@ def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
 
     `own_id` is the id of the project, which some services have for its deployment.
     """
-    found = [each for body in bodies for each in candidates_in(body)]
-    found = [each for each in found if each.id != str(own_id)]
-    found.sort(key=lambda each: each.rank)
+    found: list[Candidate] = []
+    for body in bodies:
+        found += candidates_in(body)
+    found.sort(key=lambda candidate: candidate.rank)
     distinct: dict[str, Candidate] = {}
-    for each in found:
-        distinct.setdefault(each.id, each)
-    likeliest = [*distinct.values()][: MAX_CANDIDATES - 2]
+    for candidate in found:
+        if candidate.id != str(own_id):
+            distinct.setdefault(candidate.id, candidate)
+    likeliest = list(distinct.values())[: MAX_CANDIDATES - 2]
     if is_id(own_id):
         likeliest.append(Candidate(str(own_id), "id", 5))
     return likeliest
@@ -177,15 +207,16 @@ def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
 
 def candidates_in(body: Any) -> Iterator[Candidate]:
     for path, value in outermost(body):
+        text = str(value)
         last = last_name(path)
-        is_secret = SECRET_NAME.search(last) or last_word(last) == "key"
-        is_short = is_id(value) and len(str(value)) <= MAX_ID
-        if is_secret or not is_short or parse_seconds(value) is not None:
+        if not is_id(value) or len(text) > MAX_ID or parse_seconds(value) is not None:
             continue
-        in_url = id_in_url(str(value))
-        rank = 0 if in_url else rank_of_candidate(path, str(value))
+        if SECRET_NAME.search(last) or last_word(last) == "key":
+            continue
+        in_url = id_in_url(text)
+        rank = 0 if in_url else rank_of_candidate(path, text)
         if rank is not None:
-            yield Candidate(in_url or str(value), last, rank)
+            yield Candidate(in_url or text, last, rank)
 
 
 def id_in_url(text: str) -> str:
@@ -222,14 +253,12 @@ def says_deployment(name: str | int) -> bool:
 
 def texts_of_status(body: Any) -> dict[Path, str]:
     """The texts of a deployment that may be its status, the outer ones first."""
-    return {
-        path: value
-        for path, value in outermost(body)
-        if isinstance(value, str)
-        and 0 < len(value) <= MAX_STATUS
-        and value.isprintable()
-        and parse_seconds(value) is None
-    }
+    return {path: text for path, text in texts_in(body).items() if may_be_status(text)}
+
+
+def may_be_status(text: str) -> bool:
+    is_short = 0 < len(text) <= MAX_STATUS
+    return is_short and text.isprintable() and parse_seconds(text) is None
 
 
 def has_status_name(path: Path) -> bool:
@@ -245,14 +274,17 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
         return None
     reads = [texts_of_status(body) for body in bodies]
     last = reads[-1]
-    changing = [
-        path
-        for path, text in last.items()
-        if all(path in texts for texts in reads)
-        and any(texts[path] != text for texts in reads)
-        and (len(reads) < 3 or reads[-2][path] == text)
-    ]
+    changing = [path for path in last if changes_until_end(path, reads)]
     named = [path for path in last if has_status_name(path)]
-    found = [*filter(has_status_name, changing), *changing, *named]
+    named_changing = [path for path in changing if has_status_name(path)]
+    found = [*named_changing, *changing, *named]
     outer = [path for path in found if is_through_objects(path)]  # not of the steps in an array
-    return next(iter(outer or found), None)
+    return first_of(outer or found)
+
+
+def changes_until_end(path: Path, reads: list[dict[Path, str]]) -> bool:
+    """Whether a text changes from read to read, but not between the last two of several."""
+    texts = [texts.get(path) for texts in reads]
+    if None in texts or len(set(texts)) == 1:
+        return False
+    return len(texts) < 3 or texts[-2] == texts[-1]

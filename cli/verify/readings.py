@@ -1,6 +1,6 @@
 """What a run has read: whose it is, and with which status."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -11,10 +11,10 @@ from stub.contract import object_in
 from .exchange import Exchange
 from .forms import Form, times_form
 from .marks import MINUTE, Marks
-from .places import has_status_name, name_in
+from .places import has_status_name
 from .probes import GET_DEPLOYMENT
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, last_name, parse_seconds, scalars
+from .values import Path, at, first_of, is_id, last_name, parse_seconds, scalars, values_in
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,17 @@ class Readings:
             if exchange in followed:
                 count += 1
             item = self.item_in(exchange)
-            if item is not None and self.words:
-                before = self.words[max(count - 1, 0)]
-                found.append(Reading(item, before, self.words[min(count, len(self.words) - 1)]))
-            elif item is not None:
-                found.append(Reading(item, "", ""))
+            if item is not None:
+                before, after = self._word_at(count - 1), self._word_at(count)
+                found.append(Reading(item, before, after))
         return found
+
+    def _word_at(self, index: int) -> str:
+        """The status at the nearest index that there is."""
+        if not self.words:
+            return ""
+        last = len(self.words) - 1
+        return self.words[min(max(index, 0), last)]
 
     def item_in(self, exchange: Exchange) -> Any:
         """The created project in a list, None if it is not there."""
@@ -70,7 +75,7 @@ class Readings:
         """The response with a deployment that is not the created one, None if there is none."""
         read = self._read_ones()
         given = [each for each in read if self.is_given(each)]
-        return next(iter(given or read), None)
+        return first_of(given or read)
 
     def is_given(self, exchange: Exchange) -> bool:
         """Whether a person has named this deployment."""
@@ -102,7 +107,7 @@ class Readings:
         run = self.run
         found = [run.places.created_id, run.created_name, self.deployment_id]
         for project in run.places.others:
-            found += [name_in(project, run.name_members), run.own_id(project)]
+            found += [run.name_of(project), run.own_id(project)]
         return [str(each) for each in found if each is not None]
 
     def _read_ones(self) -> list[Exchange]:
@@ -116,24 +121,31 @@ class Readings:
     @cached_property
     def times(self) -> Form | None:
         """The form of the service's times, None if there are none."""
-        since, until = self._window
-        texts = [*time_texts(self.own())] or [*time_texts(self.others())]
-        near = [text for text in texts if since <= (parse_seconds(text) or 0) <= until]
+        texts = time_texts(self.own()) or time_texts(self.others())
+        near = [text for text in texts if self._is_in_window(text)]
         return times_form(near or texts)
+
+    def _is_in_window(self, text: str) -> bool:
+        since, until = self._window
+        seconds = parse_seconds(text)
+        return seconds is not None and since <= seconds <= until
 
     @cached_property
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
+        creation = self.run.creation
         until = max(each.sent_at for each in self.run.exchanges)
-        if self.run.creation is None:
+        if creation is None:
             return 0.0, until + MINUTE
-        skew = clock_skew(self.run.creation)
-        return self.run.creation.sent_at + skew - MINUTE, until + skew + MINUTE
+        skew = clock_skew(creation)
+        since = creation.sent_at + skew
+        return since - MINUTE, until + skew + MINUTE
 
     @cached_property
     def deployment_id(self) -> Any:
         """The id of the created deployment, None if it was not read."""
-        return id_of(self.run.followed[-1]) if self.run.followed else None
+        followed = self.run.followed
+        return id_of(followed[-1]) if followed else None
 
     def marks_of_created(self, kind: str) -> Marks:
         places = self.run.places
@@ -148,12 +160,12 @@ class Readings:
 
     def marks_of_other(self, kind: str, project: Any, *, is_shown: bool) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
-        exchange = self.others_deployment
+        deployment = self.others_deployment
         return Marks(
             kind,
             self.run.own_id(project),
-            name_in(project, self.run.name_members),
-            None if exchange is None else id_of(exchange),
+            self.run.name_of(project),
+            None if deployment is None else id_of(deployment),
             times=self.times,
             window=(0.0, self._window[1]),
             is_shown=is_shown,
@@ -162,15 +174,12 @@ class Readings:
 
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""
-        asked = deployment.deployment_id
-        values = [value for _, value in scalars(deployment.json) if is_id(value)]
-        projects = [*self.run.places.others]
-        if self.run.places.mine is not None:
-            projects.append(self.run.places.mine)
-        for project in projects:
-            own_id = self.run.own_id(project)
-            name = name_in(project, self.run.name_members)
-            if names_deployment(project, asked) or own_id in values or name in values:
+        run = self.run
+        values = [value for value in values_in(deployment.json) if is_id(value)]
+        for project in run.places.listed:
+            if names_deployment(project, deployment.deployment_id):
+                return project
+            if run.own_id(project) in values or run.name_of(project) in values:
                 return project
         return None
 
@@ -180,49 +189,55 @@ class Readings:
         """Where these bodies have the status: a text that changes with it, or is called so."""
         found = set()
         for path, value in scalars(readings[-1].body):
-            texts = [at(each.body, path) for each in readings]
-            pairs = zip(texts, readings, strict=True)
-            is_word = all(text in (each.before, each.after) for text, each in pairs)
+            texts = [at(reading.body, path) for reading in readings]
             has_changed = any(text != value for text in texts)
-            if value and is_word and (has_changed or has_status_name(path)):
+            if not value or not (has_changed or has_status_name(path)):
+                continue
+            if are_words(texts, readings):
                 found.add(path)
         return found
 
     def status_paths_of_creation(self, body: Any) -> set[Path]:
         """Where the response to the creation has the status: as the list has it, if that does."""
-        if not self.words:
+        first = self.words[0] if self.words else ""
+        paths = [path for path, value in scalars(body) if value and value == first]
+        if not self.items:
+            return {path for path in paths if has_status_name(path)}
+        if not paths:
             return set()
-        in_list = self.status_paths(self.items) if self.items else set()
-        names = {last_name(path) for path in in_list}
-        return {
-            path
-            for path, value in scalars(body)
-            if value
-            and value == self.words[0]
-            and (last_name(path) in names if self.items else has_status_name(path))
-        }
+        names = {last_name(path) for path in self.status_paths(self.items)}
+        return {path for path in paths if last_name(path) in names}
 
 
-def time_texts(bodies: Iterable[Any]) -> Iterator[str]:
+def are_words(texts: list[Any], readings: list[Reading]) -> bool:
+    """Whether each text is the status that was read before or after it."""
+    for text, reading in zip(texts, readings, strict=True):
+        if text not in (reading.before, reading.after):
+            return False
+    return True
+
+
+def time_texts(bodies: Iterable[Any]) -> list[str]:
     """The RFC 3339 times in bodies."""
-    for body in bodies:
-        for _, value in scalars(body):
-            if parse_seconds(value) is not None:
-                yield value
+    values = values_in([*bodies])
+    return [value for value in values if parse_seconds(value) is not None]
 
 
 def clock_skew(exchange: Exchange) -> float:
     """By how many seconds the clock of the service is ahead; 0 where it is within a minute."""
+    dates = exchange.headers.get_all("Date", [""])
     try:
-        moment = parsedate_to_datetime(exchange.headers.get_all("Date", [""])[-1]).timestamp()
+        seconds = parsedate_to_datetime(dates[-1]).timestamp()
     except ValueError:
         return 0.0
-    skew = moment - exchange.sent_at
+    skew = seconds - exchange.sent_at
     return skew if abs(skew) > MINUTE else 0.0
 
 
 def id_of(exchange: Exchange) -> Any:
     """The id of a deployment that was read, of the type that it has in the body."""
     asked = exchange.deployment_id
-    values = [value for _, value in scalars(exchange.json)]
-    return next((value for value in values if is_id(value) and str(value) == asked), asked)
+    for value in values_in(exchange.json):
+        if is_id(value) and str(value) == asked:
+            return value
+    return asked

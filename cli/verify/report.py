@@ -2,19 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, cut
 from web.routing import CREATED
-from web.validation import pointer
 
 from ..reports import Case, Failure
 from .drift import Drift
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, NOT_SEEN
-from .observe import Observation
+from .observation import Observation
 from .places import find_id
 from .run import Run
 from .values import Path
@@ -25,6 +24,7 @@ ADVICE = {  # of each kind of difference, what to do about it
     "differs": "only this project chose it: if the service is right, change the contract",
 }
 OTHER_KINDS = ("leaks", "drift", "unseen")  # of findings that are of no part
+UNCHECKED = (COULD_NOT_CHECK, NOT_SEEN)  # verdicts that have a reason
 MAX_SHOWN = 500  # bytes of a body
 MAX_VALUE = 60  # bytes of a value in a profile
 
@@ -35,10 +35,11 @@ def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
     Where a profile has the choices of the service, what drifts from it stands for the differences.
     """
     kinds = ("broken", "differs") if drift is None else ("broken",)
-    found = [] if drift is None else [*drift.findings]
-    found += [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
-    found += [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
-    return found + [text_of_difference(each) for each in parts if each.verdict in kinds]
+    drifted = [] if drift is None else drift.findings
+    unseen = [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
+    leaks = [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
+    differences = [text_of_difference(each) for each in parts if each.verdict in kinds]
+    return [*drifted, *unseen, *leaks, *differences]
 
 
 def text_of_difference(part: Part) -> str:
@@ -52,18 +53,19 @@ def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
         line = text_of_difference(part)
         shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
         failures = [Failure(line, "\n".join(shown))] if line in findings else []
-        reason = part.reason if part.verdict in (NOT_SEEN, COULD_NOT_CHECK) else ""
+        reason = part.reason if part.verdict in UNCHECKED else ""
         cases.append(Case(part.part, failures, reason))
     for kind in OTHER_KINDS:
-        found = [Failure(each) for each in findings if each.startswith(f"{kind}: ")]
-        cases.append(Case(kind, found))
-    return cases
+        failures = [Failure(line) for line in findings if line.startswith(f"{kind}: ")]
+        cases.append(Case(kind, failures))
+    return [masked_case(case, run.redactor) for case in cases]
 
 
 def masked_case(case: Case, redactor: Redactor) -> Case:
     """A test case with the secrets in its texts masked."""
-    failures = [Failure(*map(redactor.text, each)) for each in case.failures]
-    return Case(redactor.text(case.name), failures, redactor.text(case.skipped))
+    mask = redactor.text
+    failures = [Failure(mask(each.message), mask(each.details)) for each in case.failures]
+    return Case(mask(case.name), failures, mask(case.skipped))
 
 
 def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
@@ -74,19 +76,19 @@ def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[
     for kind, advice in ADVICE.items():
         found = [each for each in parts if each.verdict == kind]
         if found and (drift is None or kind == "broken"):
-            yield from ("", f"{kind} ({advice}):")
+            yield ""
+            yield f"{kind} ({advice}):"
             yield from text_of_differences(run, found)
-    for kind in (COULD_NOT_CHECK, NOT_SEEN):
+    for kind in UNCHECKED:
         found = [each for each in parts if each.verdict == kind]
         for reason in dict.fromkeys(each.reason for each in found):
-            yield from ("", f"{kind}: {reason}")
-            for part in found:
-                if part.reason == reason:
-                    yield f"  {part.part}"
+            yield ""
+            yield f"{kind}: {reason}"
+            yield from [f"  {each.part}" for each in found if each.reason == reason]
     if drift is not None and drift.notes:
-        yield from ("", "varies (no finding):")
-        for note in drift.notes:
-            yield f"  {note}"
+        yield ""
+        yield "varies (no finding):"
+        yield from [f"  {note}" for note in drift.notes]
 
 
 def summary_of(run: Run, count: int) -> str:
@@ -101,31 +103,38 @@ def summary_of(run: Run, count: int) -> str:
 def traits_of(run: Run) -> Iterator[str]:
     """What a client of the contract would stumble over first."""
     items = run.places.items
-    if items is not None and items != ("projects",):
-        yield f"the list {stands_in(items)}" if items else "the list is a bare array"
-    if run.creation is not None and run.creation.status != CREATED:
-        yield f"a creation is {run.creation.status}"
-    bodies = {"a created project": run.creation, "a deployment": None}
-    if run.followed:
-        bodies["a deployment"] = run.followed[-1]
-    for what, exchange in bodies.items():
-        path = find_id(exchange.json, []) if exchange and exchange.json is not NO_JSON else None
-        if path and path[:-1]:
-            yield f"{what} {stands_in(path[:-1])}"
+    if items == ():
+        yield "the list is a bare array"
+    elif items is not None and items != ("projects",):
+        yield f"the list {stands_in(items)}"
+    creation = run.creation
+    if creation is not None and creation.status != CREATED:
+        yield f"a creation is {creation.status}"
+    yield from envelope_of("a created project", run.created_body)
+    followed = run.followed
+    if followed:
+        yield from envelope_of("a deployment", followed[-1].json)
     status = run.status_path
     if status and status[-1] != "status":
         yield f"the status is called {status[-1]}"
-    words = [run.status_of(each.json) for each in run.followed]
-    unknown = [word for word in dict.fromkeys(words) if word not in run.contract.statuses]
+    statuses = dict.fromkeys(run.status_of(each.json) for each in followed)
+    unknown = [str(word) for word in statuses if word not in run.contract.statuses]
     if unknown:
-        yield f"statuses are {', '.join(map(str, unknown))}"
-    ids = [run.own_id(each) for each in run.places.others]
+        yield f"statuses are {', '.join(unknown)}"
+    ids = [run.own_id(project) for project in run.places.others]
     if any(isinstance(each, int) for each in ids):
         yield "ids are numbers"
-    errors = [each for each in run.judged if each.status >= 400]
-    types = [(each.header("Content-Type") or "").partition(";")[0] for each in errors]
+    headers = [each.header("Content-Type") or "" for each in run.judged if each.status >= 400]
+    types = [header.partition(";")[0] for header in headers]
     if types and PROBLEM_JSON["Content-Type"] not in types:
         yield f"errors are {types[0] or 'without a media type'}"
+
+
+def envelope_of(what: str, body: Any) -> Iterator[str]:
+    """Where a record stands in a body, if it is not the body itself."""
+    path = find_id(body, [])
+    if path is not None and len(path) > 1:
+        yield f"{what} {stands_in(path[:-1])}"
 
 
 def stands_in(path: Path) -> str:
@@ -134,51 +143,55 @@ def stands_in(path: Path) -> str:
 
 def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
     """The differences with both sides, and each exchange that showed some of them."""
-    for exchange in dict.fromkeys(each.exchange for each in found if each.exchange):
+    exchanges = dict.fromkeys(each.exchange for each in found if each.exchange)
+    for exchange in exchanges:
         for part in found:
-            if part.exchange is not exchange:
-                continue
-            origin = run.contract.find(part.part)[1]["x-origin"][part.origin]
-            yield f"  {part.part}"
-            yield f"    {part.origin}:    {origin}"
-            yield f"    contract:  {part.expected}"
-            yield f"    service:   {part.observed}"
-            yield f"    probe:     {part.probe}"
-            if part.value:
-                yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
-        for line in text_of_exchange(exchange, run.redactor):
-            yield f"    {line}"
+            if part.exchange is exchange:
+                yield from text_of_sides(run, part)
+        yield from [f"    {line}" for line in text_of_exchange(exchange, run.redactor)]
+
+
+def text_of_sides(run: Run, part: Part) -> Iterator[str]:
+    _, declared = run.contract.find(part.part)
+    origin = declared["x-origin"][part.origin]
+    yield f"  {part.part}"
+    yield f"    {part.origin}:    {origin}"
+    yield f"    contract:  {part.expected}"
+    yield f"    service:   {part.observed}"
+    yield f"    probe:     {part.probe}"
+    if part.value:
+        yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
 
 
 def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Iterator[str]:
     """What has drifted, part by part, each with an exchange that showed it."""
     for place, exchanges in found.exchanges.items():
-        start = f"drift: {pointer(*place)}/"
-        lines = [line for line in drift.findings if line.startswith(start)]
+        lines = [line for line in drift.findings if line.startswith(f"drift: {place}/")]
         if lines:
-            yield from ("", *(f"  {line}" for line in lines))
-            for line in text_of_exchange(exchanges[-1], redactor):
-                yield f"    {line}"
+            yield ""
+            yield from [f"  {line}" for line in lines]
+            yield from [f"    {line}" for line in text_of_exchange(exchanges[-1], redactor)]
 
 
 def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     """A request and its response, masked."""
-    request = f"{exchange.probe.method} {exchange.target}"
-    yield from text_of_message(">", request, exchange.sent, exchange.body, redactor)
-    headers = [(name, str(value)) for name, value in exchange.headers.items()]
-    status = str(exchange.status)
-    yield from text_of_message("<", status, headers, exchange.content, redactor)
+    yield f"> {exchange.probe.method} {exchange.target}"
+    yield from text_of_fields(">", exchange.sent)
+    yield from text_of_body(">", exchange.body, redactor)
+    yield f"< {exchange.status}"
+    yield from text_of_fields("<", exchange.headers.items())
+    yield from text_of_body("<", exchange.content, redactor)
 
 
-def text_of_message(
-    mark: str, first: str, headers: Any, body: bytes, redactor: Redactor
-) -> Iterator[str]:
-    yield f"{mark} {first}"
-    for name, value in headers:
-        yield f"{mark} {name}: {Redactor.secret(name, value)}"
+def text_of_fields(mark: str, fields: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    for name, value in fields:
+        yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
+
+
+def text_of_body(mark: str, body: bytes, redactor: Redactor) -> Iterator[str]:
     # Masked before it is cut: half a token would not be found.
-    text = cut(redactor.text(body.decode(errors="replace")), MAX_SHOWN)
-    for line in text.splitlines():
+    masked = redactor.text(body.decode(errors="replace"))
+    for line in cut(masked, MAX_SHOWN).splitlines():
         yield f"{mark} {line}"
     if len(body) > MAX_SHOWN:
         yield f"{mark} … ({len(body):,} bytes)"
@@ -199,13 +212,18 @@ def text_of_profile(found: Observation, lacks: list[str], path: object) -> Itera
     if found.kept:
         yield "values of the service that are in it; look through them before you publish it:"
     for place, value in found.kept.items():
-        yield f"  {place}: {cut(json.dumps(value, ensure_ascii=False), MAX_VALUE)}"
+        yield f"  {place}: {cut(quoted(value), MAX_VALUE)}"
 
 
 def left_behind(run: Run) -> Iterator[str]:
     """What the run has left in the service."""
     if run.left_behind:
-        yield from ("", "left behind in the service:")
+        yield ""
+        yield "left behind in the service:"
     for each in run.left_behind:
-        place = "perhaps" if each["id"] is None else json.dumps(each["id"], ensure_ascii=False)
-        yield f"  {place}  {json.dumps(each['name'], ensure_ascii=False)}"
+        place = "perhaps" if each["id"] is None else quoted(each["id"])
+        yield f"  {place}  {quoted(each['name'])}"
+
+
+def quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

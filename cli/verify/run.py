@@ -9,7 +9,7 @@ from stub.contract import object_in
 from stub.like.markers import place_of_name
 from web.redaction import Redactor
 
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
 from .probes import (
     CREATE,
@@ -22,7 +22,7 @@ from .probes import (
     Probe,
     all_probes,
 )
-from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars
+from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
 
@@ -36,6 +36,13 @@ class Places:
     mine: Any = None  # the created project as it was listed last
     others: list[Any] = field(default_factory=list)  # that were listed with it
     created_id: Any = None
+
+    @property
+    def listed(self) -> list[Any]:
+        """All projects, the created one as the last."""
+        if self.mine is None:
+            return self.others
+        return [*self.others, self.mine]
 
 
 @dataclass
@@ -80,22 +87,21 @@ class Run:
 
     def succeeded(self, *names: str) -> list[Exchange]:
         """The successful responses to these probes that are JSON."""
-        found = [each for each in self.of(*names) if each.is_success]
-        return [each for each in found if each.json is not NO_JSON]
+        return [each for each in self.of(*names) if each.is_success and each.has_json]
 
     def look(self) -> None:
         """Find the places anew, with what was exchanged since."""
         self.places = places = Places()
         lists = self.succeeded(*LISTS)
         if lists:
-            created = self.creation.json if self.creation else None
-            places.items = find_items(lists[-1].json, lists[0].json, self.created_name, created)
-            places.others = self.items_of(lists[-1])
-        for exchange in reversed(lists if self.creation else []):
+            first, last = lists[0], lists[-1]
+            places.items = find_items(last.json, first.json, self.created_name, self.created_body)
+            places.others = self.items_of(last)
+        for exchange in reversed(lists):
             mine = self.created_item(exchange)
             if mine is not None:
                 places.mine = mine
-                places.others = [each for each in self.items_of(exchange) if each is not mine]
+                places.others = [item for item in self.items_of(exchange) if item is not mine]
                 break
         places.id = self._find_id()
         places.created_id = self._find_created_id()
@@ -103,13 +109,21 @@ class Run:
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
         path = self.places.items
-        found = NOTHING if path is None else at(exchange.json, path)
-        return found if exchange.is_success and isinstance(found, list) else []
+        if path is None or not exchange.is_success:
+            return []
+        found = at(exchange.json, path)
+        return found if isinstance(found, list) else []
 
     def own_id(self, project: Any) -> Any:
         """The id of a listed project, None if it has none."""
-        found = NOTHING if self.places.id is None else at(project, self.places.id)
+        if self.places.id is None:
+            return None
+        found = at(project, self.places.id)
         return found if is_id(found) else None
+
+    def name_of(self, project: Any) -> str:
+        """The name of a listed project, "" if it has none."""
+        return name_in(project, self.name_members)
 
     # The created project
 
@@ -120,6 +134,11 @@ class Run:
         return accepted[-1] if accepted else None
 
     @property
+    def created_body(self) -> Any:
+        """The response to the creation, `NOTHING` if there is none, or no JSON."""
+        return self.creation.json if self.creation else NOTHING
+
+    @property
     def created_name(self) -> str:
         """The name that was sent, "" if nothing was created.
 
@@ -127,14 +146,13 @@ class Run:
         """
         if self.creation is None:
             return ""
-        return self.name_in(self.creation) or name_in(self.creation.json)
+        return self.name_in(self.creation) or name_in(self.created_body)
 
     @property
     def name_members(self) -> set[str]:
         """The names of the members in which the creation had the name."""
-        body = self.creation.json if self.creation else NO_JSON
-        found = [path for path, value in scalars(body) if value == self.created_name]
-        return {last_name(path) for path in found}
+        name = self.created_name
+        return {last_name(path) for path, value in scalars(self.created_body) if value == name}
 
     def name_in(self, exchange: Exchange) -> str:
         """The name in the body of a request, "" if it has none."""
@@ -147,21 +165,27 @@ class Run:
         Name and id count where the creation has them, since such a text may stand elsewhere by
         chance. A name of verify's own counts anywhere.
         """
-        items, name = self.items_of(exchange), self.created_name
-        if self.creation is None or self.creation.json is NO_JSON:
+        items, name, created = self.items_of(exchange), self.created_name, self.created_body
+        if created is NOTHING:
             return find_named(items, name)
-        members = () if name.startswith(NAME_PREFIX) else self.name_members
+        members = set() if name.startswith(NAME_PREFIX) else self.name_members
         found = find_named(items, name, members)
-        path = find_id(self.creation.json, [], name=self.name_in(self.creation))
+        path = self._path_of_created_id()
         if found is None and path is not None:
-            found = find_named(items, at(self.creation.json, path), {last_name(path)})
+            found = find_named(items, at(created, path), {last_name(path)})
         return found
 
+    def _path_of_created_id(self) -> Path | None:
+        """Where the response to the creation has the id of the project."""
+        if self.creation is None or self.created_body is NOTHING:
+            return None
+        return find_id(self.created_body, [], name=self.name_in(self.creation))
+
     def _find_id(self) -> Path | None:
-        mine, others = self.places.mine, self.places.others
-        if mine is not None and self.creation:
-            shared = self.creation.json if self.creation.json is not NO_JSON else NOTHING
-            found = find_id(mine, others, shared, self.created_name)
+        mine = self.places.mine
+        others = self.places.others
+        if mine is not None:
+            found = find_id(mine, others, self.created_body, self.created_name)
             return found or find_id(mine, others, name=self.created_name)
         return find_id(others[0], others[1:]) if others else None
 
@@ -173,7 +197,7 @@ class Run:
 
     def id_in(self, exchange: Exchange) -> Any:
         """The id in the response to a creation, None if there is none."""
-        if not exchange.is_success or exchange.json is NO_JSON:
+        if not exchange.is_success or not exchange.has_json:
             return None
         path = find_id(exchange.json, [], name=self.name_in(exchange))
         return None if path is None else at(exchange.json, path)
@@ -183,19 +207,24 @@ class Run:
         """The id and the name of what the POSTs may have created; an id of None is not known."""
         if self.is_recorded:
             return []
+        posts = [each for each in self.exchanges if each.probe.method == "POST"]
         return [
-            {"id": self._id_of_post(each), "name": self.name_in(each) or None}
-            for each in self.exchanges
-            if each.probe.method == "POST" and not 400 <= each.status < 500
+            {"id": self._id_of_post(post), "name": self.name_in(post) or None}
+            for post in posts
+            if not 400 <= post.status < 500
         ]
 
     def _id_of_post(self, post: Exchange) -> Any:
         if post is self.creation:
             return self.places.created_id
-        found, name = self.id_in(post), self.name_in(post)
-        for exchange in self.succeeded(*LISTS) if found is None else []:
+        found = self.id_in(post)
+        if found is not None:
+            return found
+        name = self.name_in(post)
+        for exchange in self.succeeded(*LISTS):
             listed = self.own_id(find_named(self.items_of(exchange), name))
-            found = listed if listed is not None else found
+            if listed is not None:
+                found = listed
         return found
 
     # Deployments
@@ -213,16 +242,18 @@ class Run:
     def status_of(self, deployment: Any) -> str | None:
         """The status of a deployment, None if it has none; of an array of several it is none."""
         for path in (self.status_path, self.known_status_path, find_status([deployment])):
-            found = None if path is None else at(deployment, path)
-            if path is not None and isinstance(found, str) and is_through_objects(path):
+            if path is None or not is_through_objects(path):
+                continue
+            found = at(deployment, path)
+            if isinstance(found, str):
                 return found
         return None
 
     def bodies_of_creation(self) -> list[Any]:
         """The bodies that tell of the created project: the response, and the item of the list."""
         found = []
-        if self.creation and self.creation.json is not NO_JSON:
-            found.append(self.creation.json)
+        if self.created_body is not NOTHING:
+            found.append(self.created_body)
         if self.places.mine is not None:
             found.append(self.places.mine)
         return found
@@ -230,13 +261,13 @@ class Run:
     def owners_of(self, deployment_id: str) -> list[str]:
         """The ids of the projects that name a deployment."""
         named = [each for each in self.places.others if names_deployment(each, deployment_id)]
-        found = [self.own_id(each) for each in named]
-        if any(names_deployment(each, deployment_id) for each in self.bodies_of_creation()):
+        found = [self.own_id(project) for project in named]
+        if any(names_deployment(body, deployment_id) for body in self.bodies_of_creation()):
             found.append(self.places.created_id)
         return [str(each) for each in found if each is not None]
 
 
 def names_deployment(project: Any, deployment_id: str) -> bool:
     """Whether a body has the id of a deployment, by itself or at the end of its URL."""
-    values = [str(value) for _, value in scalars(project) if is_id(value)]
-    return any(deployment_id in (value, id_in_url(value)) for value in values)
+    texts = [str(value) for value in values_in(project) if is_id(value)]
+    return deployment_id in texts or any(id_in_url(text) == deployment_id for text in texts)

@@ -11,7 +11,7 @@ import click
 from web.redaction import printable
 
 from .client import Client
-from .exchange import NO_JSON, Exchange
+from .exchange import Exchange
 from .judge import LATEST, NOT_SEEN, claims_of
 from .places import (
     MAX_CANDIDATES,
@@ -39,6 +39,7 @@ from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
 VOLATILE = 5  # changes, read after read, of a text that is no status
+NAME_OF_LATEST = LATEST.rpartition("/")[2]
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
 
 
@@ -66,33 +67,39 @@ class Session:
 
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
-        special: dict[str, Callable[[Probe], list[Exchange]]] = {
-            CREATE.name: self._create,
-            FOLLOWED.name: self._follow,
-            LISTED.name: self._find_listed,
-            GET_DEPLOYMENT.name: self._read_deployment,
-        }
-        levels = LEVELS[: LEVELS.index(self.run.level) + 1]
-        if self.run.level == READ:
+        run = self.run
+        levels = LEVELS[: LEVELS.index(run.level) + 1]
+        if run.level == READ:
             self.tell("without --write, no creation and no run of a deployment is seen")
-        for probe in self.run.probes:
+        for probe in run.probes:
             if probe.level not in levels:
-                self.run.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
+                run.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
                 continue
-            ask = special.get(probe.name, self._ask)
-            conclude(self.run, probe, ask(probe), self.tell)
+            conclude(run, probe, self._ask(probe), self.tell)
             if probe.name == UNKNOWN_PATH.name:
                 self._check_first()
             if probe.name == GET_DEPLOYMENT.name:
                 self._tell_what_is_unseen()
         for probe in (CANDIDATE, LIST_AGAIN):
-            asked = self.run.of(probe.name)
+            asked = run.of(probe.name)
             if asked:
-                conclude(self.run, probe, asked, self.tell)
+                conclude(run, probe, asked, self.tell)
 
     def _ask(self, probe: Probe) -> list[Exchange]:
+        """Ask a probe as often as it needs; return the exchanges that say something."""
+        if probe.name == CREATE.name:
+            return self._create(probe)
+        if probe.name == FOLLOWED.name:
+            return self._follow(probe)
+        if probe.name == LISTED.name:
+            return self._find_listed(probe)
+        if probe.name == GET_DEPLOYMENT.name:
+            return self._read_deployment(probe)
         if probe.needs and not self.words[probe.needs]:
             return []
+        return self._read(probe)
+
+    def _read(self, probe: Probe) -> list[Exchange]:
         found = [self._send(probe)]
         if self.reads_twice and probe.level == READ and probe.method == "GET":
             found.append(self._send(probe))
@@ -101,12 +108,13 @@ class Session:
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
         run = self.run
-        responses = [run.of(each.name)[-1] for each in run.probes[:3]]
-        first, second, _ = responses
-        has_json = any(each.json is not NO_JSON for each in responses)
-        if not has_json and (reason := self.client.explain_scheme()):
+        responses = [run.of(probe.name)[-1] for probe in run.probes[:3]]
+        first = responses[0]
+        has_json = any(each.has_json for each in responses)
+        reason = "" if has_json else self.client.explain_scheme()
+        if reason:
             raise click.UsageError(f"{reason}.")
-        if {first.status, second.status} <= {401, 403}:
+        if all(each.status in (401, 403) for each in responses[:2]):
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({first.status}).")
         if not any(list(claims_of(run, each)) for each in responses):
             raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
@@ -138,9 +146,8 @@ class Session:
         """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
-        if not self.run.of(probe.name):
-            self._poll(probe, self._is_listed)
-        return self.run.of(probe.name)[-1:]
+        asked = self.run.of(probe.name) or self._poll(probe, self._is_listed)
+        return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
         self.run.look()
@@ -155,7 +162,7 @@ class Session:
         """
         if not self.words["created"]:
             return []
-        likely = [each for each in self._candidates() if each.rank == 0]
+        likely = [candidate for candidate in self._candidates() if candidate.rank == 0]
         first = self._seek(likely, least=1)
         if first is None and not self.deployment:
             self._find_listed(LISTED)
@@ -183,9 +190,9 @@ class Session:
             self.candidates_left -= 1
             self.words["candidate"] = candidate.id
             exchange = self._send(CANDIDATE)
-            if candidate.member == LATEST.rpartition("/")[2]:
+            if candidate.member == NAME_OF_LATEST:
                 self.named = exchange
-            is_page = exchange.is_success and exchange.json is NO_JSON
+            is_page = exchange.is_success and not exchange.has_json
             if exchange.status not in NO_ID and not is_page:
                 return exchange
         return None
@@ -193,10 +200,11 @@ class Session:
     def _seek_patiently(self) -> Exchange | None:
         """Seek the created deployment, the likeliest id more than once: it may appear later."""
         candidates = self._candidates()
-        started, pause = time.monotonic(), 0.02
+        is_likely = bool(candidates) and candidates[0].rank == 0
+        started = time.monotonic()
+        pause = 0.02
         while True:
             found = self._seek(candidates, least=1)
-            is_likely = bool(candidates) and candidates[0].rank == 0
             is_over = time.monotonic() - started + pause > self.wait
             if found is not None or not is_likely or is_over or self.candidates_left <= 1:
                 return found
@@ -213,7 +221,7 @@ class Session:
     def _read_until_end(self, probe: Probe, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
         run = self.run
-        watch = Watch([*run.contract.statuses], [*run.contract.running])
+        watch = Watch(run.contract.statuses, run.contract.running)
 
         def has_ended(exchange: Exchange) -> bool:
             if not exchange.is_success:
@@ -233,17 +241,15 @@ class Session:
         return [each for each in found if each.is_success]
 
     def _read_deployment(self, probe: Probe) -> list[Exchange]:
-        """Read the deployment that was given, or one of a listed project."""
+        """Read the deployment that was given, or one of a listed project, or the created one."""
         self.named = None
         if self.deployment:
             found = self._seek([Candidate(self.deployment, "", 0)])
         else:
             found = self._seek(self._listed_candidates()) or self.named
-        if found is None and not self.words["followed"]:
-            return []
         if found is None:
             self.words["listed"] = self.words["followed"]
-            return self._ask(probe)
+            return self._read(probe) if self.words["listed"] else []
         found = self._rename(found, probe)
         self.words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
@@ -252,48 +258,63 @@ class Session:
 
     def _listed_candidates(self) -> list[Candidate]:
         others = self.run.places.others
-        return find_candidates(others, self.run.own_id(others[0]) if others else None)
+        own_id = self.run.own_id(others[0]) if others else None
+        return find_candidates(others, own_id)
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
-        run, found = self.run, {}
+        run = self.run
+        unseen = {}
         if run.level != READ and run.creation is None:
-            last = run.of(CREATE.name)[-1]
-            why = last.failure or str(last.status)
-            if last.status in (400, 422):
-                why += "; give --body FILE with what the service asks for"
-            found["project"] = f"no project was created: {why}"
+            why = self._why_no_project()
+            unseen["project"] = why
+            self._tell_lack(why, "create")
         if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
-            found["deployment"] = f"no deployment was read: {self._why_no_deployment()}"
+            why = f"no deployment was read: {self._why_no_deployment()}"
+            unseen["deployment"] = why
+            self._tell_lack(why, "deployment, statuses")
         elif self.deployment and self.words["listed"] != self.deployment:
-            found["deployment"] = f"{self.deployment} was not read: {self._why_no_deployment()}"
+            why = f"{self.deployment} was not read: {self._why_no_deployment()}"
+            unseen["deployment"] = why
+            self._tell_lack(why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
             self.tell("no run of a deployment was seen: no response names the created one")
-        for what, why in found.items():
-            lacks = "create" if what == "project" else "deployment, statuses"
-            self.tell(f"{why}; the profile lacks {lacks}" if self.saves else why)
         if run.level != READ:
-            run.unseen = found
+            run.unseen = unseen
+
+    def _tell_lack(self, why: str, parts: str) -> None:
+        if self.saves:
+            why = f"{why}; the profile lacks {parts}"
+        self.tell(why)
+
+    def _why_no_project(self) -> str:
+        last = self.run.of(CREATE.name)[-1]
+        reason = f"no project was created: {last.reason}"
+        if last.status in (400, 422):
+            return f"{reason}; give --body FILE with what the service asks for"
+        return reason
 
     def _why_no_deployment(self) -> str:
         run = self.run
+        asked = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
         if self.deployment:
-            asked = [each for each in run.exchanges if each.deployment_id == self.deployment][-1]
-            return asked.failure or str(asked.status)
-        failed = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
-        if failed:
-            return failed[-1].failure or str(failed[-1].status)
+            asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
+        if asked:
+            return asked[-1].reason
         return "no response names one; give --deployment ID"
 
     # Requests
 
-    def _poll(self, probe: Probe, is_over: Callable[[Exchange], object]) -> list[Exchange]:
+    def _poll(self, probe: Probe, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
-        started, found = time.monotonic(), list[Exchange]()
+        started = time.monotonic()
+        found: list[Exchange] = []
         while True:
-            found.append(self._send(probe))
-            waited, last = time.monotonic() - started, found[-1]
-            if last.status == 429 or last.is_redirect or is_over(last) or waited >= self.wait:
+            last = self._send(probe)
+            found.append(last)
+            waited = time.monotonic() - started
+            is_stopped = last.status == 429 or last.is_redirect
+            if is_stopped or is_over(last) or waited >= self.wait:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
@@ -302,18 +323,24 @@ class Session:
 
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
+        first = self._send_once(probe)
+        seconds = first.header("Retry-After") or ""
+        if first.status == 429 and re.fullmatch("[0-9]|10", seconds):
+            time.sleep(int(seconds))
+            return self._send_once(probe)
+        if first.status >= 500 and probe.method != "POST":
+            return self._send_once(probe)
+        return first
+
+    def _send_once(self, probe: Probe) -> Exchange:
         exchanges = self.run.exchanges
-        for is_last in (False, True):
-            request = self.client.request(probe, self.words)
-            time.sleep(self.pause if exchanges else 0)
-            exchanges.append(request)  # before it is sent, since that may be interrupted
-            exchanges[-1] = last = self.client.send(request)
-            seconds = last.header("Retry-After") or ""
-            if last.status == 429 and not is_last and re.fullmatch("[0-9]|10", seconds):
-                time.sleep(int(seconds))
-            elif last.status < 500 or probe.method == "POST":
-                break
-        return exchanges[-1]
+        request = self.client.request(probe, self.words)
+        if exchanges:
+            time.sleep(self.pause)
+        exchanges.append(request)  # before it is sent, since that may be interrupted
+        received = self.client.send(request)
+        exchanges[-1] = received
+        return received
 
 
 @dataclass
@@ -347,14 +374,16 @@ class Watch:
         return self.changes.get(path, 0) >= VOLATILE
 
     def has_ended(self, now: float) -> bool:
-        words = [
-            text
-            for path, text in self.texts.items()
-            if has_status_name(path) and is_through_objects(path)
-        ]
+        words = []
+        for path, text in self.texts.items():
+            if has_status_name(path) and is_through_objects(path):
+                words.append(text)
         if any(word in self.running for word in words):
             return False
         if any(word in self.statuses for word in words):
             return True
-        steady = [path for path in self.texts if not self._is_volatile(path)]
-        return all(now - self.changed_at[path] >= STILL for path in steady)
+        for path in self.texts:
+            is_still = now - self.changed_at[path] >= STILL
+            if not is_still and not self._is_volatile(path):
+                return False
+        return True

@@ -1,32 +1,69 @@
 """JSON values: what stands in them, and where."""
 
+import copy
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from stub.like.markers import Path as Path
 from stub.rules import TYPES, is_of_type, parse_time
+
+T = TypeVar("T")
+
+OLDEST, NEWEST = "oldest first", "newest first"  # orders
 
 NOTHING = object()
 """What is at a path that a value does not have."""
 
 
+def children(value: Any) -> Iterable[tuple[str | int, Any]]:
+    """The members of an object with their names, the items of an array with their indexes."""
+    if isinstance(value, dict):
+        return value.items()
+    if isinstance(value, list):
+        return enumerate(value)
+    return ()
+
+
 def scalars(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The texts, numbers, booleans and nulls in a value, and their paths."""
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield from scalars(each, (*path, name))
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from scalars(each, (*path, index))
-    else:
+    if not isinstance(value, dict | list):
         yield path, value
+    for name, each in children(value):
+        yield from scalars(each, (*path, name))
+
+
+def values_in(value: Any) -> list[Any]:
+    """The texts, numbers, booleans and nulls in a value."""
+    return [each for _, each in scalars(value)]
 
 
 def outermost(value: Any) -> list[tuple[Path, Any]]:
     """The scalars of a value, the outer ones first."""
     return sorted(scalars(value), key=lambda found: len(found[0]))
+
+
+def texts_in(value: Any) -> dict[Path, str]:
+    """The texts of a value by their paths, the outer ones first."""
+    return {path: each for path, each in outermost(value) if isinstance(each, str)}
+
+
+def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with each of its texts, numbers, booleans and nulls changed."""
+    if isinstance(value, dict):
+        return {name: with_scalars(each, change) for name, each in value.items()}
+    if isinstance(value, list):
+        return [with_scalars(each, change) for each in value]
+    return change(value)
+
+
+def arrays_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
+    """The arrays in a value, and their paths."""
+    if isinstance(value, list):
+        yield path, value
+    for name, each in children(value):
+        yield from arrays_in(each, (*path, name))
 
 
 def is_through_objects(path: Path) -> bool:
@@ -36,24 +73,34 @@ def is_through_objects(path: Path) -> bool:
 def at(value: Any, path: Path) -> Any:
     """What is at a path, `NOTHING` if there is nothing."""
     for name in path:
-        if isinstance(name, str):
-            value = value.get(name, NOTHING) if isinstance(value, dict) else NOTHING
-        elif isinstance(value, list) and name < len(value):
+        if isinstance(name, str) and isinstance(value, dict):
+            value = value.get(name, NOTHING)
+        elif isinstance(name, int) and isinstance(value, list) and name < len(value):
             value = value[name]
         else:
             return NOTHING
     return value
 
 
-def arrays_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
-    """The arrays in a value, and their paths."""
-    if isinstance(value, list):
-        yield path, value
-        for index, each in enumerate(value):
-            yield from arrays_in(each, (*path, index))
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            yield from arrays_in(each, (*path, name))
+def order_of(times: list[float | None]) -> str | None:
+    """The order of times, "" if it is another one, None if they do not tell."""
+    known = [time for time in times if time is not None]
+    if known == sorted(known):
+        return OLDEST if len(set(known)) > 1 else None
+    return NEWEST if known == sorted(known, reverse=True) else ""
+
+
+def replaced(value: Any, path: Path, new: Any) -> Any:
+    """The value with another one at a path; without a change if there is nothing at the path."""
+    if not path:
+        return new
+    name = path[0]
+    inner = at(value, (name,))
+    if inner is NOTHING:
+        return value
+    changed = copy.copy(value)
+    changed[name] = replaced(inner, path[1:], new)
+    return changed
 
 
 def has_records(items: list[Any]) -> bool:
@@ -81,6 +128,11 @@ def is_same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
+def are_same(values: list[Any]) -> bool:
+    """Whether values are equal to each other, and of one type."""
+    return all(is_same(value, values[0]) for value in values)
+
+
 def last_name(path: Path) -> str:
     """The innermost name of a member on a path, "" if there is none."""
     names = [name for name in path if isinstance(name, str)]
@@ -97,11 +149,11 @@ def last_word(name: str) -> str:
     return words[-1] if words else ""
 
 
-def called_name(texts: list[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    """The texts whose member is called `name`, then those whose member ends with that word."""
-    exact = [each for each in texts if last_name(each[0]) == "name"]
-    alike = [each for each in texts if last_word(last_name(each[0])) == "name"]
-    return [*exact, *alike]
+def called_name(paths: list[Path]) -> Path | None:
+    """The first path of a member that is called `name`, or else one that ends with that word."""
+    exact = [path for path in paths if last_name(path) == "name"]
+    alike = [path for path in paths if last_word(last_name(path)) == "name"]
+    return first_of(exact or alike)
 
 
 def parse_seconds(text: Any) -> float | None:
@@ -110,14 +162,6 @@ def parse_seconds(text: Any) -> float | None:
     return moment.timestamp() if moment else None
 
 
-def replaced(value: Any, path: Path, new: Any) -> Any:
-    """The value with another one at a path."""
-    if not path:
-        return new
-    name, *rest = path
-    if isinstance(value, list):
-        return [
-            replaced(each, tuple(rest), new) if index == name else each
-            for index, each in enumerate(value)
-        ]
-    return {**value, name: replaced(value[name], tuple(rest), new)}
+def first_of(found: Iterable[T]) -> T | None:
+    """The first one, None if there is none."""
+    return next(iter(found), None)

@@ -7,8 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from cli.verify.drift import is_same_ids
-from cli.verify.forms import opaque_form
+from cli.verify.forms import is_same_ids, opaque_form
 from tests.verify.conftest import Change, Service, verify
 from tests.verify.differences import (
     Edit,

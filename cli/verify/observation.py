@@ -1,0 +1,67 @@
+"""What a run has observed of a service: its profile, and what a person has to know of that."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stub.like.profile import DEPTH
+from web.strict_json import MalformedJSON, parse_json
+from web.validation import pointer
+
+from .choices import volatile_paths
+from .exchange import Exchange
+from .forms import Form, time_form
+from .values import Path, parse_seconds, scalars
+
+Part = dict[str, Any]
+
+
+@dataclass
+class Observation:
+    """A profile, and what a person has to know of it. Places are JSON pointers in the profile.
+
+    `is_own` says that the records are those of the created project.
+    """
+
+    profile: Part
+    is_own: bool
+    kept: dict[str, Any] = field(default_factory=dict)  # constants, by their places
+    varying: list[str] = field(default_factory=list)  # places of what each reading had anew
+    unsaid: list[str] = field(default_factory=list)  # sentences of what a profile cannot say
+    unreadable: list[str] = field(default_factory=list)  # parts whose body no profile can have
+    word: str = ""  # the status of a deployment whose run was not seen
+    statuses: dict[str, int] = field(default_factory=dict)  # of a list and a deployment
+    exchanges: dict[str, list[Exchange]] = field(default_factory=dict)  # by the place of a form
+    times: dict[str, Form] = field(default_factory=dict)  # of the created records, by their places
+
+    def cannot_say(self, sentence: str) -> None:
+        self.unsaid.append(sentence)
+
+    def note_volatile(self, bodies: list[tuple[str, Any]], place: str) -> set[Path]:
+        """Note where bodies of one status vary; return these paths."""
+        found = volatile_paths(bodies)
+        self.varying += sorted(place + pointer(*path) for path in found)
+        return found
+
+    def note_times(self, body: Any, place: str) -> None:
+        """Note the forms of the times in a body of the created record."""
+        for path, value in scalars(body):
+            form = time_form(value) if parse_seconds(value) is not None else None
+            if form:
+                self.times[place + pointer(*path)] = form
+
+    def note_status(self, part: str, exchange: Exchange) -> None:
+        """Note the status of a list or a deployment, for which a profile has 200."""
+        self.statuses[part] = exchange.status
+        if exchange.status != 200:
+            self.cannot_say(f"the status of the {part}: {exchange.status}, not 200")
+
+    def is_strict(self, exchange: Exchange, place: str) -> bool:
+        """Whether the body of a response is JSON that a profile can have; if not, it is noted."""
+        try:
+            parse_json(exchange.content, DEPTH)
+        except MalformedJSON as error:
+            reason = f"is no strict JSON: {error}" if exchange.has_json else "is no JSON"
+            self.cannot_say(f"/{place}/body: the body of the service {reason}")
+            self.unreadable.append(place)
+            return False
+        return True
