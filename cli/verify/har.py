@@ -35,13 +35,13 @@ PATH = re.compile(r"(.*)(/v1/(?:projects|deployments/([^/]+)))")
 LEAST_TOKEN = 4
 LEAST_COOKIE = 6
 LONG = 12  # of one that has letters alone
-# Of each status of a rejected creation: the contract's status, the code, and the response.
-REJECTIONS = {
-    400: (422, "invalid_body", "InvalidBody"),
-    409: (409, "name_taken", "NameTaken"),
-    413: (413, "body_too_large", "BodyTooLarge"),
-    415: (415, "unsupported_media_type", "UnsupportedMediaType"),
-    422: (422, "invalid_body", "InvalidBody"),
+# Of each status of a rejected creation, the response of the contract.
+RESPONSE_OF = {
+    400: "InvalidBody",
+    409: "NameTaken",
+    413: "BodyTooLarge",
+    415: "UnsupportedMediaType",
+    422: "InvalidBody",
 }
 MAX_OF_A_KIND = 100
 MAX_EXCHANGES = 2000
@@ -282,24 +282,19 @@ def probe_of(exchange: Exchange) -> Probe | None:
         return without(operation, WRONG if "authorization" in names else NONE)
     if operation == probes.GET_DEPLOYMENT and status == 404:
         return probes.UNKNOWN_DEPLOYMENT
-    if operation == probes.CREATE and status in REJECTIONS:
+    if operation == probes.CREATE and status in RESPONSE_OF:
         return rejection(exchange)
     return operation
 
 
 def rejection(exchange: Exchange) -> Probe:
     """The probe of a creation that was rejected. Which rule it broke is not known."""
-    status, code, response = REJECTIONS[exchange.status]
+    response = RESPONSE_OF[exchange.status]
     is_object = exchange.body == b"{}" or object_in(exchange.body)
     if exchange.status == 400 and not is_object:
-        status, code, response = 400, "malformed_json", "MalformedBody"
-    return probes.CREATE._replace(
-        name=f"rejected creation, {exchange.status}",
-        status=status,
-        expects=f"{probes.RESPONSES}{response}",
-        rules=(),
-        code=code,
-    )
+        response = "MalformedBody"
+    probe = probes.rejected(f"rejected creation, {exchange.status}", response, "")
+    return probe._replace(level=probes.WRITE, needs="")
 
 
 # Secrets

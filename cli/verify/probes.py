@@ -28,6 +28,15 @@ NAME, NAMES = f"{INPUT}/properties/name", f"{INPUT}/propertyNames"
 ID_RULES = (NAMES, f"{NAMES}/not")
 INVALID_BODY = f"{RESPONSES}InvalidBody"
 
+# Of each response to a body that is rejected, the status and the code.
+REJECTIONS = {
+    "MalformedBody": (400, "malformed_json"),
+    "NameTaken": (409, "name_taken"),
+    "BodyTooLarge": (413, "body_too_large"),
+    "UnsupportedMediaType": (415, "unsupported_media_type"),
+    "InvalidBody": (422, "invalid_body"),
+}
+
 DEFAULT_REQUEST = {"name": NAME_MARKER}
 OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
@@ -83,7 +92,13 @@ class Probe(NamedTuple):
 
 
 LIST = Probe(
-    *("list", READ, "GET", "/v1/projects", PROJECTS, 200, f"{PROJECTS}/get/responses/200"),
+    name="list",
+    level=READ,
+    method="GET",
+    target="/v1/projects",
+    path=PROJECTS,
+    status=200,
+    expects=f"{PROJECTS}/get/responses/200",
     rules=(f"{PROJECTS}/get", PROJECTS),
 )
 LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
@@ -91,14 +106,24 @@ LIST_AGAIN = LIST._replace(name="list, again", level=WRITE, needs="followed")
 """Asked with each status of the created deployment."""
 
 CREATE = Probe(
-    *("create", WRITE, "POST", "/v1/projects", PROJECTS, CREATED),
+    name="create",
+    level=WRITE,
+    method="POST",
+    target="/v1/projects",
+    path=PROJECTS,
+    status=CREATED,
     expects=f"{PROJECTS}/post/responses/{CREATED}",
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
     content_type="application/json",
 )
 GET_DEPLOYMENT = Probe(
-    *("deployment", READ, "GET", "/v1/deployments/{listed}", DEPLOYMENT),
-    *(200, f"{DEPLOYMENT}/get/responses/200"),
+    name="deployment",
+    level=READ,
+    method="GET",
+    target="/v1/deployments/{listed}",
+    path=DEPLOYMENT,
+    status=200,
+    expects=f"{DEPLOYMENT}/get/responses/200",
     rules=(f"{DEPLOYMENT}/get", DEPLOYMENT, DEPLOYMENT_ID, f"{DEPLOYMENT_ID}/schema"),
     needs="listed",
 )
@@ -109,12 +134,20 @@ CANDIDATE = Probe("deployment, sought", READ, "GET", "/v1/deployments/{candidate
 """A value that may be the id of a deployment, whose rejection says nothing."""
 
 UNKNOWN_DEPLOYMENT = Probe(
-    *("unknown deployment", READ, "GET", f"/v1/deployments/{NAME_PREFIX}{{word}}", "", 404),
+    name="unknown deployment",
+    level=READ,
+    method="GET",
+    target=f"/v1/deployments/{NAME_PREFIX}{{word}}",
+    status=404,
     expects=f"{RESPONSES}DeploymentNotFound",
     code="deployment_not_found",
 )
 UNKNOWN_PATH = Probe(
-    *("unknown path", READ, "GET", f"/v1/{NAME_PREFIX}{{word}}", "", 404),
+    name="unknown path",
+    level=READ,
+    method="GET",
+    target=f"/v1/{NAME_PREFIX}{{word}}",
+    status=404,
     expects=f"{RESPONSES}NotFound",
     code="not_found",
 )
@@ -153,37 +186,12 @@ def all_probes(request: dict[str, Any], path_of_name: Path) -> tuple[Probe, ...]
 
     `request` is the body of the creation, in which the marker of the name stands at the path.
     """
-
-    def edited(**members: Any) -> str:
-        """The body of the creation with these members beside the name."""
-        body = copy.deepcopy(request)
-        holder_of_name(body, path_of_name).update(members)
-        return json.dumps(body, ensure_ascii=False)
-
-    def rejected(name: str, status: int, response: str, body: str, *rules: str) -> Probe:
-        """A body that the contract rejects with this response."""
-        probe = CREATE._replace(name=name, level=ABUSE, body=body, needs="created")
-        return probe._replace(status=status, expects=RESPONSES + response, rules=rules)
-
     own = {OWN_MEMBER: WORD} if request == DEFAULT_REQUEST else {}
-    unnamed = copy.deepcopy(request)
-    del holder_of_name(unnamed, path_of_name)[path_of_name[-1]]
-    taken = edited().replace(NAME_MARKER, CREATED_NAME)
-    of_text = rejected("another content type", 415, "UnsupportedMediaType", edited())
-    of_text = of_text._replace(content_type="text/plain", code="unsupported_media_type")
-    invalid = [
-        rejected("no name", 422, "InvalidBody", json.dumps(unnamed), NAME),
-        rejected("an array", 422, "InvalidBody", "[]", INPUT),
-        rejected("an id", 422, "InvalidBody", edited(id=f"{NAME_PREFIX}{WORD}"), *ID_RULES),
-    ]
-    broken = rejected("no JSON", 400, "MalformedBody", '{"name": ')
-    large = rejected("70 KiB", 413, "BodyTooLarge", edited(filler="x" * 70 * 1024))
-    again = rejected("the created name again", 409, "NameTaken", taken)
     return (
         LIST,
         UNKNOWN_DEPLOYMENT,
         UNKNOWN_PATH,
-        CREATE._replace(body=edited(**own)),
+        CREATE._replace(body=edited(request, path_of_name, own)),
         FOLLOWED,  # at once, as a list may not have the project, or not yet
         LISTED,
         GET_DEPLOYMENT,
@@ -195,13 +203,52 @@ def all_probes(request: dict[str, Any], path_of_name: Path) -> tuple[Probe, ...]
         without(GET_DEPLOYMENT, NONE),
         without(GET_DEPLOYMENT, WRONG),
         not_allowed(GET_DEPLOYMENT),
-        broken._replace(code="malformed_json"),
-        *(each._replace(code="invalid_body") for each in invalid),
-        again._replace(code="name_taken"),
+        *rejected_bodies(request, path_of_name),
+    )
+
+
+def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Probe]:
+    """The creations that the contract rejects: no JSON, no name, a name that is taken, …"""
+    plain = json.dumps(request, ensure_ascii=False)
+    unnamed = copy.deepcopy(request)
+    del holder_of_name(unnamed, path_of_name)[path_of_name[-1]]
+    with_id = edited(request, path_of_name, {"id": f"{NAME_PREFIX}{WORD}"})
+    large = edited(request, path_of_name, {"filler": "x" * 70 * 1024})
+    taken = plain.replace(NAME_MARKER, CREATED_NAME)
+    of_text = rejected("another content type", "UnsupportedMediaType", plain)
+    of_text = of_text._replace(content_type="text/plain")
+    return [
+        rejected("no JSON", "MalformedBody", '{"name": '),
+        rejected("no name", "InvalidBody", json.dumps(unnamed), NAME),
+        rejected("an array", "InvalidBody", "[]", INPUT),
+        rejected("an id", "InvalidBody", with_id, *ID_RULES),
+        rejected("the created name again", "NameTaken", taken),
         of_text,
         of_text._replace(name="no content type", content_type=""),
-        large._replace(code="body_too_large"),
+        rejected("70 KiB", "BodyTooLarge", large),
+    ]
+
+
+def rejected(name: str, response: str, body: str, *rules: str) -> Probe:
+    """A body that the contract rejects with this response."""
+    status, code = REJECTIONS[response]
+    return CREATE._replace(
+        name=name,
+        level=ABUSE,
+        body=body,
+        needs="created",
+        status=status,
+        expects=RESPONSES + response,
+        rules=rules,
+        code=code,
     )
+
+
+def edited(request: dict[str, Any], path_of_name: Path, members: dict[str, str]) -> str:
+    """The body of the creation with these members beside the name."""
+    body = copy.deepcopy(request)
+    holder_of_name(body, path_of_name).update(members)
+    return json.dumps(body, ensure_ascii=False)
 
 
 def holder_of_name(body: dict[Any, Any], path_of_name: Path) -> dict[Any, Any]:
