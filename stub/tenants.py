@@ -33,6 +33,8 @@ class Tenant:
     def __init__(self, prefix: str, stub: "Stub") -> None:
         self._prefix = prefix
         self._stub = stub
+        self._clock = stub.clock
+        self._shared = stub.shared
         self._lock = Lock()
         self._worlds: dict[str, World] = {}
         # Of the worlds that have ended.
@@ -48,15 +50,14 @@ class Tenant:
                 world = self._worlds.get(name) or self._stub.new_world(name)
                 self._worlds[name] = world
             self._forget(removed)
-        world.used_at = self._stub.clock()
+        world.used_at = self._clock()
         return world
 
     def has_room_for(self, name: str) -> bool:
         """Whether a world is there, or can be without the end of another."""
         if name in self._worlds or name == self._prefix:
             return True
-        named = self._worlds.keys() - {self._prefix}
-        return len(named) < MAX_WORLDS
+        return len(self._named()) < MAX_WORLDS
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -81,30 +82,33 @@ class Tenant:
         With a shared store also those that other programs have left there.
         """
         with self._lock:
-            for name in [*self._worlds]:
-                if name != self._prefix and self._is_idle(name, idle):
+            for name in self._named():
+                if self._is_idle(name, idle):
                     self._remove(name)
-        shared = self._stub.shared
-        if shared:
-            left = shared.worlds(self._prefix).keys() - self._worlds.keys() - {self._prefix}
-            for name in left:
-                shared.free(name, idle)
+        if self._shared:
+            found = self._shared.worlds(self._prefix)
+            for name in found:
+                if name != self._prefix and name not in self._worlds:
+                    self._shared.free(name, idle)
 
     def worlds(self) -> "list[World]":
         """The worlds of this process."""
         with self._lock:
-            return [*self._worlds.values()]
+            return list(self._worlds.values())
 
     def unused_faults(self) -> list[tuple[str, Fault]]:
         """The faults that no request has met, each with its world; also of worlds that ended."""
         with self._lock:
-            current = [each for world in self._worlds.values() for each in world.unused_faults()]
-            return [*self._unused_faults, *current]
+            found = list(self._unused_faults)
+            for world in self._worlds.values():
+                found += world.unused_faults()
+            return found
 
     def dropped(self) -> int:
         """The number of entries that the journals have dropped, also those of ended worlds."""
         with self._lock:
-            return self._dropped + sum(each.journal.dropped for each in self._worlds.values())
+            current = sum(world.journal.dropped for world in self._worlds.values())
+            return self._dropped + current
 
     def document(self) -> dict[str, Any]:
         """The worlds by name, the main one first, and the room of this process for more of them.
@@ -114,30 +118,40 @@ class Tenant:
         self.open(self._prefix)
         with self._lock:
             worlds = dict(self._worlds)
+        redactor = self._stub.redactor
+        projects = self._projects_of(worlds)
         rows = []
-        for name, projects in sorted(self._projects_of(worlds).items()):
-            requests = worlds[name].journal.last if name in worlds else 0
-            shown = self._stub.redactor.text(name.removeprefix(self._prefix))
-            rows.append({"name": shown, "projects": projects, "requests": requests})
+        for name in sorted(projects):
+            world = worlds.get(name)
+            row = {
+                "name": redactor.text(name.removeprefix(self._prefix)),
+                "projects": projects[name],
+                "requests": world.journal.last if world else 0,
+            }
+            rows.append(row)
         named = len(worlds) - 1
         return {"worlds": rows, "room": MAX_WORLDS - named}
 
     def _projects_of(self, worlds: "dict[str, World]") -> dict[str, int]:
         """The number of projects of these worlds, and of those that a shared store has."""
-        shared = self._stub.shared
-        if not shared:
+        if not self._shared:
             return {name: len(world.store.list_projects()) for name, world in worlds.items()}
         # A world without records there begins with those of the start.
-        numbers = dict.fromkeys(worlds, len(self._stub.records.projects))
-        numbers.update(shared.worlds(self._prefix))
+        at_start = len(self._stub.records.projects)
+        numbers = dict.fromkeys(worlds, at_start)
+        numbers.update(self._shared.worlds(self._prefix))
         return numbers
+
+    def _named(self) -> list[str]:
+        """The worlds beside the main one."""
+        names = list(self._worlds)  # in one step, as other requests may add one
+        return [name for name in names if name != self._prefix]
 
     def _make_room_for(self, name: str) -> str | None:
         """Remove the world that is unused for longest if a new one needs room; return its name."""
         if self.has_room_for(name):
             return None
-        named = self._worlds.keys() - {self._prefix}
-        oldest = min(named, key=lambda each: self._worlds[each].used_at)
+        oldest = min(self._named(), key=lambda each: self._worlds[each].used_at)
         idle = self._stub.options.world_idle
         if not self._is_idle(oldest, idle):
             period = "hour" if idle == 3600 else f"{idle:g} seconds"
@@ -150,7 +164,7 @@ class Tenant:
         return oldest
 
     def _is_idle(self, name: str, seconds: float) -> bool:
-        unused = self._stub.clock() - self._worlds[name].used_at
+        unused = self._clock() - self._worlds[name].used_at
         return unused.total_seconds() >= seconds
 
     def _remove(self, name: str) -> None:
@@ -162,6 +176,6 @@ class Tenant:
 
     def _forget(self, removed: str | None) -> None:
         """Free the records of a removed world in a shared store. There they expire anyway."""
-        if removed and self._stub.shared:
+        if removed and self._shared:
             with suppress(StoreUnavailable):
-                self._stub.shared.free(removed, self._stub.options.world_idle)
+                self._shared.free(removed, self._stub.options.world_idle)
