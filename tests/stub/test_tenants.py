@@ -1,6 +1,8 @@
 """Tenants: tokens with a name have worlds of their own, which come and go as they are used."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -191,6 +193,29 @@ def test_worlds_are_freed_at_once_if_nobody_uses_them(
     assert [listed(of(token)) for token in ("one", "two")] == [[""], ["", "a"]]
     assert names(of("one")) == ["x"]
     assert names(of("one.a")) == []
+
+
+@pytest.mark.usefixtures("two_worlds")
+def test_nothing_of_a_world_that_was_removed_is_kept(
+    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
+) -> None:
+    def reset() -> None:
+        of("one.a").post("/_stub/reset")
+
+    def free() -> None:
+        of("one").delete("/_stub/worlds?idle=0")
+
+    def need_room() -> None:
+        clock.advance(3600)
+        of("one.b").get("/v1/projects")
+        of("one.c").get("/v1/projects")
+
+    for remove in (reset, free, need_room):
+        of("one.a").post("/v1/projects", json={"name": "a"})
+        world = weakref.ref(stub_of(app).open("team-a/a"))
+        remove()
+        gc.collect()  # werkzeug's requests refer to themselves
+        assert world() is None
 
 
 @pytest.mark.parametrize("query", ["", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"])
