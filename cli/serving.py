@@ -18,7 +18,6 @@ import server
 import stub
 from auth import DEFAULT_TOKEN, is_empty
 from store import Store
-from stub.failures import STALLED
 from stub.like.profile import Profile, lacking, read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
@@ -173,10 +172,8 @@ def server_options(
         if watch:
             watch.start()
 
-    # Each operation stalls once, and nothing else waits for that.
-    stalls = len(app.extensions["stub"].operations) if STALLED in settings.probe else 0
     return server.ServerOptions(
-        threads=settings.threads + stalls,
+        threads=settings.threads,
         deadline=settings.deadline,
         grace=settings.grace,
         trusted_hosts=settings.trusted_host,

@@ -61,6 +61,8 @@ class AppTask(ResponseTask, WSGITask):
         environ["server.close"] = self.request.close_connection
         environ["server.drop"] = self.drop
         environ["server.is_open"] = self.is_open
+        server: Any = self.channel.server
+        environ["server.waiting"] = server.waiting
         return environ
 
     def drop(self) -> None:

@@ -2,8 +2,9 @@
 
 import socket
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 from waitress import wasyncore
@@ -55,6 +56,7 @@ class Server(TcpWSGIServer):
     _map: Any
 
     is_stopping = False
+    is_closed = False
     next_check = 0.0  # by the clock of the options
 
     def __init__(self, app: App, sockets: Sequence[socket.socket], settings: Settings) -> None:
@@ -62,6 +64,8 @@ class Server(TcpWSGIServer):
         self.pools: list[Any] = [ThreadedTaskDispatcher(), ThreadedTaskDispatcher()]
         self.pools[0].set_thread_count(self.options.threads)
         self.pools[1].set_thread_count(OTHER_THREADS if self.options.control_prefix else 0)
+        self.waiting_lock = Lock()
+        self.waiting_count = 0  # requests
         super().__init__(
             app, {}, _sock=sockets[0], adj=settings, bind_socket=False, dispatcher=self.pools[0]
         )
@@ -78,6 +82,22 @@ class Server(TcpWSGIServer):
         if connection.is_waiting:
             return
         self.pools[connection.requests[0].is_control].add_task(connection)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """While a request waits on purpose, one more thread serves the others."""
+        self._count_waiting(1)
+        try:
+            yield
+        finally:
+            self._count_waiting(-1)
+
+    def _count_waiting(self, step: int) -> None:
+        with self.waiting_lock:
+            self.waiting_count += step
+            if not self.is_closed:
+                with suppress(RuntimeError):  # no more threads can be started
+                    self.pools[0].set_thread_count(self.options.threads + self.waiting_count)
 
     def run(self) -> None:
         try:
@@ -138,6 +158,8 @@ class Server(TcpWSGIServer):
 
     def close(self) -> None:
         self.close_listeners()
+        with self.waiting_lock:
+            self.is_closed = True
         for pool in self.pools:
             pool.shutdown(timeout=0.5)  # seconds
         self.trigger.close()

@@ -1,6 +1,7 @@
 """The stub's steps of a request: `create_app` lists them in their order."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from flask import Request, Response, g, request
@@ -113,11 +114,14 @@ class Steps:
 
     def _wait(self, received: Request, outcome: Outcome) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
-        if outcome.delay:
-            self.options.sleep(outcome.delay)
-        if outcome.fault and outcome.fault.stall:
-            return stall(outcome.fault.stall, received.environ)
-        return None
+        stalled = outcome.fault and outcome.fault.stall
+        if not outcome.delay and not stalled:
+            return None
+        waiting = received.environ.get("server.waiting", nullcontext)
+        with waiting():
+            if outcome.delay:
+                self.options.sleep(outcome.delay)
+            return stall(stalled, received.environ) if stalled else None
 
 
 def apply_fault(fault: Fault, response: Response, received: Request, outcome: Outcome) -> None:

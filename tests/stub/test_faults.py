@@ -1,8 +1,9 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
 import json
+import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.conftest import (
     names,
 )
 from tests.contract import assert_invalid, assert_problem
+from tests.live import running
 from tests.stub.conftest import coverage, entries, status_of, stub_of
 from tests.wire import Connection, call, get, port_of
 
@@ -248,6 +250,30 @@ def test_a_stall_ends_when_the_client_closes(live_url: str, own_token: str) -> N
             fields = ("Host: localhost", f"Authorization: Bearer {own_token}")
             client.send(get("/v1/projects", *fields))
     eventually(lambda: len(ask("/_stub/requests").json["requests"]) == 41)
+
+
+@pytest.mark.process
+def test_requests_that_wait_hold_up_no_others() -> None:
+    waiting, is_over = threading.Semaphore(0), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        waiting.release()
+        is_over.wait(60)
+
+    app = create_app(stub_options=StubOptions(sleep=sleep))
+    with running(app, control_prefix="/_stub/", threads=1) as server, ExitStack() as stack:
+        port = server.effective_port
+        url = f"http://127.0.0.1:{port}"
+        call(url, "/_stub/faults", body=b'{"delay": 30, "times": 20}')
+        slow = [stack.enter_context(Connection(port)) for _ in range(20)]
+        for client in slow:
+            client.send(get("/v1/projects", "Host: localhost", "Authorization: Bearer dev-token"))
+        for _ in slow:
+            assert waiting.acquire(timeout=20)
+        assert call(url, "/v1/projects").status_code == 200
+        is_over.set()
+        assert [client.reply().status_code for client in slow] == 20 * [200]
+        eventually(lambda: len(server.pools[0].threads) == 1)
 
 
 # The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it
