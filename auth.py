@@ -18,9 +18,10 @@ FORM = (
     "a token that this service was started with, and nothing else."
 )
 B64TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}=[^=]")
 CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/=-]+")  # a token, perhaps with a world
 WORLD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NAMED = re.compile(rf"{WORLD.pattern}=[^=]")
+NAME_ALONE = re.compile(rf"{WORLD.pattern}=")
 # A token's own `=` stands at its end, so a name in front of it can be told apart.
 TOKEN_TEXT = re.compile(rf"(?:({WORLD.pattern})=)?({B64TOKEN.pattern})")
 TOKEN_RULE = "a token is made of one or more of A-Z a-z 0-9 - . _ ~ + / and may end with ="
@@ -43,7 +44,7 @@ class Token(NamedTuple):
 
 def is_empty(text: str) -> bool:
     """Whether a text is a name without a token, or a token that looks so, as `dGVzdA=` does."""
-    return re.fullmatch(rf"{WORLD.pattern}=", text) is not None
+    return NAME_ALONE.fullmatch(text) is not None
 
 
 def read_token(text: str) -> Token:
@@ -144,7 +145,7 @@ class BearerAuth:
         if re.search(r"\s", rest[1:]):
             return "This request has something after the token."
         hint = ""
-        if self._worlds and TENANT.match(rest[1:]):
+        if self._worlds and NAMED.match(rest[1:]):
             hint = " If it has a name, as in NAME=TOKEN: send the token alone."
         elif self._worlds and "." in rest:
             hint = f" If a world is meant: {WORLD_RULE}."

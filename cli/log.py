@@ -11,8 +11,9 @@ import select
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -117,7 +118,7 @@ class Log:
         if settings.log:
             from . import log_file  # most starts do not need it
 
-            self._file = log_file.LogFile(settings.log, clock)
+            self._file = log_file.LogFile(settings.log, clock, self.redactor)
         self._has_readers = bool(shows_latest or not settings.quiet or settings.log)
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self.is_muted = False  # whether only the file gets what comes
@@ -132,14 +133,11 @@ class Log:
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
         is_control = is_control_path(path)
-        record = None
-        if self._file and self._file.is_json:
-            from .log_file import record_of
-
-            record = record_of(response, self.redactor)
+        line = line_of(response, self.redactor)
+        if file := self._file:
+            self._write_to_file(partial(file.add_response, line, response))
         self._write(
-            line_of(response, self.redactor),
-            record,
+            line,
             is_printed=is_control and status >= 400,  # a test's own log may not show it
             is_kept=not is_control,
         )
@@ -153,13 +151,10 @@ class Log:
         path = rejected.target.partition("?")[0]
         status = f"{rejected.status} " if rejected.status else ""
         reason = f"{status}{rejected.code} ({rejected.detail})\n"
-        record = None
-        if self._file and self._file.is_json:
-            from .log_file import record_of_rejected
-
-            record = record_of_rejected(rejected, self.redactor)
         line = f"{self.redactor.target(sent)} {reason}"
-        self._write(line, record, is_printed=is_control_path(path))
+        if file := self._file:
+            self._write_to_file(partial(file.add_rejected, line, rejected))
+        self._write(line, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             host = self.redactor.host(rejected.host)
             name = re.sub(":[0-9]*$", "", host).strip("[]")
@@ -179,29 +174,27 @@ class Log:
         text = printable(self.redactor.text(hint)) + "\n"
         if text not in self._hints:
             self._hints.add(text)
+            if file := self._file:
+                self._write_to_file(partial(file.add, text))
             self._write(text, is_printed=True)
 
-    def _write(
-        self,
-        text: str,
-        record: dict[str, Any] | None = None,
-        *,
-        is_printed: bool = False,
-        is_kept: bool = True,
-    ) -> None:
-        """Write a line, or its record: to the file, and to stderr or to the latest lines."""
-        if file := self._file:
-            try:
-                file.add(text, record)
-            except OSError as error:  # which breaks no request
-                file.reopen_later()
-                if not self._lost:
-                    say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
-                self._lost += 1
-            else:
-                if self._lost:
-                    say(f"--log: it can be written again; {self._lost} lines were lost\n")
-                    self._lost = 0
+    def _write_to_file(self, add: Callable[[], None]) -> None:
+        """Add to the file of --log. What it cannot take is counted, and breaks no request."""
+        assert self._file
+        try:
+            add()
+        except OSError as error:
+            self._file.reopen_later()
+            if not self._lost:
+                say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
+            self._lost += 1
+            return
+        if self._lost:
+            say(f"--log: it can be written again; {self._lost} lines were lost\n")
+            self._lost = 0
+
+    def _write(self, text: str, *, is_printed: bool = False, is_kept: bool = True) -> None:
+        """Write a line to stderr, or keep it among the latest lines."""
         if self.is_muted:
             return
         if is_printed or not self._quiet:

@@ -5,7 +5,6 @@ import logging
 import os
 import time
 from contextlib import suppress
-from datetime import datetime
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
@@ -32,66 +31,79 @@ class LogFile(WatchedFileHandler):
     Raises `OSError` if it cannot be written.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, redactor: Redactor) -> None:
         if path.is_file():
             os.truncate(path, 0)
         super().__init__(path, encoding="utf-8", errors="replace")
         self.terminator = ""
-        self.is_json = path.suffix.lower() == ".jsonl"
+        self._is_json = path.suffix.lower() == ".jsonl"
         self._clock = clock
+        self._redactor = redactor
 
-    def add(self, line: str, record: dict[str, Any] | None) -> None:
-        """Write a line behind the time, or the record of a request, if there is one."""
-        now: datetime = self._clock()
-        if not self.is_json:
-            text = f"{timestamp(now)} {line}"
-        elif record:
-            text = json.dumps({"time": timestamp(now), **record}) + "\n"
+    def add(self, line: str) -> None:
+        """Write a line behind the time. A file of JSON objects takes none."""
+        if not self._is_json:
+            self._write(f"{timestamp(self._clock())} {line}")
+
+    def add_response(self, line: str, response: Response) -> None:
+        """Write the line of the current request's response, or its object."""
+        if self._is_json:
+            self._write_object(members_of(response, self._redactor))
         else:
-            return
-        self.handle(logging.makeLogRecord({"msg": text}))
+            self.add(line)
+
+    def add_rejected(self, line: str, rejected: RejectedRequest) -> None:
+        """Write the line of a request that the server rejected, or its object."""
+        if self._is_json:
+            self._write_object(members_of_rejected(rejected, self._redactor))
+        else:
+            self.add(line)
 
     def reopen_later(self) -> None:
         """Close the file; the next line opens it."""
         with suppress(OSError):
             self.close()
 
+    def _write_object(self, members: dict[str, Any]) -> None:
+        now = timestamp(self._clock())
+        self._write(json.dumps({"time": now, **members}) + "\n")
+
+    def _write(self, text: str) -> None:
+        self.handle(logging.makeLogRecord({"msg": text}))
+
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         raise  # the error that `emit` handles with this call
 
 
-def record_of(response: Response, redactor: Redactor) -> dict[str, Any]:
+def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
     environ = request.environ
     context = vars(g._get_current_object())
     full_name = context.get("world_name") or context.get("intended_world_name") or ""
     tenant, _, world = full_name.rpartition("/")
-    record = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
+    members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])
-        record.update({name: document[name] for name in OF_ENTRY})
-        return record
+        members.update({name: document[name] for name in OF_ENTRY})
+        return members
     problem = context.get("problem")
     if problem:
-        record.update(code=problem["code"], reason=redactor.text(reasons(problem)[0]))
-    record.update(
+        members.update(code=problem["code"], reason=redactor.text(reasons(problem)[0]))
+    query = environ.get("QUERY_STRING", "")
+    members.update(
         ms=round((time.perf_counter() - context["started"]) * 1000, 3),
-        method=redactor.text(environ["REQUEST_METHOD"]),
-        path=redactor.text(request.path),
-        query=redactor.query(environ.get("QUERY_STRING", "")),
         status=response.status_code,
+        **redactor.request_line(environ["REQUEST_METHOD"], request.path, query),
     )
-    return record
+    return members
 
 
-def record_of_rejected(rejected: RejectedRequest, redactor: Redactor) -> dict[str, Any]:
+def members_of_rejected(rejected: RejectedRequest, redactor: Redactor) -> dict[str, Any]:
     """A request that the server rejected, before anything was known of its world."""
     path, _, query = rejected.target.partition("?")
     return {
         **NOTHING,
-        "method": redactor.text(rejected.method),
-        "path": redactor.text(path),
-        "query": redactor.query(query),
+        **redactor.request_line(rejected.method, path, query),
         "status": rejected.status,
         "code": rejected.code,
         "reason": rejected.detail,

@@ -27,7 +27,7 @@ from web.routing import CONTROLS
 from .log import Log, say
 from .options import Settings, Start, invalid
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
-from .tokens import can_others_read, warning_of_mode, with_token_file
+from .tokens import warnings_of_mode, with_token_file
 
 if TYPE_CHECKING:
     from .command import Command
@@ -76,8 +76,7 @@ def take_tokens(settings: Settings, log: Log, app: Flask) -> int:
     settings = with_token_file(settings)
     log.redactor.add(settings.secrets)
     app.extensions["auth"].replace(settings.token)
-    if settings.token_file and can_others_read(settings.token_file):
-        say(f"{warning_of_mode(settings.token_file)}\n")
+    say("".join(f"{line}\n" for line in warnings_of_mode(settings.token_file)))
     return len({*settings.secrets})
 
 
@@ -198,8 +197,7 @@ def notes(settings: Settings, app: Flask, port: int, *, hints: bool) -> Iterator
             f"warning: a token of less than {SHORT} characters is masked in the log and in the "
             "journal only where it is a whole word"
         )
-    if settings.token_file and can_others_read(settings.token_file):
-        yield warning_of_mode(settings.token_file)
+    yield from warnings_of_mode(settings.token_file)
     if any(map(is_empty, settings.token)):
         yield "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
     if settings.grease:

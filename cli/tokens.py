@@ -41,7 +41,7 @@ def with_token_file(settings: Settings) -> Settings:
 
 def together(settings: Settings) -> str:
     """What an error of the tokens says where they come from two places."""
-    if not settings.token_file or len(settings.token) == 0:
+    if not settings.token_file or not settings.token:
         return ""
     return "; the tokens of the file and those of --token or STUB_TOKEN are valid together"
 
@@ -67,10 +67,8 @@ def read_token_file(path: Path) -> list[str]:
     return tokens
 
 
-def warning_of_mode(path: Path) -> str:
-    return f"warning: --token-file: every user of this machine can read {path}: give it mode 0400"
-
-
-def can_others_read(path: Path) -> bool:
-    """Whether the mode of a file lets every user of this machine read it."""
-    return os.name == "posix" and bool(path.stat().st_mode & stat.S_IROTH)
+def warnings_of_mode(path: Path | None) -> list[str]:
+    """The warning of a token file, if there is one, whose mode lets every user read it."""
+    if path is None or os.name != "posix" or not path.stat().st_mode & stat.S_IROTH:
+        return []
+    return [f"warning: --token-file: every user of this machine can read {path}: give it mode 0400"]

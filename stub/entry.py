@@ -70,9 +70,9 @@ class Entry(NamedTuple):
             "number": number,
             "time": timestamp(self.time),
             "ms": round(self.ms, 3),
-            "method": redactor.text(environ["REQUEST_METHOD"]),
-            "path": redactor.text(get_path_info(environ)),
-            "query": redactor.query(environ.get("QUERY_STRING", "")),
+            **redactor.request_line(
+                environ["REQUEST_METHOD"], get_path_info(environ), environ.get("QUERY_STRING", "")
+            ),
             "headers": mask_fields(fields, redactor),
             "body": mask_body(self.received, redactor),
             "status": self.status,

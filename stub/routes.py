@@ -194,9 +194,9 @@ def show_grease() -> ResponseReturnValue:
 
 def show_profile() -> ResponseReturnValue:
     like = current_stub().like
-    return json_response(
-        {"profile": like and like.document, "lacks": lacking(like) if like else []}
-    )
+    if like is None:
+        return json_response({"profile": None, "lacks": []})
+    return json_response({"profile": like.document, "lacks": lacking(like)})
 
 
 def list_requests() -> ResponseReturnValue:

@@ -88,7 +88,8 @@ class Steps:
             apply_fault(outcome.fault, response, received, outcome)
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
-        context["entry"], context["number"] = entry, number
+        context["entry"] = entry
+        context["number"] = number
         context["log_name"] = request_name(world.name, number)
         context["log_notes"] = notes_of(outcome)
         stub.memory.add(entry.size)

@@ -104,7 +104,7 @@ class StubOptions(NamedTuple):
     sleep: Callable[[float], None] = time.sleep  # waits for delayed responses
     announces_grease: bool = True  # whether a varied response has the header `Stub-Grease`
     journal_bytes: int = 64 * 1024 * 1024  # of memory, for the entries of all worlds
-    world_idle: float = 3600.0  # seconds unused, after which a world may go where there is no room
+    world_idle: float = 3600.0  # seconds unused, after which a world may make room
     failures: Failures | None = None  # those of a run of `--probe failures`
     like: Profile | None = None  # of a service
 
@@ -113,8 +113,8 @@ class StubOptions(NamedTuple):
 class Stub:
     """The worlds of an app by name, what they are made of, and what they share.
 
-    The main world has the empty name and exists from the start. `new_store` to `seed` are those of
-    `create_app`. Raises `UnknownPart`.
+    Each is made on its first use. `new_store` to `seed` are those of `create_app`. Raises
+    `UnknownPart`.
     """
 
     new_store: Callable[..., Any]
@@ -189,9 +189,7 @@ class Stub:
         request = {  # as the first one of a finding, which has a world and a number
             "world": None,
             "number": None,
-            "method": redactor.text(method),
-            "path": redactor.text(path),
-            "query": redactor.query(query),
+            **redactor.request_line(method, path, query),
             "headers": {"Host": redactor.host(host)} if host else {},
             "body": "",
             "status": status,

@@ -78,6 +78,10 @@ class Redactor:
                 parts[index] = f"{name}{equals}{MASK}"
         return self.text("&".join(parts))
 
+    def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
+        """The first line of a request, masked, by the names of the journal."""
+        return {"method": self.text(method), "path": self.text(path), "query": self.query(query)}
+
     @staticmethod
     def secret(name: str, value: str) -> str:
         """The value of a header field, masked if a field of this name holds a secret."""
