@@ -59,8 +59,8 @@ class BearerAuth:
     """An allow-list of tokens: each text is a b64token (RFC 6750 §2.1), or `NAME=TOKEN`.
 
     With `worlds`, a token followed by a dot and the name of a world is valid, too. Then no token
-    may be another token with a world (`a` and `a.b`). Without, there is nothing that a name of a
-    tenant could part. Raises `ValueError`.
+    may be another token with a world (`a` and `a.b`). Without `worlds` there is one store, and a
+    token with a name is rejected. Raises `ValueError`.
     """
 
     def __init__(self, tokens: Collection[str], *, worlds: bool = False) -> None:

@@ -40,7 +40,7 @@ def with_token_file(settings: Settings) -> Settings:
 
 
 def together(settings: Settings) -> str:
-    """What an error of the tokens says where they come from two places."""
+    """A note for an error of tokens that come from two places."""
     if not settings.token_file or not settings.token:
         return ""
     return "; the tokens of the file and those of --token or STUB_TOKEN are valid together"

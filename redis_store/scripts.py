@@ -28,9 +28,9 @@ def name_of(state: str) -> str:
     return state.removeprefix("{project-stub:").removesuffix("}:state")
 
 
-# Precedes each script that uses a world, and is called after its last write: a full server rejects
-# the first write of a script alone, and does not reject this one. A server that takes no writes is
-# still read. To save writes, a read does it once a minute.
+# Precedes each script that uses a world. It is called after the last write of the script: a full
+# server checks only the first write, and EXPIRE passes that check. A server that takes no writes
+# is still read. To save writes, a read renews a world once a minute.
 RENEW = rf"""
 local function renew(is_new)
   if KEYS[1]:find('[:/]}}:state$') then return end

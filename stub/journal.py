@@ -107,7 +107,7 @@ class JournalMemory:
         self._most = most
         self._journals = journals
         self._lock = Lock()
-        self._kept = 0  # those of ended worlds are counted, too, until it is too much
+        self._kept = 0  # bytes, with the entries of removed worlds until the next drop
 
     def add(self, size: int) -> None:
         """Count the bytes that an entry keeps. Where all keep too much, drop the oldest entries,

@@ -219,7 +219,7 @@ class Stub:
         )
 
     def _journals(self) -> list[list[Journal]]:
-        """Those of each tenant."""
+        """The journals of each tenant."""
         tenants = [*self._tenants.values()]
         return [[world.journal for world in tenant.worlds()] for tenant in tenants]
 
