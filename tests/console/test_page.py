@@ -374,6 +374,19 @@ def test_worlds_are_listed_chosen_and_shown_apart(
         expect(console.status).to_have_text("Connected")
 
 
+def test_the_worlds_are_those_of_the_tenant_of_the_token(context: BrowserContext) -> None:
+    with serving(create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED)) as port:
+        console = Console(context.new_page(), f"http://127.0.0.1:{port}", "one")
+        for token in ("one.job-1", "two.job-2"):
+            call(console.url, "/v1/projects", token=token)
+        console.page.goto(f"{console.url}/#token=one&world=job-1")
+        expect(console.page.get_by_role("banner")).to_contain_text("tenant team-a")
+        expect(console.page.get_by_role("textbox", name="World")).to_have_value("job-1")
+        console.press("All worlds")
+        worlds = console.page.locator("#worlds").get_by_role("button")
+        expect(worlds).to_have_text(["main 3 projects 0 requests", "job-1 3 projects 1 request"])
+
+
 def test_axe_finds_no_violation(console: Console) -> None:
     page = console.page
     page.emulate_media(color_scheme="dark")
