@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, needs
-from tests.docs.documents import blocks_of, execute, files_of
+from tests.docs.documents import blocks_of, execute
 from tests.program import process, ready_url
 from tests.wire import call
 
@@ -74,9 +74,7 @@ def test_another_status_of_the_creation_is_that_of_the_contract_and_of_profiles(
 
 
 def test_a_store_on_sqlite_serves_v1_and_keeps_its_records(tmp_path: Path) -> None:
-    file = tmp_path / "sqlite_store.py"
-    file.write_text(files_of("docs/development.md")[file.name], "utf-8")
-    words = (str(file), "--no-stub", "--port", "0", "--pace", "0")
+    words = (str(ROOT / "docs" / "sqlite_store.py"), "--no-stub", "--port", "0", "--pace", "0")
     path = {"PYTHONPATH": str(ROOT)}
     with process(*words, cwd=tmp_path, env=path) as started:
         url = ready_url(started)
