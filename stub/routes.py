@@ -22,7 +22,7 @@ from .clock import MAX_ADVANCE
 from .grease.axes import check_grease
 from .journal import read_filters
 from .like.profile import lacking
-from .pact import Change, find_state, read_change, take_back
+from .pact import find_state, read_change, take_back
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .tenants import TooManyWorlds
 from .verdict import KINDS, Verdict, parse_kinds
@@ -157,10 +157,8 @@ def change_state() -> ResponseReturnValue:
     is_teardown, state, params = read_change()
     if not state:
         return json_response({})
-    if is_teardown:
-        change: Change = partial(take_back, state, params)
-    else:
-        change = find_state(current_stub(), state, params)
+    take = partial(take_back, state, params)
+    change = take if is_teardown else find_state(current_stub(), state, params)
     try:
         return json_response(change(open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes

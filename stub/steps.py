@@ -11,7 +11,7 @@ from web.routing import CONTROLS, OPERATIONS
 
 from .cors import is_preflight
 from .coverage import first_of
-from .entry import Entry, describe, request_name
+from .entry import describe, request_name
 from .faults import Fault, stall
 from .grease.responses import vary
 from .like.service import Responses
@@ -65,23 +65,29 @@ class Steps:
         path = received.environ["PATH_INFO"]
         if not is_recorded(path) or is_preflight(received):
             return response
+        stub = self.stub
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
         if outcome is None:  # the request was rejected
-            outcome = Outcome(self.stub.contract.operation(received))
+            outcome = Outcome(stub.contract.operation(received))
         world = self._world_of(context)
-        if self.stub.responses:
-            dress(response, context, self.stub.responses, outcome)
-        failures, attempt = self.options.failures, outcome.attempt
+        if stub.responses:
+            dress(response, context, stub.responses, outcome)
+        failures = self.options.failures
+        attempt = outcome.attempt
         if failures and attempt:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
         outcome.status = response.status_code
         if path.startswith(OPERATIONS):
-            outcome.delay = self.stub.delays.uniform(*self.options.delay)
+            outcome.delay = stub.delays.uniform(*self.options.delay)
             self._vary(response, received, world, outcome)
         if outcome.fault:
             apply_fault(outcome.fault, response, received, outcome)
-        entry, number = self._record(response, received, world, outcome)
+        entry = describe(received, response, context, outcome, world.clock, stub.redactor)
+        number = world.record(entry)
+        log_name = request_name(world.name, number)
+        context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
+        stub.memory.add(entry.size)
         closed_after = self._wait(received, outcome)
         if failures and attempt:
             if outcome.fault:
@@ -110,19 +116,6 @@ class Steps:
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         outcome.axes = axes
-
-    def _record(
-        self, response: Response, received: Request, world: World, outcome: Outcome
-    ) -> tuple[Entry, int]:
-        """Add the request to its world; return its entry, and the number there."""
-        stub = self.stub
-        context = vars(bound(g))
-        entry = describe(received, response, context, outcome, world.clock, stub.redactor)
-        number = world.record(entry)
-        log_name = request_name(world.name, number)
-        context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
-        stub.memory.add(entry.size)
-        return entry, number
 
     def _wait(self, received: Request, outcome: Outcome) -> float | None:
         """Delay the response. Return after how many seconds the client had closed, if it had."""
