@@ -236,11 +236,9 @@ class RedisStore:
         for deployment in records.deployments:
             deployments += [deployment.id, write_row(deployment.with_start(now))]
         values = [json.dumps(each) for each in (projects, index, deployments)]
+        arguments = (epoch, count, token_hex(8), *values)
         with self._server.available(self._keys):
-            written = self._server.run(
-                scripts.WRITE, self._keys, epoch, count, token_hex(8), *values
-            )
-            return bool(written)
+            return bool(self._server.run(scripts.WRITE, self._keys, *arguments))
 
 
 def write_row(record: Project | Deployment) -> str:

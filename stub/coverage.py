@@ -40,30 +40,26 @@ class Coverage:
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
-        # How many more of a kind each tenant may be the first to show.
+        # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
         self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def count(self, world: str, number: int, entry: Entry) -> None:
+        tenant = prefix_of(world)
         with self._lock:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
-                if what not in counts and not self._take_room(kind, prefix_of(world)):
-                    what = OTHERS
+                if what not in counts:
+                    self._used[kind, tenant] += 1
+                    if self._used[kind, tenant] > self._room[kind]:
+                        what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied[what][world] = None
                 counts[what] = counts.get(what, 0) + 1
-
-    def _take_room(self, kind: str, tenant: str) -> bool:
-        """Use some of the room that a tenant has for more of a kind; False if none is left."""
-        if self._used[kind, tenant] >= self._room[kind]:
-            return False
-        self._used[kind, tenant] += 1
-        return True
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.

@@ -320,29 +320,23 @@ class ObservedContract:
         """The fields of all responses; required are those that each has."""
         headers: Document = {}
         for response in responses:
-            for name, header in response["headers"].items():
-                if all(name in other["headers"] for other in responses):
-                    headers[name] = header
-                else:
-                    headers[name] = {**follow(header, self.headers), "required": False}
+            headers.update(response["headers"])
+        for name, header in headers.items():
+            if any(name not in response["headers"] for response in responses):
+                headers[name] = {**follow(header, self.headers), "required": False}
         return headers
 
     def merged_contents(self, responses: list[Document]) -> Document:
         contents: Document = {}
         for response in responses:
             for media_type, added in response["content"].items():
-                if media_type in contents:
-                    added = self.merged_content(contents[media_type], added)
-                contents[media_type] = added
+                content = contents.setdefault(media_type, {**added, "examples": {}})
+                content["examples"].update(added["examples"])
+                if content["schema"] != added["schema"]:
+                    alternatives = (content["schema"], added["schema"])
+                    schemas = [follow(each, self.components) for each in alternatives]
+                    content["schema"] = merged(schemas)
         return contents
-
-    def merged_content(self, content: Document, added: Document) -> Document:
-        schema = content["schema"]
-        if schema != added["schema"]:
-            alternatives = (schema, added["schema"])
-            schema = merged([follow(each, self.components) for each in alternatives])
-        examples = {**content["examples"], **added["examples"]}
-        return {"schema": schema, "examples": examples}
 
 
 def ref_to(component: str) -> Schema:
