@@ -85,8 +85,10 @@ class ObservedContract:
         status = deployment["status"]
         if like.words:
             status.update(status_texts(like))
-        statuses = {"known": status["examples"], "running": status["x-running"]}
-        self.document["x-statuses"] = statuses
+        self.document["x-statuses"] = {
+            "known": status["examples"],
+            "running": status["x-running"],
+        }
         self.change_own_id(project["id"], "projects")
         self.change_own_id(deployment["project_id"], "projects")
         self.change_own_id(project["latest_deployment_id"], "deployments")
@@ -157,7 +159,8 @@ class ObservedContract:
             names.append("project.id")
         for path, value in values_below(body):
             if whole_marker(value) in names and CHOICE not in path:
-                return pointer(*[plain(str(step)) for step in path])
+                names_as_sent = [plain(str(step)) for step in path]
+                return pointer(*names_as_sent)
         return None
 
     def change_deployment(self, operation: Document) -> None:
@@ -229,8 +232,9 @@ class ObservedContract:
             return
         for item in self.document["paths"].values():
             for operation in item.values():
-                if "responses" in operation:
-                    operation["responses"] = self.responses_of(operation["responses"])
+                responses = operation.get("responses")
+                if responses:
+                    operation["responses"] = self.responses_of(responses)
         own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
         self.document["x-elsewhere"] = self.responses_of(own)
         self.responses.clear()
