@@ -136,9 +136,11 @@ class RedisStore:
         with self._server.available(self._keys):
             _, epoch, start, new = self._call(scripts.LIST, epoch, len(listed), last)
             if start < len(listed) or new:
-                projects = (*listed[:start], *map(read_project, new))
+                projects = list(listed[:start])
+                projects += [read_project(row) for row in new]
                 listed = ProjectList(sorted(projects, key=OLDEST_FIRST))
-                self._listed = epoch, new[-1] if new else b"", listed
+                last = new[-1] if new else b""
+                self._listed = epoch, last, listed
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
@@ -205,10 +207,8 @@ class RedisStore:
         """The time, the epoch and all records."""
         with self._server.available(self._keys):
             _, now, epoch, projects, deployments = self._call(scripts.ALL)
-            records = Records(
-                tuple(map(read_project, projects)),
-                tuple(sorted(map(read_deployment, deployments), key=BY_AGE)),
-            )
+            made = sorted(map(read_deployment, deployments), key=BY_AGE)
+            records = Records(tuple(map(read_project, projects)), tuple(made))
             return datetime.fromisoformat(now.decode()), epoch, records
 
     def _call(self, script: str, *arguments: Any) -> list[Any]:
@@ -227,13 +227,16 @@ class RedisStore:
 
     def _write(self, records: Records, now: datetime, epoch: bytes = b"*", count: int = 0) -> bool:
         """Replace all records, in one step, if the world is as it was; whether it was."""
-        started = [each.with_start(now) for each in records.deployments]
-        values: list[list[str]] = [
-            [write_row(each) for each in records.projects],
-            [text for each in records.projects for text in (f"id {each.id}", f"name {each.name}")],
-            [text for each in started for text in (each.id, write_row(each))],
-        ]
-        arguments = epoch, count, token_hex(8), *map(json.dumps, values)
+        projects: list[str] = []
+        index: list[str] = []
+        for project in records.projects:
+            projects.append(write_row(project))
+            index += [f"id {project.id}", f"name {project.name}"]
+        deployments: list[str] = []
+        for deployment in records.deployments:
+            deployments += [deployment.id, write_row(deployment.with_start(now))]
+        values = [json.dumps(each) for each in (projects, index, deployments)]
+        arguments = (epoch, count, token_hex(8), *values)
         with self._server.available(self._keys):
             return bool(self._server.run(scripts.WRITE, self._keys, *arguments))
 

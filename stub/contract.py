@@ -12,7 +12,7 @@ from .documents import path_of
 
 # The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
-NO_BODY: dict[str, Any] = {"content": {}}
+
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 WELL_FORMED = re.compile(r"Bearer [A-Za-z0-9._~+/-]+=*")
 
@@ -37,11 +37,14 @@ class Contract:
         for path, item in document["paths"].items():
             self._read_path(path, item)
         self.operations = list(self._by_route.values())
-        named = components["responses"]
-        own = {status: named[name] for status, name in ELSEWHERE.items()}
-        self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", own)  # by status
+        self.elsewhere: dict[str, dict[str, Any]]  # by status
+        if "x-elsewhere" in document:
+            self.elsewhere = document["x-elsewhere"]
+        else:
+            named = components["responses"]
+            self.elsewhere = {status: named[name] for status, name in ELSEWHERE.items()}
         self.statuses, self.running = statuses_of(document)
-        self.ends = set(self.statuses).difference(self.running)
+        self.ends = [status for status in self.statuses if status not in self.running]
         self.is_observed = "x-statuses" in document  # whether it is that of a profile
         self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
@@ -51,8 +54,7 @@ class Contract:
         if rule is None:
             return None
         method = "GET" if request.method == "HEAD" else request.method
-        route = method, route_of(rule.rule)
-        return self._by_route.get(route)
+        return self._by_route.get((method, route_of(rule.rule)))
 
     def problem(self, operation: Operation | None, status: int) -> tuple[str, list[dict[str, str]]]:
         """The code of the problem that is declared for a status, and the errors of its example.
@@ -93,11 +95,11 @@ class Contract:
     def _read_operation(self, operation: dict[str, Any]) -> Operation:
         responses = operation["responses"]
         resolved = {status: self.resolve(response) for status, response in responses.items()}
-        members: set[str] = set()
-        body = operation.get("requestBody", NO_BODY)
-        for content in body["content"].values():
-            schema = self.resolve(content["schema"])
-            members.update(schema["properties"])
+        members: list[str] = []
+        if "requestBody" in operation:
+            for content in operation["requestBody"]["content"].values():
+                schema = self.resolve(content["schema"])
+                members += schema["properties"]
         return Operation(operation["operationId"], resolved, frozenset(members))
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:

@@ -52,8 +52,9 @@ def is_named(origin: str | None, origins: Collection[str]) -> bool:
 
 def is_preflight(request: Request) -> bool:
     """Whether a browser asks what a page of another origin may send."""
-    asks = request.origin is not None and request.access_control_request_method is not None
-    return asks and request.method == "OPTIONS"
+    if request.method != "OPTIONS" or request.origin is None:
+        return False
+    return request.access_control_request_method is not None
 
 
 def explain_preflight() -> str:
@@ -78,16 +79,16 @@ class Cors:
         if not is_preflight(request) or not {"*", origin} & {*self._origins}:
             return None
         # Any method, so that the page gets the 405 or the 404 of the path.
-        response, asked = no_content(), request.headers
-        response.headers.update(
-            {
-                "Access-Control-Allow-Methods": asked["Access-Control-Request-Method"],
-                "Access-Control-Allow-Headers": asked.get("Access-Control-Request-Headers", ""),
-                "Access-Control-Max-Age": MAX_AGE,
-            }
-        )
+        response = no_content()
+        asked = request.headers
+        allowed = {
+            "Access-Control-Allow-Methods": asked["Access-Control-Request-Method"],
+            "Access-Control-Allow-Headers": asked.get("Access-Control-Request-Headers", ""),
+            "Access-Control-Max-Age": str(MAX_AGE),
+        }
         if is_named(origin, self._origins) and "Access-Control-Request-Private-Network" in asked:
-            response.headers["Access-Control-Allow-Private-Network"] = "true"
+            allowed["Access-Control-Allow-Private-Network"] = "true"
+        response.headers.update(allowed)
         return response
 
     def add_headers(self, response: Response) -> Response:

@@ -1,6 +1,6 @@
 """The coverage: the outcomes of the contract that were met, and what nobody promised."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from threading import Lock
 from typing import Any
 
@@ -27,30 +27,33 @@ class Coverage:
         self.is_called = False  # whether a request was for /v1
         self._operations = [each.id for each in contract.operations]
         # By kind, which may be an operation, how often each was met.
-        self._counts: dict[str, dict[str, int]] = {kind: {} for kind in FINDINGS}
-        self._counts["deployment_statuses"] = dict.fromkeys(contract.statuses, 0)
-        self._counts["grease"] = dict.fromkeys(AXES, 0)
+        self._counts: dict[str, dict[str, int]] = {
+            "violations": {},
+            "unpromised": {},
+            "rejected": {},
+            "deployment_statuses": dict.fromkeys(contract.statuses, 0),
+            "grease": dict.fromkeys(AXES, 0),
+        }
         for operation in contract.operations:
-            statuses = dict.fromkeys(operation.responses, 0)
-            self._counts[operation.id] = {**statuses, "other": 0}
+            statuses = [*operation.responses, "other"]
+            self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
         self._first: dict[tuple[str, str], dict[str, Any]] = {}
-        # How many more of a kind each tenant may be the first to show.
+        # How many more of a kind each tenant may be the first to show, and has shown.
         self._room = {kind: MAX_KINDS - len(each) for kind, each in self._counts.items()}
         self._used: Counter[tuple[str, str]] = Counter()
-        self._varied: dict[str, dict[str, None]] = {axis: {} for axis in AXES}
+        self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def count(self, world: str, number: int, entry: Entry) -> None:
+        tenant = prefix_of(world)
         with self._lock:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
                 if what not in counts:
-                    of_tenant = kind, prefix_of(world)
-                    if self._used[of_tenant] < self._room[kind]:
-                        self._used[of_tenant] += 1
-                    else:
+                    self._used[kind, tenant] += 1
+                    if self._used[kind, tenant] > self._room[kind]:
                         what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)

@@ -115,9 +115,8 @@ class Failures:
         These are the first later requests with its key, as many as there are more than in the
         plain run.
         """
-        times = [each.arrived for each in self.attempts if each.key == attempt.key]
-        later = [arrived for arrived in times if arrived > attempt.arrived]
-        usual = self._plain_keys.count(attempt.key)
-        repeated = later[: max(0, len(times) - usual)]
-        seconds = [max(0.0, arrived - attempt.ended) for arrived in repeated]
+        alike = [each for each in self.attempts if each.key == attempt.key]
+        more = max(0, len(alike) - self._plain_keys.count(attempt.key))
+        repeated = [each for each in alike if each.arrived > attempt.arrived][:more]
+        seconds = [max(0.0, each.arrived - attempt.ended) for each in repeated]
         return [round(each, 2) for each in seconds]

@@ -46,13 +46,16 @@ class Fault:
     times: int | None = 1
 
     def is_for(self, operation: str | None, request: Request) -> bool:
-        method, path = request.method, request.path
-        is_method = self.method in (None, method) or (self.method, method) == ("GET", "HEAD")
-        if self.operation not in (None, operation) or not is_method:
+        if self.operation is not None and self.operation != operation:
             return False
-        # As it was sent, decoded, and as the journal shows it.
-        spellings = (raw_target(request.environ).partition("?")[0], unquote(path), path)
-        return self.path is None or any(matches(self.path, each) for each in spellings)
+        methods = ("GET", "HEAD") if request.method == "HEAD" else (request.method,)
+        if self.method is not None and self.method not in methods:
+            return False
+        if self.path is None:
+            return True
+        sent, _, _ = raw_target(request.environ).partition("?")
+        shown = request.path  # by the journal
+        return any(matches(self.path, each) for each in (sent, unquote(shown), shown))
 
     def change(self, response: Response, environ: Mapping[str, Any]) -> None:
         """Add Retry-After, and cut the body short, or drop the response.
@@ -76,21 +79,21 @@ class Fault:
 
     def describe(self) -> str:
         """One line: `GET /v1/deployments/*: status 503, delay 2`. It may have tokens."""
-        matches = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
-        effects = ["status", "delay", "stall", "cut"]
-        given = [
-            f"{each} {getattr(self, each)}" for each in effects if getattr(self, each) is not None
-        ]
-        given += ["drop"] if self.drop else []
-        return f"{matches}: {', '.join(given)}"
+        requests = self.operation or f"{self.method or 'any method'} {self.path or 'any path'}"
+        effects = []
+        for name in ("status", "delay", "stall", "cut"):
+            value = getattr(self, name)
+            if value is not None:
+                effects.append(f"{name} {value}")
+        if self.drop:
+            effects.append("drop")
+        return f"{requests}: {', '.join(effects)}"
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
-        return {
-            **{name: value for name, value in asdict(self).items() if value is not None},
-            "times": self.times,
-            "remaining": self.times and self.times - met,
-        }
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        remaining = None if self.times is None else self.times - met
+        return {**given, "times": self.times, "remaining": remaining}
 
 
 def nothing() -> None:
@@ -101,11 +104,18 @@ def stall(seconds: float, environ: Mapping[str, Any]) -> float | None:
     """Wait so many seconds, or until the client has closed: return after how many it had."""
     started = time.monotonic()
     is_open: Callable[[], bool] = environ.get("server.is_open", lambda: True)
-    while (waited := time.monotonic() - started) < seconds:
+    waited = 0.0
+    while waited < seconds:
         if not is_open():
             return round(waited, 2)
         time.sleep(min(PAUSE, seconds - waited))
+        waited = time.monotonic() - started
     return None
+
+
+def whole(value: Any) -> Any:
+    """A value of a document; 503.0, which JSON may have for 503, is 503."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Faults:
@@ -119,10 +129,7 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add the fault of a valid document, and return its wire form."""
-        members: dict[str, Any] = {  # JSON may have 503.0 for 503
-            name: int(value) if isinstance(value, float) and value.is_integer() else value
-            for name, value in document.items()
-        }
+        members = {name: whole(value) for name, value in document.items()}
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
                 raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
@@ -144,7 +151,8 @@ class Faults:
     def unused(self) -> list[Fault]:
         """The faults that no request has met; removed faults come first."""
         with self._lock:
-            return [*self._removed_unused, *(each for each, met in self.waiting.items() if not met)]
+            waiting = [fault for fault, met in self.waiting.items() if not met]
+            return [*self._removed_unused, *waiting]
 
     def documents(self) -> list[dict[str, Any]]:
         with self._lock:

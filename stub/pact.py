@@ -38,7 +38,8 @@ def read_change() -> tuple[bool, str, Params]:
     require_valid(rules.check(document, "StateChange"))
     params = document.get("params") or {}
     given = {name: value for name, value in params.items() if value is not None}
-    return document.get("action") == "teardown", document["state"], given
+    is_teardown = document.get("action") == "teardown"
+    return is_teardown, document["state"], given
 
 
 def read_query() -> dict[str, Any]:
@@ -73,7 +74,8 @@ def prepare_change(stub: Stub, name: str, params: Params) -> Change:
     if name in BUILT_IN:
         check, change_by = BUILT_IN[name]
         checked = dict(params)
-        require_valid(under(["params"], check(stub, checked)))
+        errors = check(stub, checked)
+        require_valid(under(["params"], errors))
         return partial(change_by, checked)
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
     detail = f"No provider state has this name. These are known: {known}."
@@ -85,12 +87,11 @@ def take_back(name: str, params: Params, world: World) -> Values:
     was one. What was set up after it, and what its requests changed, goes, too.
     """
     set_ups = world.set_ups
-    for index in reversed(range(len(set_ups))):
-        each = set_ups[index]
-        if each.name == name and each.params == params:
-            world.store.restore(each.before)
-            del set_ups[index:]
-            break
+    indexes = [at for at, each in enumerate(set_ups) if (each.name, each.params) == (name, params)]
+    if indexes:
+        latest = indexes[-1]
+        world.store.restore(set_ups[latest].before)
+        del set_ups[latest:]
     return {}
 
 
@@ -101,15 +102,14 @@ def add_seed(seed: Seed, world: World) -> Values:
     """
     store = world.store
     existing = {project.name: project.id for project in store.list_projects()}
-    new = tuple(project for project in seed.projects if project.name not in existing)
+    new = [project for project in seed.projects if project.name not in existing]
     # A deployment is of the project that has the name.
     owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
     owners[None] = None
-    deployments = tuple(
-        each._replace(project_id=owners[each.project_id]) for each in seed.deployments
-    )
+    deployments = [each._replace(project_id=owners[each.project_id]) for each in seed.deployments]
     require_valid(find_others(new, deployments, store))
-    store.add(world.records_of(Seed(new, deployments)))
+    missing = Seed(tuple(new), tuple(deployments))
+    store.add(world.records_of(missing))
     return values_of(seed, world)
 
 
@@ -160,12 +160,14 @@ def a_project(params: Params, world: World) -> Values:
 
 def a_deployment(params: Params, world: World) -> Values:
     """Create or replace a deployment."""
+    store = world.store
     project_id = params.get("project_id")
-    project = world.store.list_projects().by_id.get(project_id or "")
-    name = project.name if project else ""
-    *_, final = world.timeline_for(name)
-    stage = Stage(params.get("status", final.status))
-    deployment, _ = world.store.put_deployment(params.get("id"), (stage,), project_id)
+    project = store.list_projects().by_id.get(project_id or "")
+    timeline = world.timeline_for(project.name if project else "")
+    stage = timeline[-1]
+    if "status" in params:
+        stage = Stage(params["status"])
+    deployment, _ = store.put_deployment(params.get("id"), (stage,), project_id)
     return deployment_values(deployment, world)
 
 

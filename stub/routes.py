@@ -82,18 +82,20 @@ def contract() -> ResponseReturnValue:
 
 def reset() -> Response:
     stub = current_stub()
-    sent = read_json(MAX_SEED_BYTES, SEED_DEPTH) if request.get_data() else None
-    seed = make_seed(*sent, stub.like) if sent else None
+    seed = None
+    if request.get_data():
+        text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
+        seed = make_seed(text, document, stub.like)
     stub.tenant(g.world_name).reset(g.world_name, seed)
     return no_content()
 
 
 def free_worlds() -> Response:
-    idle = request.args.get("idle", "")
-    if len([*request.args.items(multi=True)]) != 1 or not re.fullmatch("[0-9]{1,9}", idle):
+    query = re.fullmatch(rb"idle=([0-9]{1,9})", request.query_string)
+    if query is None:
         detail = "Send `?idle=SECONDS`, with 1 to 9 digits; 0 frees all worlds but the main one."
         raise Problem(400, "unknown_query", detail)
-    current_stub().tenant(g.world_name).free(int(idle))
+    current_stub().tenant(g.world_name).free(int(query[1]))
     return no_content()
 
 
@@ -110,18 +112,19 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     of_body = rules.check(document, "DeploymentInput", stub.words)
     require_valid([*of_path, *of_body])
     store = open_world().store
-    timeline, project_id = rules.read_timeline(document), document.get("project_id")
-    deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
-    return deployment.representation(deployment.status(store.now())), 201 if is_new else 200, JSON
+    timeline = rules.read_timeline(document)
+    deployment, is_new = store.put_deployment(deployment_id, timeline, document.get("project_id"))
+    status = deployment.status(store.now())
+    return deployment.representation(status), 201 if is_new else 200, JSON
 
 
 def change_clock() -> ResponseReturnValue:
     _, document = read_json()
     require_valid(rules.check(document, "ClockInput"))
-    if not open_world().clock.change(document.get("advance", 0), freeze=document.get("frozen")):
-        raise InvalidBody(
-            [FieldError("/advance", f"must add up to at most {MAX_ADVANCE.days} days")]
-        )
+    clock = open_world().clock
+    if not clock.change(document.get("advance", 0), freeze=document.get("frozen")):
+        reason = f"must add up to at most {MAX_ADVANCE.days} days"
+        raise InvalidBody([FieldError("/advance", reason)])
     return show_clock()
 
 
@@ -139,8 +142,10 @@ def remove_faults(fault_id: str | None = None) -> Response:
 def switch_grease() -> ResponseReturnValue:
     _, document = read_json()
     by_axis = current_stub().parts.by_axis
-    require_valid([*rules.check(document, "GreaseInput")] or check_grease(document, by_axis))
-    return json_response(open_world().grease.change(document, by_axis).document())
+    require_valid(rules.check(document, "GreaseInput"))
+    require_valid(check_grease(document, by_axis))
+    grease = open_world().grease.change(document, by_axis)
+    return json_response(grease.document())
 
 
 def clear_requests() -> Response:
@@ -209,14 +214,17 @@ def show_coverage() -> ResponseReturnValue:
 
 
 def show_verdict() -> ResponseReturnValue:
+    query = request.args
     try:
-        if unknown := request.args.keys() - {"fail_on", "allow"}:
+        unknown = query.keys() - {"fail_on", "allow"}
+        if unknown:
             raise ValueError(f"{min(unknown)!r} is unknown: there are fail_on and allow")
-        kinds = parse_kinds(request.args.getlist("fail_on")) or KINDS
+        kinds = parse_kinds(query.getlist("fail_on")) or KINDS
     except ValueError as error:
         raise Problem(400, "unknown_query", f"{error}.") from None
-    world, redactor = open_world(), current_stub().redactor
-    allowed = request.args.getlist("allow")
+    world = open_world()
+    redactor = current_stub().redactor
+    allowed = query.getlist("allow")
     verdict = Verdict(world.coverage, world.unused_faults(), (), redactor, kinds, allowed)
     return json_response(verdict.gate())
 

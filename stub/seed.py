@@ -4,6 +4,7 @@ import json
 from collections.abc import Container, Iterator
 from datetime import datetime
 from importlib.resources import files
+from itertools import cycle
 from random import Random
 from typing import Any, NamedTuple
 
@@ -98,7 +99,8 @@ def make_seed(text: str, document: Any, like: Profile | None = None) -> Seed:
 def read_seed(path: Readable, like: Profile | None = None) -> Seed:
     """The seed of a file, or `ValueError`: a line for each reason, with the file and the place."""
     with explained(path):
-        return make_seed(*parse_json(content_of(path), SEED_DEPTH), like)
+        text, document = parse_json(content_of(path), SEED_DEPTH)
+        return make_seed(text, document, like)
 
 
 def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
@@ -113,13 +115,11 @@ def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
 
 def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
     """The seed of a document without errors, and of its text, of which the projects are kept."""
-    texts = texts_of_items(texts_of_members(text).get("projects", "[]"))
-    projects = []
-    for project, project_text in zip(document.get("projects", ()), texts, strict=True):
-        sent = without_members(project_text, GIVEN)
-        projects.append(seed_project(project, sent))
-    deployments = [read_deployment(each) for each in document.get("deployments", ())]
-    return Seed(tuple(projects), tuple(deployments))
+    array = texts_of_members(text).get("projects", "[]")
+    texts = [without_members(each, GIVEN) for each in texts_of_items(array)]
+    projects = tuple(map(seed_project, document.get("projects", ()), texts))
+    deployments = tuple(map(read_deployment, document.get("deployments", ())))
+    return Seed(projects, deployments)
 
 
 def seed_project(document: dict[str, Any], sent: str = "") -> SeedProject:
@@ -216,15 +216,16 @@ def sample_of(like: Profile | None) -> Seed:
     sample = read_seed(SAMPLE)
     if like is None:
         return sample
-    new_ids = SampleIds(like)
+    source = Random(0)
     ids: dict[str | None, str] = {}
     for project in sample.projects:
-        ids[project.id] = new_ids.make("projects", project.name, ids.values(), str(project.id))
+        own = str(project.id)
+        ids[own] = sample_id(like, source, "projects", project.name, ids.values(), own)
     projects = tuple(project._replace(id=ids[project.id]) for project in sample.projects)
     deployments: dict[str, Deployment] = {}
     for each in pinned_deployments(like, sample):
         owner = ids[each.project_id]
-        deployment_id = new_ids.make("deployments", owner, deployments, each.id)
+        deployment_id = sample_id(like, source, "deployments", owner, deployments, each.id)
         deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
     return Seed(projects, tuple(deployments.values()))
 
@@ -236,34 +237,28 @@ def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
     if not like.run:
         return list(sample.deployments)
     owners = [project.id for project in sample.projects]
-    words = list(like.run)
-    while len(words) < len(owners):
-        words.insert(0, words[-1])
     # The last status is that of the first project, whose latest deployment comes last.
-    pinned = []
-    for place, word in enumerate(reversed(words)):
-        owner = owners[place % len(owners)]
-        pinned.append(Deployment("", owner, None, (Stage(word),)))
-    return pinned[::-1]
+    words = list(reversed(like.run))
+    while len(words) < len(owners):
+        words.append(words[0])
+    pinned: list[Deployment] = []
+    for word, owner in zip(words, cycle(owners), strict=False):
+        pinned.insert(0, Deployment("", owner, None, (Stage(word),)))
+    return pinned
 
 
-class SampleIds:
-    """Makes the ids of the sample of a profile, from a fixed seed."""
+def sample_id(
+    like: Profile, source: Random, kind: str, base: str, taken: Container[str], own: str
+) -> str:
+    """An unused id of the profile's form; without one, the sample's own, or an opaque one."""
+    form = like.ids.get(kind)
+    if form is None:
+        return own or f"dpl_{source.getrandbits(64):016x}"
 
-    def __init__(self, like: Profile) -> None:
-        self._forms = like.ids
-        self._source = Random(0)
+    def new_id(prefix: str, base: str, attempt: int) -> str:
+        return make_id(form, source, attempt, base, attempt)
 
-    def make(self, kind: str, base: str, taken: Container[str], own: str) -> str:
-        """An unused id of the profile's form; without one, the sample's own, or an opaque one."""
-        form = self._forms.get(kind)
-        if form is None:
-            return own or f"dpl_{self._source.getrandbits(64):016x}"
-
-        def new_id(prefix: str, base: str, attempt: int) -> str:
-            return make_id(form, self._source, attempt, base, attempt)
-
-        return unused_id(new_id, "", base, taken)
+    return unused_id(new_id, "", base, taken)
 
 
 # Writing
@@ -278,10 +273,9 @@ def write_seed(records: Records, now: datetime) -> bytes:
     latest = {project.latest_deployment_id for project in records.projects}
     earlier = [each for each in records.deployments if each.id not in latest]
     last = [each for each in records.deployments if each.id in latest]
-    projects = [write_project(each) for each in records.list]
-    deployments = [write_deployment(each, now) for each in earlier + last]
-    texts = (write_items(projects), write_items(deployments))
-    return b'{"projects": [%b],\n"deployments": [%b]}\n' % texts
+    projects = write_items([write_project(each) for each in records.list])
+    deployments = write_items([write_deployment(each, now) for each in earlier + last])
+    return b'{"projects": [' + projects + b'],\n"deployments": [' + deployments + b"]}\n"
 
 
 def write_items(items: list[bytes]) -> bytes:
@@ -298,10 +292,11 @@ def write_project(project: Project) -> bytes:
 def write_deployment(deployment: Deployment, now: datetime) -> bytes:
     *running, last = deployment.rest_of_timeline(now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
+    end = {"status": last.status}
     if running:
         stages = [stage._asdict() for stage in running]
-        document["timeline"] = [*stages, {"status": last.status}]
+        document["timeline"] = [*stages, end]
     else:
         document["created_at"] = timestamp(deployment.created_at)
-        document["status"] = last.status
+        document |= end
     return json.dumps(document).encode()

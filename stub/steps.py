@@ -52,9 +52,10 @@ class Steps:
         received = bound(request)
         if not received.environ["PATH_INFO"].startswith(OPERATIONS):
             return None
-        context, contract = bound(g), self.stub.contract
-        faults, failures = context.world.faults, self.options.failures
-        outcome = decide(received, faults, contract, failures, context.world_name)
+        context = bound(g)
+        faults = context.world.faults
+        failures = self.options.failures
+        outcome = decide(received, faults, self.stub.contract, failures, context.world_name)
         context.outcome = outcome
         return outcome.response
 
@@ -62,22 +63,18 @@ class Steps:
         """Vary the response, cut it short, record it, and then delay it: in this order."""
         received = bound(request)
         path = received.environ["PATH_INFO"]
-        if not is_recorded(path):
-            return response
-        if received.method == "OPTIONS" and is_preflight(received):
+        if not is_recorded(path) or is_preflight(received):
             return response
         stub = self.stub
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
-        world: World | None = context.get("world")
         if outcome is None:  # the request was rejected
             outcome = Outcome(stub.contract.operation(received))
-        if world is None:
-            name = context.get("world_name") or context.get("intended_world_name", "")
-            world = stub.intended(name)
+        world = self._world_of(context)
         if stub.responses:
             dress(response, context, stub.responses, outcome)
-        failures, attempt = self.options.failures, outcome.attempt
+        failures = self.options.failures
+        attempt = outcome.attempt
         if failures and attempt:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
         outcome.status = response.status_code
@@ -88,10 +85,8 @@ class Steps:
             apply_fault(outcome.fault, response, received, outcome)
         entry = describe(received, response, context, outcome, world.clock, stub.redactor)
         number = world.record(entry)
-        context["entry"] = entry
-        context["number"] = number
-        context["log_name"] = request_name(world.name, number)
-        context["log_notes"] = notes_of(outcome)
+        log_name = request_name(world.name, number)
+        context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
         stub.memory.add(entry.size)
         closed_after = self._wait(received, outcome)
         if failures and attempt:
@@ -100,9 +95,18 @@ class Steps:
             failures.end(attempt, closed_after)
         return response
 
+    def _world_of(self, context: Mapping[str, Any]) -> World:
+        """The world that a request entered; of one that was rejected, the one that it meant."""
+        if "world" in context:
+            world: World = context["world"]
+            return world
+        name = context.get("world_name") or context.get("intended_world_name", "")
+        return self.stub.intended(name)
+
     def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
-        grease, ids = world.grease.current, world.ids
+        grease = world.grease.current
+        ids = world.ids
         if not grease.parts and not ids.are_varied:  # an id stays varied when its axis is off
             return
         fault = outcome.fault
@@ -152,9 +156,10 @@ def is_recorded(path: str) -> bool:
 def notes_of(outcome: Outcome) -> list[str]:
     """The notes of the log about what was done to a request on purpose."""
     notes = []
-    if outcome.fault:
-        notes.append(f"fault {outcome.fault.id}")
-        if outcome.fault.drop:
+    fault = outcome.fault
+    if fault:
+        notes.append(f"fault {fault.id}")
+        if fault.drop:
             notes.append("dropped")
     if outcome.axes:
         notes.append(f"grease {','.join(outcome.axes)}")

@@ -68,40 +68,46 @@ def view(world: World) -> dict[str, Any]:
     All statuses are those of one time, which is the time of the clock.
     """
     first, last, coverage = world.recorded()
-    projects, faults = world.store.list_projects(), world.faults.documents()
-    newest = [
-        (project, deployment)
-        for project in projects[: -SHOWN_PROJECTS - 1 : -1]
-        if (deployment := world.store.get_deployment(project.latest_deployment_id))
-    ]
+    projects = world.store.list_projects()
     now, is_frozen = world.clock.reading()
-    outcomes, like = world.outcomes, world.like
-    grease, initial = world.grease.current, world.grease.initial
-    default = initial if initial.parts else Grease(dict.fromkeys(TIER_1, ()), initial.seed)
+    newest = []
+    for project in reversed(projects[-SHOWN_PROJECTS:]):
+        deployment = world.store.get_deployment(project.latest_deployment_id)
+        if deployment:
+            newest.append(status_of(project, deployment, now))
+    statuses = dict.fromkeys(coverage["deployment_statuses"])
+    statuses.update(dict.fromkeys(status for _, status in world.outcomes))
+    like = world.like
+    faults = [short_fault(each) for each in world.faults.documents()]
+    grease = world.grease.initial
+    if not grease.parts:
+        grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
     return {
         "tenant": world.tenant,
         "world": world.short_name,
         "instance": world.instance,
         "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
-        "projects": {
-            "count": len(projects),
-            "newest": [status_of(*each, now) for each in newest],
-        },
-        "statuses": [*dict.fromkeys([*coverage["deployment_statuses"], *dict(outcomes).values()])],
-        "outcomes": [{"names": names, "status": status} for names, status in outcomes],
+        "projects": {"count": len(projects), "newest": newest},
+        "statuses": list(statuses),
+        "outcomes": [{"names": names, "status": status} for names, status in world.outcomes],
         "request": world.request,
-        "like": like and {"file": like.file, "observed_at": like.observed_at},
+        "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
         "requests": {"first": first, "last": last},
-        "faults": {"count": len(faults), "first": [*map(short_fault, faults[:SHOWN_FAULTS])]},
-        "grease": {**grease.document(), "default": default.document()},
+        "faults": beginning(faults, SHOWN_FAULTS),
+        "grease": {**world.grease.current.document(), "default": grease.document()},
         "coverage": {
-            **{name: coverage[name] for name in ("operations", "met", "of")},
-            **{
-                kind: {"count": len(coverage[kind]), "first": coverage[kind][:SHOWN_FINDINGS]}
-                for kind in ("unpromised", "violations")
-            },
+            "operations": coverage["operations"],
+            "met": coverage["met"],
+            "of": coverage["of"],
+            "unpromised": beginning(coverage["unpromised"], SHOWN_FINDINGS),
+            "violations": beginning(coverage["violations"], SHOWN_FINDINGS),
         },
     }
+
+
+def beginning(rows: list[Any], most: int) -> dict[str, Any]:
+    """The first of these rows, and how many there are."""
+    return {"count": len(rows), "first": rows[:most]}
 
 
 def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[str, Any]:
@@ -121,4 +127,6 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
 def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
     """A fault with the beginning of its body."""
     body = fault.get("body", "")
-    return {**fault, "body": f"{body[:MAX_TEXT]}…"} if len(body) > MAX_TEXT else fault
+    if len(body) <= MAX_TEXT:
+        return fault
+    return {**fault, "body": f"{body[:MAX_TEXT]}…"}

@@ -61,17 +61,16 @@ def vary(
     variation = Variation(grease, ids, parts.contract, request_key(ids, request))
     variation.vary(response, content["schema"], part)
     parts.varied.update(variation.applied)
-    applied = {axis for axis, _ in variation.applied}
-    return tuple(axis for axis in AXES if axis in applied)
+    return variation.axes()
 
 
 def request_key(ids: Ids, request: Request) -> str:
     """The method and the decoded path, with the keys of resources in place of their ids."""
     method = "GET" if request.method == "HEAD" else request.method
     # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
-    segments = [unquote(segment) for segment in request.path.split("/")]
-    path = "/".join(ids.key(segment) for segment in segments)
-    return f"{method} {path}"
+    segments = request.path.split("/")
+    keys = [ids.key(unquote(segment)) for segment in segments]
+    return f"{method} {'/'.join(keys)}"
 
 
 @dataclass(frozen=True)
@@ -94,10 +93,16 @@ class Variation:
         self.applied.add((axis, part))
         return source_of(self.grease.seed, axis, part, key)
 
+    def axes(self) -> tuple[str, ...]:
+        """The axes along which the response varies."""
+        applied = {axis for axis, _ in self.applied}
+        return tuple(axis for axis in AXES if axis in applied)
+
     def vary(self, response: Response, schema: Schema, part: str) -> None:
         """Vary the body, the header fields and the status."""
-        self.vary_body(response, schema, part)
-        headers, key = response.headers, self.request_key
+        key = self.request_key
+        self.vary_body(response, schema, part, key)
+        headers = response.headers
         if source := self.source("media-type", part, key):
             plain = headers["Content-Type"]
             headers["Content-Type"] = draw_media_type(source, plain)
@@ -107,12 +112,12 @@ class Variation:
         if self.source("success-code", part, key):
             response.status_code = CREATED if response.status_code == 200 else 200
 
-    def vary_body(self, response: Response, schema: Schema, part: str) -> None:
+    def vary_body(self, response: Response, schema: Schema, part: str, key: str) -> None:
         """Vary the body. It stays if nothing varies but its ids, which the records have already."""
         plain = read(response.get_data(as_text=True))
-        body = self.value(plain, schema, part, self.request_key)
-        source = self.source("json-text", part, self.request_key)
-        if any(axis not in ID_AXES for axis, _ in self.applied):
+        body = self.value(plain, schema, part, key)
+        source = self.source("json-text", part, key)
+        if not set(self.axes()).issubset(ID_AXES):
             response.set_data(write(body, source))
 
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
@@ -146,7 +151,8 @@ class Variation:
         if source is None:
             return varied
         keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
-        return [varied[place] for place in reorder(source, keys)]
+        ordered = reorder(source, zip(keys, varied, strict=True))
+        return [each for _, each in ordered]
 
     def key_of(self, value: Any, otherwise: str) -> str:
         """The key of a record: that of its id, if it has one."""
@@ -159,21 +165,24 @@ class Variation:
         self, value: dict[str, Any], known: dict[str, Schema], part: str, key: str
     ) -> dict[str, Any]:
         key = self.key_of(value, key)
-        varied = dict(value)
-        for name, schema in known.items():
-            if name not in value:
-                continue
-            varied[name] = self.value(value[name], schema, f"{part}.{name}", key)
-            is_running = value[name] in schema.get("x-running", ())
-            if is_running and (source := self.source("status-values", part, key)):
-                varied[name] = draw_word(source)
+        varied = {}
+        for name, plain in value.items():
+            varied[name] = self.member(name, plain, known.get(name), part, key)
         if source := self.source("members", part, key):
             add_members(source, varied)
-        if len(varied) > 1 and (source := self.source("member-order", part, key)):
-            members = list(varied.items())
-            order = reorder(source, list(varied))
-            varied = dict(members[at] for at in order)
+        if len(varied) < 2:
+            return varied
+        if source := self.source("member-order", part, key):
+            return dict(reorder(source, varied.items()))
         return varied
+
+    def member(self, name: str, value: Any, schema: Schema | None, part: str, key: str) -> Any:
+        """The value of a member of this part, varied; without a schema it stays."""
+        if schema is None:
+            return value
+        is_running = value in schema.get("x-running", ())
+        source = self.source("status-values", part, key) if is_running else None
+        return draw_word(source) if source else self.value(value, schema, f"{part}.{name}", key)
 
 
 def alternative(value: Any, schema: Schema) -> Schema:

@@ -3,7 +3,7 @@
 import json
 import re
 import string
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from random import Random
 from typing import Any, TypeVar
 from zlib import crc32
@@ -43,8 +43,8 @@ def source_of(seed: int, axis: str, *key: str) -> Random:
 def write(body: Any, source: Random | None) -> str:
     """JSON text; with draws it has whitespace around the tokens, and an escape in each string."""
     space = source.choice(SPACES) if source else ""
-    separators = (f"{space}, ", f"{space}: ")
-    text = unquote_numbers(json.dumps(body, separators=separators))
+    text = json.dumps(body, separators=(f"{space}, ", f"{space}: "))
+    text = unquote_numbers(text)
     if source:
         place = source.getrandbits(32)
         text = _STRING.sub(lambda match: escape(match[0], place), text)
@@ -60,9 +60,8 @@ def escape(quoted: str, place: int) -> str:
     if not text or "\\" in text or text[0].isdigit():
         return quoted
     at = place % len(text)
-    before, after = text[:at], text[at + 1 :]
     escaped = f"\\u{ord(text[at]):04x}"
-    return f'"{before}{escaped}{after}"'
+    return f'"{text[:at]}{escaped}{text[at + 1 :]}"'
 
 
 def draw_text(source: Random, alphabet: str, length: int) -> str:
@@ -135,25 +134,26 @@ def add_encoded(source: Random, plain: str) -> str:
     plain = plain[:room]
     first = min(PREFIX, len(plain) - 1)
     at = source.randrange(first, len(plain))
-    before, after = plain[:at], plain[at:]
-    return before + encoded + after
+    return f"{plain[:at]}{encoded}{plain[at:]}"
 
 
-def reorder(source: Random, names: Sequence[str]) -> list[int]:
-    """The places of these names in another order.
+def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """What has these names, in another order.
 
     The first one becomes the last: clients depend on the first most often.
     """
+    first, *others = named
     salt = source.getrandbits(32)
-    ranks = [crc32(name.encode(), salt) for name in names]
-    others = sorted(range(1, len(names)), key=ranks.__getitem__)
-    return [*others, 0]
+    others.sort(key=lambda each: crc32(each[0].encode(), salt))
+    return [*others, first]
 
 
 def draw_media_type(source: Random, media_type: str) -> str:
     """The same type in another case, with another parameter (RFC 9110 §8.3.1)."""
     plain, _, parameter = media_type.partition(";")
-    spelled = "".join(source.choice([char.upper(), char]) for char in plain)
+    spelled = ""
+    for char in plain:
+        spelled += source.choice([char.upper(), char])
     own = parameter_name(parameter)
     others = [each for each in PARAMETERS if parameter_name(each) != own]
     return spelled + source.choice(others)

@@ -36,11 +36,10 @@ def errors_in(profile: Any, words: Collection[str]) -> list[FieldError]:
     valid = copy.deepcopy(profile)
     for error in errors:
         remove(valid, error.pointer)
-    if any(is_inside(error.pointer, "/statuses") for error in errors):
-        more = contradictions(valid, None)
-    else:
-        more = contradictions(valid, words_of(profile) or words)
-    return [*errors, *outside(errors, more)]
+    known: Collection[str] | None = None
+    if not any(is_inside(error.pointer, "/statuses") for error in errors):
+        known = words_of(profile) or words
+    return [*errors, *outside(errors, contradictions(valid, known))]
 
 
 def is_inside(place: str, outer: str) -> bool:
@@ -208,14 +207,14 @@ class Bodies:
 
 def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the example of a request, in which the name stands once."""
-    first, *others = list(place_of_name(request)) or [()]
-    if not first:
+    places = list(place_of_name(request))
+    if not places:
         detail = f"must have the text {NAME} once, inside of objects alone"
         yield FieldError("/create/request", detail)
-    for other in others:
-        yield FieldError(pointer("create", "request", *other), f"{NAME} stands there already")
+    for place in places[1:]:
+        yield FieldError(pointer("create", "request", *place), f"{NAME} stands there already")
     for place, text in texts_below(request):
-        if names_in(text) and place != first and place not in others:
+        if names_in(text) and place not in places:
             detail = f"must have no marker: only {NAME} stands in a request, once and alone"
             yield FieldError(pointer("create", "request", *place), detail)
 
@@ -238,7 +237,6 @@ def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:
         return
     if ids["shortest"] > ids["longest"]:
         yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
-    alphabet = set(characters(*ids["alphabet"]))
-    plain = [char for char in alphabet if char.isalnum()]
+    plain = {char for char in characters(*ids["alphabet"]) if char.isalnum()}
     if len(plain) < 2:
         yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")

@@ -1,7 +1,6 @@
 """The contract of a profile: the schemas and the responses that its bodies have."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +23,7 @@ from .profile import Form, Profile
 from .schema import Schema, merged, observed_by, schema_of, status_texts
 from .service import array_of_projects, subject_of_error
 
-# The codes that the server sends by itself, in its own form.
+# The codes that the server sends by itself, in its own form, at least at times.
 OF_SERVER = (
     "malformed_request",
     "host_not_allowed",
@@ -57,8 +56,8 @@ class ObservedContract:
         components = document["components"]
         self.components: Document = components["schemas"]
         self.headers: Document = components["headers"]
-        responses = components["responses"]
-        self.own_responses = {name: dict(each) for name, each in responses.items()}
+        self.responses: Document = components["responses"]
+        self.own_responses = dict(self.responses)
 
     def change(self) -> None:
         info = self.document["info"]
@@ -67,7 +66,8 @@ class ObservedContract:
             f"overrule this text.\n\n{info['description']}"
         )
         paths = self.document["paths"]
-        projects, deployment = paths["/v1/projects"], paths["/v1/deployments/{id}"]
+        projects = paths["/v1/projects"]
+        deployment = paths["/v1/deployments/{id}"]
         self.change_own_forms()
         self.change_request(projects["post"])
         self.change_errors()
@@ -79,28 +79,32 @@ class ObservedContract:
 
     def change_own_forms(self) -> None:
         """Give our own records the statuses, the ids and the times of the profile."""
+        like = self.like
         project = self.components["Project"]["properties"]
         deployment = self.components["Deployment"]["properties"]
         status = deployment["status"]
-        if self.like.words:
-            status.update(status_texts(self.like))
-        statuses = {"known": status["examples"], "running": status["x-running"]}
-        self.document["x-statuses"] = statuses
-        for schema in (project["id"], deployment["project_id"]):
-            self.change_own_id(schema, "projects")
-        for schema in (project["latest_deployment_id"], deployment["id"]):
-            self.change_own_id(schema, "deployments")
-        if "times" in self.like.document:
-            for record in (project, deployment):
-                record["created_at"].update(self.seen)
+        if like.words:
+            status.update(status_texts(like))
+        self.document["x-statuses"] = {
+            "known": status["examples"],
+            "running": status["x-running"],
+        }
+        self.change_own_id(project["id"], "projects")
+        self.change_own_id(deployment["project_id"], "projects")
+        self.change_own_id(project["latest_deployment_id"], "deployments")
+        self.change_own_id(deployment["id"], "deployments")
+        if "times" in like.document:
+            project["created_at"].update(self.seen)
+            deployment["created_at"].update(self.seen)
 
     def change_own_id(self, schema: Schema, kind: str) -> None:
-        if kind not in self.like.ids:
+        like = self.like
+        if kind not in like.ids:
             return
         schema.update(self.seen)
-        if not self.like.has_opaque_ids(kind):
+        if not like.has_opaque_ids(kind):
             del schema["x-grease"]
-        if self.like.has_integers(kind):
+        if like.has_integers(kind):
             for each in schema.get("anyOf", [schema]):
                 if each["type"] == "string":
                     each["type"] = "integer"
@@ -109,19 +113,20 @@ class ObservedContract:
     # The three operations
 
     def change_list(self, responses: Document) -> None:
-        form = self.like.form("list")
+        like = self.like
+        form = like.form("list")
         if form is None:
             return
         # The contract's own project stays where only the list has another form.
-        name = "Project" if "create" in self.like.document else "ListedProject"
+        name = "Project" if "create" in like.document else "ListedProject"
         items = array_of_projects(form.body)
-        schema = schema_of(form.body, self.like, item=items)
+        schema = schema_of(form.body, like, item=items)
         listed = schema
         for member in next(places_of_projects(form.body)):
             listed = listed["properties"][plain(str(member))]
         self.components[name] = listed["items"]
         listed["items"] = ref_to(name)
-        order = "Newest first." if self.like.is_newest_first else "Oldest first."
+        order = "Newest first." if like.is_newest_first else "Oldest first."
         listed["description"] = order
         self.components["ProjectList"] = schema
         self.change_response(responses["200"], form, "ProjectList")
@@ -186,20 +191,21 @@ class ObservedContract:
     # The request
 
     def change_request(self, operation: Document) -> None:
-        if "create" not in self.like.document:
+        like = self.like
+        if "create" not in like.document:
             return
-        example = self.like.request
+        example = like.request
         own = self.components["ProjectInput"]
-        if "request" in self.like.creation:
+        body = operation["requestBody"]
+        if "request" in like.creation:
             name = own["properties"]["name"]
             self.components["ProjectInput"] = self.request_schema(example, name)
-            operation["requestBody"].update(self.seen)
-        elif self.like.creation.get("optional"):
+            body.update(self.seen)
+        elif like.creation.get("optional"):
             own.update(self.seen)
             own["required"] = []
-        content = operation["requestBody"]["content"]["application/json"]
-        observed_one = {"value": with_name(example)}
-        content["examples"] = {"observed": observed_one}
+        content = body["content"]["application/json"]
+        content["examples"] = {"observed": {"value": with_name(example)}}
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
@@ -231,54 +237,53 @@ class ObservedContract:
                     operation["responses"] = self.responses_of(responses)
         own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
         self.document["x-elsewhere"] = self.responses_of(own)
-        named = self.document["components"]["responses"]
-        named.clear()
-        for status, response in own.items():
-            alone = self.responses_of({status: response})
-            name = ELSEWHERE[status]
-            named[name] = next(iter(alone.values()))
+        self.responses.clear()
+        for status, name in ELSEWHERE.items():
+            changed = self.responses_of({status: own[status]})
+            self.responses[name] = next(iter(changed.values()))
 
     def responses_of(self, responses: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
         found: Document = {}
-        errors = defaultdict[int, list[Document]](list)  # by status
-        moved = defaultdict[int, list[Document]](list)  # from another status, which come last
+        errors: dict[int, list[Document]] = {}  # by status
+        moved: list[tuple[int, Document]] = []  # from another status, which come last
         for status, response in responses.items():
             if status < "400":
                 found[status] = response
                 continue
             own = follow(response, self.own_responses)
             for new_status, changed in self.forms_of(int(status), own):
-                group = errors if new_status == int(status) else moved
-                group[new_status].append(changed)
-        for new_status in sorted({*errors, *moved}):
-            alike = errors[new_status] + moved[new_status]
+                if new_status == int(status):
+                    errors.setdefault(new_status, []).append(changed)
+                else:
+                    moved.append((new_status, changed))
+        for new_status, changed in moved:
+            errors.setdefault(new_status, []).append(changed)
+        for new_status, alike in sorted(errors.items()):
             found[str(new_status)] = self.merged_response(alike)
         return found
 
     def forms_of(self, status: int, response: Document) -> Iterator[tuple[int, Document]]:
         """The responses that one of the contract becomes, each with its status."""
         (content,) = response["content"].values()
-        examples = content["examples"]
-        for code, example in examples.items():
+        kept = {}
+        for code, example in content["examples"].items():
             form = self.like.error_form(code)
             if form:
                 new_status = form.status or status
                 yield new_status, self.error_response(response, code, example, form, new_status)
-        kept = {code: each for code, each in examples.items() if self.is_own(code)}
+            if form is None or code in OF_SERVER:
+                kept[code] = example
         if kept:
             own = {**content, "examples": kept}
             yield status, {**response, "content": {"application/problem+json": own}}
-
-    def is_own(self, code: str) -> bool:
-        """Whether the server sends the error of a code in its own form, at least at times."""
-        return code in OF_SERVER or self.like.error_form(code) is None
 
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
     ) -> Document:
         subject = subject_of_error(example["value"], status)
-        filled = json.loads(self.compiler.body(form.body).fill(subject))
+        body = self.compiler.body(form.body)
+        filled = json.loads(body.fill(subject))
         content = {
             "schema": self.error_schema(form, code),
             "examples": {code: {**example, "value": filled}},
@@ -319,29 +324,23 @@ class ObservedContract:
         """The fields of all responses; required are those that each has."""
         headers: Document = {}
         for response in responses:
-            for name, header in response["headers"].items():
-                if all(name in other["headers"] for other in responses):
-                    headers[name] = header
-                else:
-                    headers[name] = {**follow(header, self.headers), "required": False}
+            headers.update(response["headers"])
+        for name, header in headers.items():
+            if any(name not in response["headers"] for response in responses):
+                headers[name] = {**follow(header, self.headers), "required": False}
         return headers
 
     def merged_contents(self, responses: list[Document]) -> Document:
         contents: Document = {}
         for response in responses:
             for media_type, added in response["content"].items():
-                if media_type in contents:
-                    added = self.merged_content(contents[media_type], added)
-                contents[media_type] = added
+                content = contents.setdefault(media_type, {**added, "examples": {}})
+                content["examples"].update(added["examples"])
+                if content["schema"] != added["schema"]:
+                    alternatives = (content["schema"], added["schema"])
+                    schemas = [follow(each, self.components) for each in alternatives]
+                    content["schema"] = merged(schemas)
         return contents
-
-    def merged_content(self, content: Document, added: Document) -> Document:
-        schema = content["schema"]
-        if schema != added["schema"]:
-            alternatives = (schema, added["schema"])
-            schema = merged([follow(each, self.components) for each in alternatives])
-        examples = {**content["examples"], **added["examples"]}
-        return {"schema": schema, "examples": examples}
 
 
 def ref_to(component: str) -> Schema:

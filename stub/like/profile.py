@@ -141,11 +141,13 @@ class Profile:
 
 def lacking(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
-    parts = ["statuses", "list", "create", "deployment", "errors", "ids", "times"]
-    bodies = [like.document.get(name) for name in parts[1:4]]
-    if all(bodies) and not any(name.endswith(".created_at") for name in names_below(bodies)):
-        parts.remove("times")  # it has none that are texts
-    return [name for name in parts if name not in like.document]
+    document = like.document
+    parts = ["statuses", "list", "create", "deployment", "errors", "ids"]
+    bodies = [document.get(name) for name in ("list", "create", "deployment")]
+    has_times = any(name.endswith(".created_at") for name in names_below(bodies))
+    if has_times or not all(bodies):  # else it has none that are texts
+        parts.append("times")
+    return [name for name in parts if name not in document]
 
 
 def read_form(document: dict[str, Any], content_type: str) -> Form:

@@ -25,7 +25,8 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     if is_unnamed and like.creation.get("optional"):
         name = new_name()
     else:
-        require_valid([*errors_of_path(document, path)] or errors_of_name(like, document))
+        require_valid(errors_of_path(document, path))
+        require_valid(errors_of_name(like, document))
         name = holder_of(document, path)[last]
     if strict:
         require_valid(unknown_members(document, like.request, path))
@@ -74,8 +75,10 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
         yield from check_project(document, strict=False)
         return
     *path, last = like.path_of_name
+    named = {}
     holder = holder_of(document, path)
-    named = {"name": holder[last]} if last in holder else {}
+    if last in holder:
+        named["name"] = holder[last]
     for error in check_name(named):
         yield FieldError(pointer(*like.path_of_name), error.detail)
 

@@ -70,12 +70,12 @@ class Responses:
         self._envelope = self._compiler.body(envelope, items)
         self._item = self._project_body(item)
         created_body = created.body if created else None
-        self._created = self._project_body(created_body)
+        self.fill_created = self._project_body(created_body)
         self.item_needs_deployment = needs("deployment", item)
 
         body = deployment.body if deployment else OWN_DEPLOYMENT
         fields = deployment.headers if deployment else {}
-        self._deployment = self._compiler.body(body)
+        self.fill_deployment = self._compiler.body(body).fill
         self.deployment_needs_project = needs("project", [body, *fields.values()])
 
     def _reply(self, form: Form | None) -> Reply | None:
@@ -116,12 +116,6 @@ class Responses:
             items.append(self._item(subject))
         listing = listing._replace(items=", ".join(items))
         return f"{self._envelope.fill(listing)}\n", listing
-
-    def fill_created(self, subject: Subject) -> str:
-        return f"{self._created(subject)}\n"
-
-    def fill_deployment(self, subject: Subject) -> str:
-        return f"{self._deployment.fill(subject)}\n"
 
     # What else a response has
 
@@ -257,7 +251,7 @@ class ReadDeployment(NamedTuple):
                 project_name=self.project.name, project_created_at=self.project.created_at
             )
         g.subject = subject
-        return self.responses.fill_deployment(subject).encode()
+        return f"{self.responses.fill_deployment(subject)}\n".encode()
 
 
 class RecordStore(Store, Protocol):
@@ -319,7 +313,7 @@ class LikeStore:
         )
         subject = subject_of(project, made, self.now())
         g.subject = subject
-        return CreatedProject(self._responses.fill_created(subject).encode())
+        return CreatedProject(f"{self._responses.fill_created(subject)}\n".encode())
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
         deployment = self._store.get_deployment(deployment_id)
