@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from .probes import Probe
+from .checks import Check
 from .values import NOTHING
 
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """A probe as it was sent, and its response. `failure` says why there is nothing to judge."""
+    """A check as it was sent, and its response. `failure` says why there is nothing to judge."""
 
-    probe: Probe
+    check: Check
     target: str
     sent: tuple[tuple[str, str], ...]  # headers
     body: bytes

@@ -71,14 +71,14 @@ class Fields:
 
 
 def varying_fields(run: Run) -> set[str]:
-    """The names of the header fields that differ between two responses to one probe."""
+    """The names of the header fields that differ between two responses to one check."""
     first: dict[tuple[str, int, str], str | None] = {}
     found = set()
     for exchange in run.exchanges:
-        probe = "list" if exchange.probe.name in LISTS else exchange.probe.name
+        check = "list" if exchange.check.name in LISTS else exchange.check.name
         for name in exchange.headers:
             value = exchange.header(name)
-            known = first.setdefault((probe, exchange.status, name.lower()), value)
+            known = first.setdefault((check, exchange.status, name.lower()), value)
             if value != known:
                 found.add(name.lower())
     return found

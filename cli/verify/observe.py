@@ -8,6 +8,7 @@ from stub.like.check import errors_in
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
+from .checks import FOLLOWED, GET_DEPLOYMENT
 from .choices import merge
 from .constants import Constants
 from .envelope import Envelope, Listing
@@ -18,7 +19,6 @@ from .ids import observe_ids
 from .marks import Marks
 from .observation import Observation, Part
 from .places import has_status_name, says_deployment
-from .probes import FOLLOWED, GET_DEPLOYMENT
 from .readings import Reading, Readings
 from .run import LISTS, Run
 from .values import (
@@ -249,10 +249,10 @@ class Observer:
             by_word = {word: by_word[word] for word in words}
         return merge(by_word, volatile)
 
-    def _check_strict(self, place: str, *probes: str) -> None:
-        """Note that the successful responses to these probes are no JSON, if none of them is."""
-        found = [each for each in self.run.of(*probes) if each.is_success]
-        if found and not self.run.succeeded(*probes):
+    def _check_strict(self, place: str, *checks: str) -> None:
+        """Note that the successful responses to these checks are no JSON, if none of them is."""
+        found = [each for each in self.run.of(*checks) if each.is_success]
+        if found and not self.run.succeeded(*checks):
             self.found.is_strict(found[-1], place)
 
     # Errors
@@ -290,7 +290,7 @@ def listing_of(run: Run, exchange: Exchange) -> Listing:
 
 def tolerance_of(run: Run) -> Part:
     """What invalid bodies have shown of a creation."""
-    accepted = {each.probe.name for each in run.exchanges if each.is_success}
+    accepted = {each.check.name for each in run.exchanges if each.is_success}
     found: Part = {}
     if "no name" in accepted:
         found["optional"] = True
@@ -308,7 +308,7 @@ def unmarked(value: str, _: Exchange) -> str:
 
 def remove_own_fields(fields: Part, run: Run) -> None:
     """Remove the header fields of a deployment of others that no other response has."""
-    others = [each for each in run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
+    others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
     headers = fields.pop("headers", {})
     for name, value in list(headers.items()):
         if value not in [exchange.header(name) for exchange in others]:

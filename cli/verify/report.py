@@ -37,7 +37,7 @@ def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
     kinds = ("broken", "differs") if drift is None else ("broken",)
     drifted = [] if drift is None else drift.findings
     unseen = [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
-    leaks = [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
+    leaks = [f"leaks: {check}: {LEAK}" for check in run.leaks]
     differences = [text_of_difference(each) for each in parts if each.verdict in kinds]
     return [*drifted, *unseen, *leaks, *differences]
 
@@ -158,7 +158,7 @@ def text_of_sides(run: Run, part: Part) -> Iterator[str]:
     yield f"    {part.origin}:    {origin}"
     yield f"    contract:  {part.expected}"
     yield f"    service:   {part.observed}"
-    yield f"    probe:     {part.probe}"
+    yield f"    probe:     {part.check}"
     if part.value:
         yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
 
@@ -175,7 +175,7 @@ def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Itera
 
 def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     """A request and its response, masked."""
-    yield f"> {exchange.probe.method} {exchange.target}"
+    yield f"> {exchange.check.method} {exchange.target}"
     yield from text_of_fields(">", exchange.sent)
     yield from text_of_body(">", exchange.body, redactor)
     yield f"< {exchange.status}"

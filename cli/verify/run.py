@@ -9,9 +9,7 @@ from stub.contract import object_in
 from stub.like.markers import place_of_name
 from web.redaction import Redactor
 
-from .exchange import Exchange
-from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
-from .probes import (
+from .checks import (
     CREATE,
     FOLLOWED,
     LIST,
@@ -19,9 +17,11 @@ from .probes import (
     LISTED,
     NAME_PREFIX,
     RECORDED,
-    Probe,
-    all_probes,
+    Check,
+    all_checks,
 )
+from .exchange import Exchange
+from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
 from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
@@ -60,18 +60,18 @@ class Run:
     request: dict[str, Any]
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
-    concluded: list[str] = field(default_factory=list)  # probes
-    # Why a probe showed nothing, by its name: a verdict and the reason.
+    concluded: list[str] = field(default_factory=list)  # checks
+    # Why a check showed nothing, by its name: a verdict and the reason.
     silent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    leaks: list[str] = field(default_factory=list)  # probes
+    leaks: list[str] = field(default_factory=list)  # checks
     unseen: dict[str, str] = field(default_factory=dict)  # why, by what was not seen
     known_status_path: Path | None = None  # of the status in a deployment, by a profile
     has_ended: bool = False  # whether the created deployment has come to its end
     places: Places = field(default_factory=Places)
 
     @cached_property
-    def probes(self) -> tuple[Probe, ...]:
-        return all_probes(self.request, self.path_of_name)
+    def checks(self) -> tuple[Check, ...]:
+        return all_checks(self.request, self.path_of_name)
 
     @cached_property
     def path_of_name(self) -> Path:
@@ -83,10 +83,10 @@ class Run:
         return self.level == RECORDED
 
     def of(self, *names: str) -> list[Exchange]:
-        return [each for each in self.exchanges if each.probe.name in names]
+        return [each for each in self.exchanges if each.check.name in names]
 
     def succeeded(self, *names: str) -> list[Exchange]:
-        """The successful responses to these probes that are JSON."""
+        """The successful responses to these checks that are JSON."""
         return [each for each in self.of(*names) if each.is_success and each.has_json]
 
     def look(self) -> None:
@@ -207,7 +207,7 @@ class Run:
         """The id and the name of what the POSTs may have created; an id of None is not known."""
         if self.is_recorded:
             return []
-        posts = [each for each in self.exchanges if each.probe.method == "POST"]
+        posts = [each for each in self.exchanges if each.check.method == "POST"]
         return [
             {"id": self._id_of_post(post), "name": self.name_in(post) or None}
             for post in posts

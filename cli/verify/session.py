@@ -1,4 +1,4 @@
-"""A session with a service: asks the probes in their order, and records what responses say."""
+"""A session with a service: asks the checks in their order, and records what responses say."""
 
 import json
 import re
@@ -10,17 +10,7 @@ import click
 
 from web.redaction import printable
 
-from .client import Client
-from .exchange import Exchange
-from .judge import LATEST, NOT_SEEN, claims_of
-from .places import (
-    MAX_CANDIDATES,
-    Candidate,
-    find_candidates,
-    has_status_name,
-    texts_of_status,
-)
-from .probes import (
+from .checks import (
     CANDIDATE,
     CREATE,
     FOLLOWED,
@@ -31,7 +21,17 @@ from .probes import (
     NEEDS,
     READ,
     UNKNOWN_PATH,
-    Probe,
+    Check,
+)
+from .client import Client
+from .exchange import Exchange
+from .judge import LATEST, NOT_SEEN, claims_of
+from .places import (
+    MAX_CANDIDATES,
+    Candidate,
+    find_candidates,
+    has_status_name,
+    texts_of_status,
 )
 from .run import Run
 from .values import Path, is_through_objects
@@ -45,7 +45,7 @@ NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deploy
 
 @dataclass
 class Session:
-    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe.
+    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each check.
 
     `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
     sent twice, and the list is read with each status, since a profile is made of the responses.
@@ -60,7 +60,7 @@ class Session:
     reads_twice: bool
     saves: bool
     tell: Callable[[str], None]
-    # What the probes need of earlier responses.
+    # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
     candidates_left: int = MAX_CANDIDATES
     named: Exchange | None = None  # the response to the id in the contract's own member
@@ -71,44 +71,44 @@ class Session:
         levels = LEVELS[: LEVELS.index(run.level) + 1]
         if run.level == READ:
             self.tell("without --write, no creation and no run of a deployment is seen")
-        for probe in run.probes:
-            if probe.level not in levels:
-                run.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
+        for check in run.checks:
+            if check.level not in levels:
+                run.silent[check.name] = NOT_SEEN, NEEDS[check.level]
                 continue
-            conclude(run, probe, self._ask(probe), self.tell)
-            if probe.name == UNKNOWN_PATH.name:
+            conclude(run, check, self._ask(check), self.tell)
+            if check.name == UNKNOWN_PATH.name:
                 self._check_first()
-            if probe.name == GET_DEPLOYMENT.name:
+            if check.name == GET_DEPLOYMENT.name:
                 self._tell_what_is_unseen()
-        for probe in (CANDIDATE, LIST_AGAIN):
-            asked = run.of(probe.name)
+        for check in (CANDIDATE, LIST_AGAIN):
+            asked = run.of(check.name)
             if asked:
-                conclude(run, probe, asked, self.tell)
+                conclude(run, check, asked, self.tell)
 
-    def _ask(self, probe: Probe) -> list[Exchange]:
-        """Ask a probe as often as it needs; return the exchanges that say something."""
-        if probe.name == CREATE.name:
-            return self._create(probe)
-        if probe.name == FOLLOWED.name:
-            return self._follow(probe)
-        if probe.name == LISTED.name:
-            return self._find_listed(probe)
-        if probe.name == GET_DEPLOYMENT.name:
-            return self._read_deployment(probe)
-        if probe.needs and not self.words[probe.needs]:
+    def _ask(self, check: Check) -> list[Exchange]:
+        """Ask a check as often as it needs; return the exchanges that say something."""
+        if check.name == CREATE.name:
+            return self._create(check)
+        if check.name == FOLLOWED.name:
+            return self._follow(check)
+        if check.name == LISTED.name:
+            return self._find_listed(check)
+        if check.name == GET_DEPLOYMENT.name:
+            return self._read_deployment(check)
+        if check.needs and not self.words[check.needs]:
             return []
-        return self._read(probe)
+        return self._read(check)
 
-    def _read(self, probe: Probe) -> list[Exchange]:
-        found = [self._send(probe)]
-        if self.reads_twice and probe.level == READ and probe.method == "GET":
-            found.append(self._send(probe))
+    def _read(self, check: Check) -> list[Exchange]:
+        found = [self._send(check)]
+        if self.reads_twice and check.level == READ and check.method == "GET":
+            found.append(self._send(check))
         return found
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
         run = self.run
-        responses = [run.of(probe.name)[-1] for probe in run.probes[:3]]
+        responses = [run.of(check.name)[-1] for check in run.checks[:3]]
         first = responses[0]
         has_json = any(each.has_json for each in responses)
         reason = "" if has_json else self.client.explain_scheme()
@@ -129,24 +129,24 @@ class Session:
 
     # The created project
 
-    def _create(self, probe: Probe) -> list[Exchange]:
+    def _create(self, check: Check) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
         run = self.run
-        exchanges = [self._send(probe)]
+        exchanges = [self._send(check)]
         request = json.dumps(run.request, ensure_ascii=False)
-        if exchanges[0].status in (400, 422) and probe.body != request:
-            exchanges.append(self._send(probe._replace(body=request)))
+        if exchanges[0].status in (400, 422) and check.body != request:
+            exchanges.append(self._send(check._replace(body=request)))
         last = exchanges[-1]
         if last.is_success:
             self.words["created"] = run.name_in(last)
             run.look()
         return exchanges
 
-    def _find_listed(self, probe: Probe) -> list[Exchange]:
+    def _find_listed(self, check: Check) -> list[Exchange]:
         """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
-        asked = self.run.of(probe.name) or self._poll(probe, self._is_listed)
+        asked = self.run.of(check.name) or self._poll(check, self._is_listed)
         return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
@@ -155,7 +155,7 @@ class Session:
 
     # Deployments
 
-    def _follow(self, probe: Probe) -> list[Exchange]:
+    def _follow(self, check: Check) -> list[Exchange]:
         """Find the created deployment, and read it until it has ended.
 
         One of the GETs is left for the deployment of a listed project, or the one that was given.
@@ -169,11 +169,11 @@ class Session:
             first = self._seek_patiently() or self.named
         if first is None:
             return []
-        first = self._rename(first, probe)
+        first = self._rename(first, check)
         if not first.is_success:
             return [first]
         self.words["followed"] = first.deployment_id
-        return self._read_until_end(probe, first)
+        return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
         """What may be the id of the created deployment."""
@@ -212,13 +212,13 @@ class Session:
             pause *= 2
             candidates = candidates[:1]
 
-    def _rename(self, exchange: Exchange, probe: Probe) -> Exchange:
-        """Give an exchange the probe that it turned out to be."""
+    def _rename(self, exchange: Exchange, check: Check) -> Exchange:
+        """Give an exchange the check that it turned out to be."""
         index = self.run.exchanges.index(exchange)
-        self.run.exchanges[index] = replace(exchange, probe=probe)
+        self.run.exchanges[index] = replace(exchange, check=check)
         return self.run.exchanges[index]
 
-    def _read_until_end(self, probe: Probe, first: Exchange) -> list[Exchange]:
+    def _read_until_end(self, check: Check, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
         run = self.run
         watch = Watch(run.contract.statuses, run.contract.running)
@@ -233,14 +233,14 @@ class Session:
 
         found = [first]
         if not has_ended(first):
-            found += self._poll(probe, has_ended)
+            found += self._poll(check, has_ended)
         run.has_ended = watch.has_ended(time.monotonic())
         if self.reads_twice:
-            found.append(self._send(probe))
+            found.append(self._send(check))
         run.look()
         return [each for each in found if each.is_success]
 
-    def _read_deployment(self, probe: Probe) -> list[Exchange]:
+    def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
         self.named = None
         if self.deployment:
@@ -249,11 +249,11 @@ class Session:
             found = self._seek(self._listed_candidates()) or self.named
         if found is None:
             self.words["listed"] = self.words["followed"]
-            return self._read(probe) if self.words["listed"] else []
-        found = self._rename(found, probe)
+            return self._read(check) if self.words["listed"] else []
+        found = self._rename(found, check)
         self.words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
-            return [found, self._send(probe)]
+            return [found, self._send(check)]
         return [found]
 
     def _listed_candidates(self) -> list[Candidate]:
@@ -305,12 +305,12 @@ class Session:
 
     # Requests
 
-    def _poll(self, probe: Probe, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
+    def _poll(self, check: Check, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
         started = time.monotonic()
         found: list[Exchange] = []
         while True:
-            last = self._send(probe)
+            last = self._send(check)
             found.append(last)
             waited = time.monotonic() - started
             is_stopped = last.status == 429 or last.is_redirect
@@ -318,23 +318,23 @@ class Session:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
-    def _send(self, probe: Probe) -> Exchange:
-        """Send a probe; once more after a 5xx, but for a POST, which may have created a project.
+    def _send(self, check: Check) -> Exchange:
+        """Send a check; once more after a 5xx, but for a POST, which may have created a project.
 
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
-        first = self._send_once(probe)
+        first = self._send_once(check)
         seconds = first.header("Retry-After") or ""
         if first.status == 429 and re.fullmatch("[0-9]|10", seconds):
             time.sleep(int(seconds))
-            return self._send_once(probe)
-        if first.status >= 500 and probe.method != "POST":
-            return self._send_once(probe)
+            return self._send_once(check)
+        if first.status >= 500 and check.method != "POST":
+            return self._send_once(check)
         return first
 
-    def _send_once(self, probe: Probe) -> Exchange:
+    def _send_once(self, check: Check) -> Exchange:
         exchanges = self.run.exchanges
-        request = self.client.request(probe, self.words)
+        request = self.client.request(check, self.words)
         if exchanges:
             time.sleep(self.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
