@@ -155,7 +155,7 @@ def within_timeout(call: Callable[[], T], otherwise: T) -> T:
 
 
 def failure_of(error: Exception) -> str:
-    """Why there is no response, in a few words."""
+    """Why there is no response, in a few words; `health` has the error of an opener."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, ConnectionResetError | IncompleteRead):
         return CUT_OFF

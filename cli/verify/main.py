@@ -124,23 +124,21 @@ def is_known(line: str, known: list[str]) -> bool:
 def check_options(options: Options) -> None:
     """Raises `click.UsageError` for options that contradict each other."""
     har, save, report = options.har, options.save, options.report
-    if bool(options.url) == bool(har):
-        raise click.UsageError("give the URL of a service, or --har FILE.")
-    if options.abuse and not options.write:
-        raise click.UsageError("--abuse may create projects: give --write, too.")
-    if options.body and not options.write:
-        raise click.UsageError("--body is that of a creation: give --write, too.")
-    if options.base and not har:
-        raise click.UsageError("--base chooses in a HAR file: give --har, too.")
-    if har and options.write:
-        raise click.UsageError("--write: with --har nothing is asked.")
-    if har and options.ca:
-        raise click.UsageError("--ca: with --har nothing is asked.")
     inputs = [options.known, options.ca, options.body, har]
-    if report and report in (*inputs, options.like, save):
-        raise click.UsageError(f"--report: {report} is no file of its own.")
-    if save and save in inputs:
-        raise click.UsageError(f"--save: {save} is no file of its own.")
+    contradictions = {
+        "give the URL of a service, or --har FILE.": bool(options.url) == bool(har),
+        "--abuse may create projects: give --write, too.": options.abuse and not options.write,
+        "--body is that of a creation: give --write, too.": options.body and not options.write,
+        "--base chooses in a HAR file: give --har, too.": options.base and not har,
+        "--write: with --har nothing is asked.": har and options.write,
+        "--ca: with --har nothing is asked.": har and options.ca,
+        f"--report: {report} is no file of its own.": report
+        and report in (*inputs, options.like, save),
+        f"--save: {save} is no file of its own.": save and save in inputs,
+    }
+    for sentence, is_one in contradictions.items():
+        if is_one:
+            raise click.UsageError(sentence)
 
 
 def read_inputs(options: Options, token: str) -> Inputs:

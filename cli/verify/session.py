@@ -246,7 +246,9 @@ class Session:
         if self.deployment:
             found = self._seek([Candidate(self.deployment, "", 0)])
         else:
-            found = self._seek(self._listed_candidates()) or self.named
+            others = self.run.places.others
+            own_id = self.run.own_id(others[0]) if others else None
+            found = self._seek(find_candidates(others, own_id)) or self.named
         if found is None:
             self.words["listed"] = self.words["followed"]
             return self._read(check) if self.words["listed"] else []
@@ -256,36 +258,27 @@ class Session:
             return [found, self._send(check)]
         return [found]
 
-    def _listed_candidates(self) -> list[Candidate]:
-        others = self.run.places.others
-        own_id = self.run.own_id(others[0]) if others else None
-        return find_candidates(others, own_id)
-
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
-        unseen = {}
-        if run.level != READ and run.creation is None:
-            why = self._why_no_project()
-            unseen["project"] = why
-            self._tell_lack(why, "create")
+        lack = ""
         if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
-            why = f"no deployment was read: {self._why_no_deployment()}"
-            unseen["deployment"] = why
-            self._tell_lack(why, "deployment, statuses")
+            lack = "no deployment was read"
         elif self.deployment and self.words["listed"] != self.deployment:
-            why = f"{self.deployment} was not read: {self._why_no_deployment()}"
-            unseen["deployment"] = why
-            self._tell_lack(why, "deployment, statuses")
+            lack = f"{self.deployment} was not read"
+        if run.level != READ and run.creation is None:
+            self._note_unseen("project", self._why_no_project(), "create")
+        if lack:
+            why = f"{lack}: {self._why_no_deployment()}"
+            self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
             self.tell("no run of a deployment was seen: no response names the created one")
-        if run.level != READ:
-            run.unseen = unseen
 
-    def _tell_lack(self, why: str, parts: str) -> None:
-        if self.saves:
-            why = f"{why}; the profile lacks {parts}"
-        self.tell(why)
+    def _note_unseen(self, what: str, why: str, parts: str) -> None:
+        """`parts` are those of a profile that are lacking then."""
+        if self.run.level != READ:
+            self.run.unseen[what] = why
+        self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
 
     def _why_no_project(self) -> str:
         last = self.run.of(CREATE.name)[-1]
