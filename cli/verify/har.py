@@ -36,13 +36,7 @@ LEAST_TOKEN = 4
 LEAST_COOKIE = 6
 LONG = 12  # of one that has letters alone
 # Of each status of a rejected creation, the response of the contract.
-RESPONSE_OF = {
-    400: "InvalidBody",
-    409: "NameTaken",
-    413: "BodyTooLarge",
-    415: "UnsupportedMediaType",
-    422: "InvalidBody",
-}
+RESPONSE_OF = {status: response for response, (status, _) in checks.REJECTIONS.items()}
 MAX_OF_A_KIND = 100
 MAX_EXCHANGES = 2000
 NO_BODY = "it was recorded without its body"
@@ -291,8 +285,8 @@ def rejection(exchange: Exchange) -> Check:
     """The check of a creation that was rejected. Which rule it broke is not known."""
     response = RESPONSE_OF[exchange.status]
     is_object = exchange.body == b"{}" or object_in(exchange.body)
-    if exchange.status == 400 and not is_object:
-        response = "MalformedBody"
+    if exchange.status == 400 and is_object:
+        response = "InvalidBody"
     check = checks.rejected(f"rejected creation, {exchange.status}", response, "")
     return check._replace(level=checks.WRITE, needs="")
 

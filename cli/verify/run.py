@@ -242,10 +242,12 @@ class Run:
 
     def owners_of(self, deployment_id: str) -> list[str]:
         """The ids of the projects that name a deployment."""
-        named = [each for each in self.places.others if names_deployment(each, deployment_id)]
+        places = self.places
+        named = [each for each in places.others if names_deployment(each, deployment_id)]
         found = [self.own_id(project) for project in named]
-        if any(names_deployment(body, deployment_id) for body in self.bodies_of_creation()):
-            found.append(self.places.created_id)
+        own = self.bodies_of_creation()
+        if any(names_deployment(body, deployment_id) for body in own):
+            found.append(places.created_id)
         return [str(each) for each in found if each is not None]
 
 

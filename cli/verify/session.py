@@ -26,13 +26,7 @@ from .checks import (
 from .client import Client
 from .exchange import Exchange
 from .judge import LATEST, NOT_SEEN, claims_of
-from .places import (
-    MAX_CANDIDATES,
-    Candidate,
-    find_candidates,
-    has_status_name,
-    texts_of_status,
-)
+from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
 from .run import Run
 from .values import Path, is_through_objects
 from .verdicts import conclude
@@ -72,13 +66,14 @@ class Session:
         if run.level == READ:
             self.tell("without --write, no creation and no run of a deployment is seen")
         for check in run.checks:
+            name = check.name
             if check.level not in levels:
-                run.silent[check.name] = NOT_SEEN, NEEDS[check.level]
+                run.silent[name] = NOT_SEEN, NEEDS[check.level]
                 continue
             conclude(run, check, self._ask(check), self.tell)
-            if check.name == UNKNOWN_PATH.name:
+            if name == UNKNOWN_PATH.name:
                 self._check_first()
-            if check.name == GET_DEPLOYMENT.name:
+            if name == GET_DEPLOYMENT.name:
                 self._tell_what_is_unseen()
         for check in (CANDIDATE, LIST_AGAIN):
             asked = run.of(check.name)
@@ -87,13 +82,14 @@ class Session:
 
     def _ask(self, check: Check) -> list[Exchange]:
         """Ask a check as often as it needs; return the exchanges that say something."""
-        if check.name == CREATE.name:
+        name = check.name
+        if name == CREATE.name:
             return self._create(check)
-        if check.name == FOLLOWED.name:
+        if name == FOLLOWED.name:
             return self._follow(check)
-        if check.name == LISTED.name:
+        if name == LISTED.name:
             return self._find_listed(check)
-        if check.name == GET_DEPLOYMENT.name:
+        if name == GET_DEPLOYMENT.name:
             return self._read_deployment(check)
         if check.needs and not self.words[check.needs]:
             return []
@@ -110,20 +106,23 @@ class Session:
         run = self.run
         responses = [run.of(check.name)[-1] for check in run.checks[:3]]
         first = responses[0]
+        status = first.status
         has_json = any(each.has_json for each in responses)
         reason = "" if has_json else self.client.explain_scheme()
         if reason:
             raise click.UsageError(f"{reason}.")
         if all(each.status in (401, 403) for each in responses[:2]):
-            raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({first.status}).")
+            raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
         if not any(list(claims_of(run, each)) for each in responses):
-            raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
+            reason = first.failure or "no JSON"
+            raise click.UsageError(f"nothing could be checked: {reason}.")
         if not has_json:
             place = ""
             if first.is_redirect:
-                place = printable(run.redactor.text(f" to {first.header('Location')}"))
+                location = f" to {first.header('Location')}"
+                place = printable(run.redactor.text(location))
             raise click.UsageError(
-                f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
+                f"no response is JSON ({status}{place}): give the URL of the service itself, "
                 "with its scheme, without a redirect or a login page before it."
             )
 
@@ -132,11 +131,12 @@ class Session:
     def _create(self, check: Check) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
         run = self.run
-        exchanges = [self._send(check)]
+        last = self._send(check)
+        exchanges = [last]
         request = json.dumps(run.request, ensure_ascii=False)
-        if exchanges[0].status in (400, 422) and check.body != request:
-            exchanges.append(self._send(check._replace(body=request)))
-        last = exchanges[-1]
+        if last.status in (400, 422) and check.body != request:
+            last = self._send(check._replace(body=request))
+            exchanges.append(last)
         if last.is_success:
             self.words["created"] = run.name_in(last)
             run.look()
@@ -162,7 +162,7 @@ class Session:
         """
         if not self.words["created"]:
             return []
-        likely = [candidate for candidate in self._candidates() if candidate.rank == 0]
+        likely = [each for each in self._candidates() if each.rank == 0]
         first = self._seek(likely, least=1)
         if first is None and not self.deployment:
             self._find_listed(LISTED)
@@ -201,12 +201,12 @@ class Session:
         """Seek the created deployment, the likeliest id more than once: it may appear later."""
         candidates = self._candidates()
         is_likely = bool(candidates) and candidates[0].rank == 0
-        started = time.monotonic()
+        until = time.monotonic() + self.wait
         pause = 0.02
         while True:
             found = self._seek(candidates, least=1)
-            is_over = time.monotonic() - started + pause > self.wait
-            if found is not None or not is_likely or is_over or self.candidates_left <= 1:
+            is_over = self.candidates_left <= 1 or time.monotonic() + pause > until
+            if found is not None or not is_likely or is_over:
                 return found
             time.sleep(pause)
             pause *= 2
@@ -214,9 +214,10 @@ class Session:
 
     def _rename(self, exchange: Exchange, check: Check) -> Exchange:
         """Give an exchange the check that it turned out to be."""
-        index = self.run.exchanges.index(exchange)
-        self.run.exchanges[index] = replace(exchange, check=check)
-        return self.run.exchanges[index]
+        exchanges = self.run.exchanges
+        renamed = replace(exchange, check=check)
+        exchanges[exchanges.index(exchange)] = renamed
+        return renamed
 
     def _read_until_end(self, check: Check, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
@@ -242,18 +243,20 @@ class Session:
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
+        run = self.run
+        words = self.words
+        candidates = [Candidate(self.deployment, "", 0)]
+        if not self.deployment:
+            others = run.places.others
+            own_id = run.own_id(others[0]) if others else None
+            candidates = find_candidates(others, own_id)
         self.named = None
-        if self.deployment:
-            found = self._seek([Candidate(self.deployment, "", 0)])
-        else:
-            others = self.run.places.others
-            own_id = self.run.own_id(others[0]) if others else None
-            found = self._seek(find_candidates(others, own_id)) or self.named
+        found = self._seek(candidates) or self.named
         if found is None:
-            self.words["listed"] = self.words["followed"]
-            return self._read(check) if self.words["listed"] else []
+            words["listed"] = words["followed"]
+            return self._read(check) if words["listed"] else []
         found = self._rename(found, check)
-        self.words["listed"] = found.deployment_id
+        words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
             return [found, self._send(check)]
         return [found]
@@ -284,7 +287,7 @@ class Session:
         last = self.run.of(CREATE.name)[-1]
         reason = f"no project was created: {last.reason}"
         if last.status in (400, 422):
-            return f"{reason}; give --body FILE with what the service asks for"
+            reason += "; give --body FILE with what the service asks for"
         return reason
 
     def _why_no_deployment(self) -> str:
@@ -326,12 +329,13 @@ class Session:
         return first
 
     def _send_once(self, check: Check) -> Exchange:
+        client = self.client
         exchanges = self.run.exchanges
-        request = self.client.request(check, self.words)
+        request = client.request(check, self.words)
         if exchanges:
             time.sleep(self.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
-        received = self.client.send(request)
+        received = client.send(request)
         exchanges[-1] = received
         return received
 
@@ -367,16 +371,12 @@ class Watch:
         return self.changes.get(path, 0) >= VOLATILE
 
     def has_ended(self, now: float) -> bool:
-        words = []
-        for path, text in self.texts.items():
-            if has_status_name(path) and is_through_objects(path):
-                words.append(text)
-        if any(word in self.running for word in words):
+        texts = self.texts
+        named = [path for path in texts if has_status_name(path) and is_through_objects(path)]
+        words = {texts[path] for path in named}
+        if words.intersection(self.running):
             return False
-        if any(word in self.statuses for word in words):
+        if words.intersection(self.statuses):
             return True
-        for path in self.texts:
-            is_still = now - self.changed_at[path] >= STILL
-            if not is_still and not self._is_volatile(path):
-                return False
-        return True
+        since = now - STILL
+        return all(self.changed_at[path] <= since or self._is_volatile(path) for path in texts)
