@@ -15,8 +15,8 @@ from typing import TypeVar
 from urllib.error import URLError
 from urllib.parse import SplitResult, urlsplit
 
+from .checks import NAME_PREFIX, NONE, TOKEN, WRONG, Check
 from .exchange import Exchange
-from .probes import NAME_PREFIX, NONE, TOKEN, WRONG, Probe
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ TIMED_OUT, CUT_OFF = "timed out", "the connection was cut off"  # the first as T
 
 
 class Client:
-    """Sends probes to the service at a base URL, which is the {base_url} of the interface (§4).
+    """Sends checks to the service at a base URL, which is the {base_url} of the interface (§4).
 
     `ca` is a file of a certificate authority to trust, too. Raises `ValueError` with what to give
     instead, and `OSError`.
@@ -56,19 +56,19 @@ class Client:
             context = self._context or ssl.create_default_context()
             context.load_verify_locations(ca)
 
-    def request(self, probe: Probe, words: Mapping[str, str]) -> Exchange:
-        """What will be sent for a probe, some words of which are random."""
+    def request(self, check: Check, words: Mapping[str, str]) -> Exchange:
+        """What will be sent for a check, some words of which are random."""
         word = secrets.token_hex(4)
         words = {**words, "word": word}
         # Small letters, digits and `-`: some services make the name of a host of it.
         name = f"{NAME_PREFIX}{word}"
-        credential = self._authorization[probe.authorization]
-        headers = (("Authorization", credential), ("Content-Type", probe.content_type))
+        credential = self._authorization[check.authorization]
+        headers = (("Authorization", credential), ("Content-Type", check.content_type))
         return Exchange(
-            probe,
-            self._base.path.rstrip("/") + probe.fill_target(words),
+            check,
+            self._base.path.rstrip("/") + check.fill_target(words),
             tuple(each for each in headers if each[1]),
-            probe.fill_body(name, words).encode(),
+            check.fill_body(name, words).encode(),
         )
 
     def send(self, request: Exchange) -> Exchange:
@@ -82,7 +82,7 @@ class Client:
         try:
             with closing(connect(self._base, self._context)) as connection:
                 connection.request(
-                    exchange.probe.method, exchange.target, exchange.body or None, headers
+                    exchange.check.method, exchange.target, exchange.body or None, headers
                 )
                 response = connection.getresponse()
                 content = response.read(MAX_BODY + 1)
@@ -155,7 +155,7 @@ def within_timeout(call: Callable[[], T], otherwise: T) -> T:
 
 
 def failure_of(error: Exception) -> str:
-    """Why there is no response, in a few words."""
+    """Why there is no response, in a few words; `health` has the error of an opener."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, ConnectionResetError | IncompleteRead):
         return CUT_OFF

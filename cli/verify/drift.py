@@ -49,33 +49,38 @@ class Drift(NamedTuple):
 
 def compare(before: Profile, found: Observation) -> Drift:
     """Compare the profile of before with that of a run."""
-    now = Profile(found.profile)
-    changes = distinct(changes_between(before, now, found))
-    findings = [change.line for change in changes if change.is_finding]
-    notes = [change.line for change in changes if not change.is_finding]
-    return Drift(findings, notes)
+    drift = Drift([], [])
+    for line, is_finding in distinct(changes_between(before, Profile(found.profile), found)):
+        lines = drift.findings if is_finding else drift.notes
+        lines.append(line)
+    return drift
 
 
 def changes_between(before: Profile, now: Profile, found: Observation) -> Iterator[Change]:
     comparison = Comparison(before, now, found)
     yield from compare_runs(before, now)
     for name in ("list", "create", "deployment"):
-        old, new = before.form(name), now.form(name)
+        old = before.form(name)
+        new = now.form(name)
         if old and new:
             yield from comparison.compare_responses(f"/{name}", old, new)
-    old, new = before.form("create"), now.form("create")
+    old = before.form("create")
+    new = now.form("create")
     if old and new:
-        yield from compare_values("/create/status", old.status or CREATED, new.status or "another")
+        status = new.status or "another"
+        yield from compare_values("/create/status", old.status or CREATED, status)
     for name, status in found.statuses.items():
         if before.form(name):
             yield from compare_values(f"/{name}/status", 200, status)
     for code in now.document.get("errors", {}):
-        old, new = before.error_form(code), now.error_form(code)
+        place = f"/errors/{code}"
+        old = before.error_form(code)
+        new = now.error_form(code)
         if old is None or new is None or code == "default":
             continue
         if old.status:
-            yield from compare_values(f"/errors/{code}/status", old.status, new.status)
-        yield from comparison.compare_responses(f"/errors/{code}", old, new)
+            yield from compare_values(f"{place}/status", old.status, new.status)
+        yield from comparison.compare_responses(place, old, new)
     yield from find_unreadable(before, found.unreadable)
     if found.is_own:
         yield from compare_ids(before.ids, now.ids)
@@ -126,7 +131,7 @@ class Comparison:
         # What varies in one error varies in all.
         self._varying_in_errors = {place_in_error(place) for place in in_errors}
         self._times: set[str] = set()  # the places of times that were compared
-        self._new_times: dict[str, tuple[Form, Form]] = {}  # those of another form than before
+        self._new_times: dict[str, Change] = {}  # those of another form than before
 
     def compare_times(self) -> Iterator[Change]:
         """Find another form of times: of some of the compared members, or of all."""
@@ -134,10 +139,10 @@ class Comparison:
         now = self._now.document.get("times")
         if before is None or now is None:
             return
-        are_all = len(self._new_times) >= max(2, len(self._times))
-        if self._new_times and not are_all:
-            for place, (known, form) in self._new_times.items():
-                yield finding(place, text_of(known), text_of(form))
+        changed = self._new_times
+        are_all = len(changed) >= max(2, len(self._times))
+        if changed and not are_all:
+            yield from changed.values()
         elif not is_same_times(before, now):
             yield finding("/times", text_of(before), text_of(now))
 
@@ -195,14 +200,14 @@ class Comparison:
                 yield from self._compare(f"{place}/{index}", before[index], item)
         elif before:
             for index, item in enumerate(now[:MAX_ITEMS]):
-                results = []
-                for known in before[:MAX_ITEMS]:
-                    changes = self._compare(f"{place}/{index}", known, item)
-                    results.append(distinct(changes))
+                inner = f"{place}/{index}"
+                known = before[:MAX_ITEMS]
+                results = [distinct(self._compare(inner, each, item)) for each in known]
                 yield from min(results, key=count_findings)
 
     def _compare_scalars(self, place: str, before: Any, now: Any) -> Iterator[Change]:
-        old_unit, new_unit = unit_of(before), unit_of(now)
+        old_unit = unit_of(before)
+        new_unit = unit_of(now)
         if is_time(before):
             if self._is_own(place) and not is_time(now):
                 yield finding(place, "a time", "another text")
@@ -218,15 +223,16 @@ class Comparison:
 
     def _note_time(self, place: str, before: Any) -> None:
         """Note a time that was compared, and whether it has another form than before."""
+        known = None
         if is_time_marker(before):
             known = self._before.document.get("times")
-        else:
-            known = time_form(before) if is_time(before) else None
+        elif is_time(before):
+            known = time_form(before)
         form = self._found.times.get(place)
         if form and known:
             self._times.add(place)
             if not is_known_time(known, form):
-                self._new_times[place] = known, form
+                self._new_times[place] = finding(place, text_of(known), text_of(form))
 
     def _is_own(self, place: str) -> bool:
         """Whether a record is not one of others, which may have other members."""
@@ -269,14 +275,13 @@ def is_time(value: Any) -> bool:
 
 
 def is_time_marker(value: Any) -> bool:
-    name = whole_marker(value) or ""
-    return name.endswith(".created_at")
+    return (whole_marker(value) or "").endswith(".created_at")
 
 
 def unit_of(value: Any) -> str:
     """The unit of a time that is a number, "" for another value."""
-    name = whole_marker(value) or ""
-    return name.partition(":")[2]
+    _, _, unit = (whole_marker(value) or "").partition(":")
+    return unit
 
 
 def is_code(value: Any) -> bool:

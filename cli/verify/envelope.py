@@ -7,17 +7,7 @@ from typing import Any
 from stub.like.markers import escape
 
 from .marks import Marks, mark_parts
-from .values import (
-    NOTHING,
-    Path,
-    are_same,
-    at,
-    has_records,
-    is_id,
-    is_same,
-    last_name,
-    words_of,
-)
+from .values import NOTHING, Path, are_same, at, has_records, is_id, is_same, last_name, words_of
 
 HIDDEN = Marks("project", is_shown=False)
 COUNT_WORDS = {"count", "total", "length"}

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from .checks import NAME_PREFIX
 from .exchange import Exchange
-from .probes import NAME_PREFIX
 from .run import Run
 from .values import Path, are_same, at, is_same, replaced, scalars, with_scalars
 
@@ -15,16 +15,16 @@ CODE = re.compile("[a-z_.:-]+|[A-Z_.:-]+")
 def rejections(run: Run) -> dict[str, list[Exchange]]:
     """The responses to what a service should reject and did, by the code of the error.
 
-    Of several probes of one code, those of the first one that was rejected.
+    Of several checks of one code, those of the first one that was rejected.
     """
     found: dict[str, list[Exchange]] = {}
     for exchange in run.exchanges:
-        probe = exchange.probe
+        check = exchange.check
         is_rejected = not exchange.failure and 400 <= exchange.status < 500
-        if not probe.code or not is_rejected:
+        if not check.code or not is_rejected:
             continue
-        same_code = found.setdefault(probe.code, [])
-        if not same_code or same_code[0].probe.name == probe.name:
+        same_code = found.setdefault(check.code, [])
+        if not same_code or same_code[0].check.name == check.name:
             same_code.append(exchange)
     return found
 

@@ -1,22 +1,21 @@
 """A request and its response, as they were sent or recorded."""
 
 import json
-import math
 from dataclasses import dataclass, field
 from email.message import Message
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
-from .probes import Probe
+from .checks import Check
 from .values import NOTHING
 
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """A probe as it was sent, and its response. `failure` says why there is nothing to judge."""
+    """A check as it was sent, and its response. `failure` says why there is nothing to judge."""
 
-    probe: Probe
+    check: Check
     target: str
     sent: tuple[tuple[str, str], ...]  # headers
     body: bytes
@@ -68,7 +67,7 @@ class Exchange:
     def json(self) -> Any:
         """The body of the response, `NOTHING` if it is no JSON."""
         try:
-            return json.loads(self.content.decode(), parse_constant=reject, parse_float=finite)
+            return json.loads(self.content.decode(), parse_constant=reject)
         except (ValueError, RecursionError):
             return NOTHING
 
@@ -80,11 +79,3 @@ class Exchange:
 def reject(name: str) -> None:
     """Raises `ValueError` for NaN and Infinity, which Python's reader accepts."""
     raise ValueError(name)
-
-
-def finite(text: str) -> float:
-    """The number. Raises `ValueError` for one that is beyond an IEEE double."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number

@@ -32,27 +32,31 @@ class Fields:
         in all of them.
         """
         self.exchanges[place] = exchanges
+        constants = self._constants
         first = exchanges[0]
         found: dict[str, Any] = {}
         content_type = first.header("Content-Type") or ""
         is_type = is_valid(content_type, self._schemas["content_type"])
-        if is_type and not self._constants.has_token(content_type):
+        if is_type and not constants.has_token(content_type):
             found["content_type"] = content_type
         headers = {}
         names = {name.lower(): name for name in first.headers}
         for name in names.values():
             value = self._value(name, exchanges, mark)
             if value is not None:
-                headers[name] = self._constants.clean(value, place + pointer("headers", name))
+                inner = place + pointer("headers", name)
+                headers[name] = constants.clean(value, inner)
         if headers:
             found["headers"] = headers
         return found
 
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
-        if name.lower() == "allow":
+        lower = name.lower()
+        constants = self._constants
+        if lower == "allow":
             return None  # it is another one at each path, as the stub has it
-        if SECRET_NAME.search(name) or self._constants.has_token(name):
+        if SECRET_NAME.search(name) or constants.has_token(name):
             return None
         values = [exchange.header(name) or "" for exchange in exchanges]
         first = values[0]
@@ -61,24 +65,25 @@ class Fields:
         pairs = zip(values, exchanges, strict=True)
         marked = {mark(value, exchange) for value, exchange in pairs}
         value = marked.pop() if len(marked) == 1 else escape(first)
-        is_varying = len(set(values)) > 1 or name.lower() in self._varying
+        is_varying = len(set(values)) > 1 or lower in self._varying
         if is_varying and not names_in(value):
             self.left_out.add(name)
             return None
-        if self._constants.may_not_stay(value):
-            return None
-        return value
+        return None if constants.may_not_stay(value) else value
 
 
 def varying_fields(run: Run) -> set[str]:
-    """The names of the header fields that differ between two responses to one probe."""
+    """The names of the header fields that differ between two responses to one check."""
     first: dict[tuple[str, int, str], str | None] = {}
     found = set()
     for exchange in run.exchanges:
-        probe = "list" if exchange.probe.name in LISTS else exchange.probe.name
+        check = exchange.check.name
+        if check in LISTS:
+            check = "list"
         for name in exchange.headers:
+            lower = name.lower()
             value = exchange.header(name)
-            known = first.setdefault((probe, exchange.status, name.lower()), value)
+            known = first.setdefault((check, exchange.status, lower), value)
             if value != known:
-                found.add(name.lower())
+                found.add(lower)
     return found

@@ -16,10 +16,10 @@ from stub.documents import content_of
 from stub.like.markers import NAME
 from web.redaction import SECRET_NAME
 
-from . import probes
+from . import checks
+from .checks import DEFAULT_REQUEST, NONE, WRONG, Check, without
 from .constants import is_secret_query
 from .exchange import Exchange
-from .probes import DEFAULT_REQUEST, NONE, WRONG, Probe, without
 from .values import (
     Path,
     called_name,
@@ -36,13 +36,7 @@ LEAST_TOKEN = 4
 LEAST_COOKIE = 6
 LONG = 12  # of one that has letters alone
 # Of each status of a rejected creation, the response of the contract.
-RESPONSE_OF = {
-    400: "InvalidBody",
-    409: "NameTaken",
-    413: "BodyTooLarge",
-    415: "UnsupportedMediaType",
-    422: "InvalidBody",
-}
+RESPONSE_OF = {status: response for response, (status, _) in checks.REJECTIONS.items()}
 MAX_OF_A_KIND = 100
 MAX_EXCHANGES = 2000
 NO_BODY = "it was recorded without its body"
@@ -131,7 +125,7 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
     elif status == 0:
         failure = "it was not answered"
     return Exchange(
-        Probe("", "", str(request["method"]), ""),
+        Check("", "", str(request["method"]), ""),
         f"{url.path}{query}",
         (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
         body.encode(errors="replace"),
@@ -185,7 +179,7 @@ def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
     counts: Counter[tuple[str, str, int, bool]] = Counter()
     is_created = False
     for exchange in exchanges:
-        method = exchange.probe.method
+        method = exchange.check.method
         is_created = is_created or (method == "POST" and exchange.is_success)
         kind = (method, exchange.path, exchange.status, is_created)
         counts[kind] += 1
@@ -194,14 +188,14 @@ def first_of_each(exchanges: list[Exchange]) -> list[Exchange]:
     return found
 
 
-# Probes
+# Checks
 
 
 def request_of(exchanges: list[Exchange]) -> dict[str, Any]:
     """The body of the creation that was recorded, with the marker of the name."""
     listed: list[Any] = []
     for exchange in exchanges:
-        if exchange.probe.method != "POST" or not exchange.is_success:
+        if exchange.check.method != "POST" or not exchange.is_success:
             listed += values_in(exchange.json)
             continue
         body = object_in(exchange.body)
@@ -230,7 +224,7 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
 
 
 def as_session(exchanges: list[Exchange]) -> list[Exchange]:
-    """The exchanges with the probes that a session would have sent.
+    """The exchanges with the checks that a session would have sent.
 
     Of several lists the one without a query counts, else the first page.
     """
@@ -240,14 +234,14 @@ def as_session(exchanges: list[Exchange]) -> list[Exchange]:
     for exchange in exchanges:
         if is_list(exchange) and exchange.query != query:
             continue
-        probe = probe_of(exchange)
-        if probe is not None and exchange.status != 304:
-            found.append(replace(exchange, probe=probe, target=exchange.path))
+        check = check_of(exchange)
+        if check is not None and exchange.status != 304:
+            found.append(replace(exchange, check=check, target=exchange.path))
     return with_later_lists(found)
 
 
 def is_list(exchange: Exchange) -> bool:
-    return exchange.probe.method == "GET" and exchange.path.endswith("/projects")
+    return exchange.check.method == "GET" and exchange.path.endswith("/projects")
 
 
 def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
@@ -256,45 +250,45 @@ def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
     last = None
     is_created = False
     for index, exchange in enumerate(exchanges):
-        if exchange.probe.name == probes.CREATE.name and exchange.is_success:
+        if exchange.check.name == checks.CREATE.name and exchange.is_success:
             is_created = True
-        if is_created and exchange.probe == probes.LIST:
-            found[index] = replace(exchange, probe=probes.LIST_AGAIN)
+        if is_created and exchange.check == checks.LIST:
+            found[index] = replace(exchange, check=checks.LIST_AGAIN)
             last = index
     if last is not None:
-        found[last] = replace(found[last], probe=probes.LISTED)
+        found[last] = replace(found[last], check=checks.LISTED)
     return found
 
 
-def probe_of(exchange: Exchange) -> Probe | None:
-    """The probe that an exchange is like, None if it is like none."""
-    method, status = exchange.probe.method, exchange.status
+def check_of(exchange: Exchange) -> Check | None:
+    """The check that an exchange is like, None if it is like none."""
+    method, status = exchange.check.method, exchange.status
     if is_list(exchange):
-        operation = probes.LIST
+        operation = checks.LIST
     elif method == "GET":
-        operation = probes.GET_DEPLOYMENT
+        operation = checks.GET_DEPLOYMENT
     elif method == "POST" and exchange.path.endswith("/projects"):
-        operation = probes.CREATE
+        operation = checks.CREATE
     else:
         return None
     if status in (401, 403):
         names = [name.lower() for name, _ in exchange.sent]
         return without(operation, WRONG if "authorization" in names else NONE)
-    if operation == probes.GET_DEPLOYMENT and status == 404:
-        return probes.UNKNOWN_DEPLOYMENT
-    if operation == probes.CREATE and status in RESPONSE_OF:
+    if operation == checks.GET_DEPLOYMENT and status == 404:
+        return checks.UNKNOWN_DEPLOYMENT
+    if operation == checks.CREATE and status in RESPONSE_OF:
         return rejection(exchange)
     return operation
 
 
-def rejection(exchange: Exchange) -> Probe:
-    """The probe of a creation that was rejected. Which rule it broke is not known."""
+def rejection(exchange: Exchange) -> Check:
+    """The check of a creation that was rejected. Which rule it broke is not known."""
     response = RESPONSE_OF[exchange.status]
     is_object = exchange.body == b"{}" or object_in(exchange.body)
-    if exchange.status == 400 and not is_object:
-        response = "MalformedBody"
-    probe = probes.rejected(f"rejected creation, {exchange.status}", response, "")
-    return probe._replace(level=probes.WRITE, needs="")
+    if exchange.status == 400 and is_object:
+        response = "InvalidBody"
+    check = checks.rejected(f"rejected creation, {exchange.status}", response, "")
+    return check._replace(level=checks.WRITE, needs="")
 
 
 # Secrets

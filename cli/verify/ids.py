@@ -20,9 +20,12 @@ def observe_ids(readings: Readings, found: Observation) -> Part:
 
 def form_of_projects(readings: Readings) -> Form | None:
     run = readings.run
-    names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
-    if run.creation is not None and run.places.mine is None:
-        names[run.places.created_id] = run.created_name
+    places = run.places
+    names = {}
+    for project in places.listed:
+        names[run.own_id(project)] = run.name_of(project)
+    if run.creation is not None and places.mine is None:
+        names[places.created_id] = run.created_name
     names.pop(None, None)
     return ids_form(list(names), list(names.values()))
 
@@ -30,18 +33,20 @@ def form_of_projects(readings: Readings) -> Form | None:
 def form_of_deployments(readings: Readings, found: Observation) -> Form | None:
     """The form of the ids of deployments: of one, and where the projects name theirs, of all."""
     run = readings.run
+    other = readings.others_deployment
     if run.followed:
         seen = readings.deployment_id
         owner_id = run.places.created_id
-    elif readings.others_deployment is not None:
-        seen = id_of(readings.others_deployment)
-        owner_id = run.own_id(readings.project_of(readings.others_deployment))
+    elif other is not None:
+        seen = id_of(other)
+        owner_id = run.own_id(readings.project_of(other))
     else:
         return None
     if seen == owner_id:
         return ids_form([seen], [], project_ids=[seen])
     ids = dict.fromkeys([seen, *ids_beside(seen, run.places.listed)])
-    if run.created_name and any(run.created_name in str(each) for each in ids):
+    name = run.created_name
+    if name and any(name in str(each) for each in ids):
         found.cannot_say("ids of deployments that are made from the name")
         return None
     return ids_form(list(ids), [])

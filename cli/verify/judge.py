@@ -1,4 +1,4 @@
-"""Judges a response by its probe: its form by the contract, and how it relates to others.
+"""Judges a response by its check: its form by the contract, and how it relates to others.
 
 Forms are a status, a media type, whether a member or a header is there, and its type. What a
 server may add at any time is no difference: members, headers, white space, an order of members.
@@ -13,8 +13,7 @@ import stub
 from stub.contract import object_in
 from web.validation import pointer as json_pointer
 
-from .exchange import Exchange
-from .probes import (
+from .checks import (
     BEARER,
     CREATE,
     DEPLOYMENT_ID,
@@ -29,6 +28,7 @@ from .probes import (
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
 )
+from .exchange import Exchange
 from .record import Record, find_record
 from .run import Run
 from .values import OLDEST, at, is_id, last_name, order_of, parse_seconds, type_of, values_in
@@ -70,16 +70,16 @@ class Claim(NamedTuple):
 
 
 def silence_of(run: Run, exchange: Exchange) -> tuple[str, str] | None:
-    """The verdict of the probe's parts, and why a response says nothing of them, if so."""
-    probe = exchange.probe
+    """The verdict of the check's parts, and why a response says nothing of them, if so."""
+    check = exchange.check
     status = exchange.status
     if exchange.failure:
         return COULD_NOT_CHECK, exchange.failure
-    if probe.status < 400 and status in (401, 403):
+    if check.status < 400 and status in (401, 403):
         return COULD_NOT_CHECK, f"{status}: the token is not accepted for this"
-    if probe.expects == LIST.expects and status == 200 and not exchange.has_json:
+    if check.expects == LIST.expects and status == 200 and not exchange.has_json:
         return COULD_NOT_CHECK, "no JSON where the list should be"
-    if BEARER in probe.rules and has_other_cause(run, exchange):
+    if BEARER in check.rules and has_other_cause(run, exchange):
         return NOT_SEEN, f"{status} tells nothing of the token"
     return None
 
@@ -89,68 +89,68 @@ def has_other_cause(run: Run, exchange: Exchange) -> bool:
     status = exchange.status
     if exchange.is_success or status in (401, 403):
         return False
-    if exchange.probe.method == "POST" and (status < 400 or status in OF_A_BODY):
+    if exchange.check.method == "POST" and (status < 400 or status in OF_A_BODY):
         return True
     return not accepts_token(run, exchange)
 
 
 def accepts_token(run: Run, exchange: Exchange) -> bool:
     """Whether the operation was successful with the token."""
-    probe = exchange.probe
+    check = exchange.check
     for other in run.exchanges:
-        sent = other.probe
-        is_same = sent.path == probe.path and sent.method == probe.method
+        sent = other.check
+        is_same = sent.path == check.path and sent.method == check.method
         if is_same and other.is_success and sent.status < 400:
             return True
     return False
 
 
 def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """What a response says about the parts of its probe."""
-    probe = exchange.probe
-    if silence_of(run, exchange) or not probe.expects:
+    """What a response says about the parts of its check."""
+    check = exchange.check
+    if silence_of(run, exchange) or not check.expects:
         return
-    if probe.status >= 400:
+    if check.status >= 400:
         yield from judge_rejection(run, exchange)
     elif exchange.is_success:
-        for rule in probe.rules:
+        for rule in check.rules:
             yield Claim(rule, True, "success")
         yield from judge_response(run, exchange)
     else:
         yield from judge_failure(run, exchange)
-    if exchange.is_success and probe.expects in RELATIONS:
-        judge_relations = RELATIONS[probe.expects]
+    if exchange.is_success and check.expects in RELATIONS:
+        judge_relations = RELATIONS[check.expects]
         yield from judge_relations(run, exchange)
 
 
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
-    probe = exchange.probe
+    check = exchange.check
     status = exchange.status
     is_accepted = exchange.is_success
-    if is_accepted or status >= 400 or BEARER in probe.rules:
-        for rule in probe.rules:
+    if is_accepted or status >= 400 or BEARER in check.rules:
+        for rule in check.rules:
             yield Claim(rule, not is_accepted, "rejected", f"accepted with {status}")
-    if status == probe.status:
+    if status == check.status:
         yield from judge_response(run, exchange)
         yield from judge_errors(run, exchange)
-    elif not is_accepted or not probe.rules:
-        yield Claim(probe.expects, False, str(probe.status), str(status))
+    elif not is_accepted or not check.rules:
+        yield Claim(check.expects, False, str(check.status), str(status))
 
 
 def judge_errors(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """The claim of the errors of an invalid body, where the response is a problem at all."""
     problem = record_in(run, PROBLEM, exchange.json)
-    if exchange.probe.expects == INVALID_BODY and problem.has_any:
+    if exchange.check.expects == INVALID_BODY and problem.has_any:
         yield Claim(ERRORS, "errors" in problem.members, "present", MISSING)
 
 
 def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """The claims of a response, whose status is the expected one or another success."""
-    probe = exchange.probe
-    pointer, response = run.contract.find(probe.expects)
-    is_same = exchange.status == probe.status
-    yield Claim(pointer, is_same, str(probe.status), str(exchange.status))
+    check = exchange.check
+    pointer, response = run.contract.find(check.expects)
+    is_same = exchange.status == check.status
+    yield Claim(pointer, is_same, str(check.status), str(exchange.status))
     for name in response["headers"]:
         part, _ = run.contract.find(f"{pointer}/headers/{name}")
         value = exchange.header(name)
@@ -270,25 +270,25 @@ def record_in(run: Run, schema: str, value: Any) -> Record:
 
 def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says that a request which should succeed did not."""
-    probe = exchange.probe
+    check = exchange.check
     status = str(exchange.status)
-    operation = probe.expects.partition("/responses/")[0]
-    is_list = probe.path == PROJECTS
-    if exchange.is_redirect and probe.method == "GET":
-        yield Claim(probe.path, False, "exists", f"{status}, a redirect")
+    operation = check.expects.partition("/responses/")[0]
+    is_list = check.path == PROJECTS
+    if exchange.is_redirect and check.method == "GET":
+        yield Claim(check.path, False, "exists", f"{status}, a redirect")
     elif exchange.is_redirect:
-        yield Claim(probe.expects, False, str(probe.status), status)
-    elif probe.method == "POST":
+        yield Claim(check.expects, False, str(check.status), status)
+    elif check.method == "POST":
         yield judge_failed_creation(operation, exchange)
     elif exchange.status == 404 and (is_list or is_as_unknown(run, exchange)):
-        for part in (operation, probe.path):
+        for part in (operation, check.path):
             yield Claim(part, False, "exists", "404, as for a path that does not exist")
     elif exchange.status == 405 or is_list:
         yield Claim(operation, False, "success", status)
     elif exchange.status == 404:
         yield Claim(LATEST, False, "the id of a deployment", status)
     else:
-        yield Claim(probe.expects, False, str(probe.status), status)
+        yield Claim(check.expects, False, str(check.status), status)
 
 
 def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
@@ -332,7 +332,7 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     has_order = order_of_projects(run, run.items_of(exchange)) in (OLDEST, None)
     yield Claim(ITEMS, has_order, OLDEST, OTHER_ORDER)
     path = run.places.items
-    if exchange.probe.name != LISTED.name or path is None:
+    if exchange.check.name != LISTED.name or path is None:
         return
     if not isinstance(at(exchange.json, path), list):
         return

@@ -28,13 +28,13 @@ from web.strict_json import MalformedJSON, parse_json
 from ..reports import add_to_summary, github_lines, is_xml, junit_xml
 from ..serving import remove_old_report, write_whole
 from . import Options
+from .checks import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .client import Client
 from .drift import Drift, compare
 from .har import Recording, read_har
 from .judge import NOT_SEEN, claims_of
 from .observation import Observation
 from .observe import observe
-from .probes import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .report import (
     cases_of,
     findings_of,
@@ -124,23 +124,21 @@ def is_known(line: str, known: list[str]) -> bool:
 def check_options(options: Options) -> None:
     """Raises `click.UsageError` for options that contradict each other."""
     har, save, report = options.har, options.save, options.report
-    if bool(options.url) == bool(har):
-        raise click.UsageError("give the URL of a service, or --har FILE.")
-    if options.abuse and not options.write:
-        raise click.UsageError("--abuse may create projects: give --write, too.")
-    if options.body and not options.write:
-        raise click.UsageError("--body is that of a creation: give --write, too.")
-    if options.base and not har:
-        raise click.UsageError("--base chooses in a HAR file: give --har, too.")
-    if har and options.write:
-        raise click.UsageError("--write: with --har nothing is asked.")
-    if har and options.ca:
-        raise click.UsageError("--ca: with --har nothing is asked.")
     inputs = [options.known, options.ca, options.body, har]
-    if report and report in (*inputs, options.like, save):
-        raise click.UsageError(f"--report: {report} is no file of its own.")
-    if save and save in inputs:
-        raise click.UsageError(f"--save: {save} is no file of its own.")
+    contradictions = {
+        "give the URL of a service, or --har FILE.": bool(options.url) == bool(har),
+        "--abuse may create projects: give --write, too.": options.abuse and not options.write,
+        "--body is that of a creation: give --write, too.": options.body and not options.write,
+        "--base chooses in a HAR file: give --har, too.": options.base and not har,
+        "--write: with --har nothing is asked.": har and options.write,
+        "--ca: with --har nothing is asked.": har and options.ca,
+        f"--report: {report} is no file of its own.": report
+        and report in (*inputs, options.like, save),
+        f"--save: {save} is no file of its own.": save and save in inputs,
+    }
+    for sentence, is_one in contradictions.items():
+        if is_one:
+            raise click.UsageError(sentence)
 
 
 def read_inputs(options: Options, token: str) -> Inputs:
@@ -213,16 +211,16 @@ def write_files(
 
 
 def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> dict[str, Any]:
-    probes = []
+    checks = []
     for name in run.concluded:
         outcome = outcome_of(run, name)
-        probes.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
+        checks.append({"name": name, "requests": len(run.of(name)), "outcome": outcome})
     return {
         "url": source,
         "started_at": f"{started:%Y-%m-%dT%H:%M:%SZ}",
         "level": run.level,
         "parts": [part.as_json() for part in parts],
-        "probes": probes,
+        "probes": checks,
         "leaks": run.leaks,
         "created": run.left_behind,
     }
@@ -339,11 +337,11 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
     run.look()
     find_followed(run, given)
     run.has_ended = has_ended(run)
-    for probe in dict.fromkeys(each.probe for each in run.exchanges):
-        conclude(run, probe, run.of(probe.name), tell)
-    for probe in run.probes:
-        if not run.of(probe.name):
-            run.silent[probe.name] = NOT_SEEN, "it was not recorded"
+    for check in dict.fromkeys(each.check for each in run.exchanges):
+        conclude(run, check, run.of(check.name), tell)
+    for check in run.checks:
+        if not run.of(check.name):
+            run.silent[check.name] = NOT_SEEN, "it was not recorded"
     if given and given not in [each.deployment_id for each in run.exchanges]:
         tell(f"{given} was not recorded")
     if not run.of(FOLLOWED.name, GET_DEPLOYMENT.name):
@@ -356,14 +354,14 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
 
 
 def find_followed(run: Run, given: str) -> None:
-    """Find the exchanges with the created deployment, and give them its probe."""
+    """Find the exchanges with the created deployment, and give them its check."""
     bodies = run.bodies_of_creation()
     for index, exchange in enumerate(run.exchanges):
-        if not bodies or exchange.probe != GET_DEPLOYMENT:
+        if not bodies or exchange.check != GET_DEPLOYMENT:
             continue
         asked = exchange.deployment_id
         if asked == given or any(names_deployment(body, asked) for body in bodies):
-            run.exchanges[index] = replace(exchange, probe=FOLLOWED)
+            run.exchanges[index] = replace(exchange, check=FOLLOWED)
 
 
 def has_ended(run: Run) -> bool:

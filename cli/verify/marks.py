@@ -8,10 +8,10 @@ from typing import Any
 from stub.like.markers import escape
 from stub.rules import TYPES
 
+from .checks import OWN_MEMBER
 from .exchange import Exchange
 from .forms import Form, has_time_form
 from .places import says_deployment
-from .probes import OWN_MEMBER
 from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
 
 MINUTE = 60.0

@@ -8,6 +8,7 @@ from stub.like.check import errors_in
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
+from .checks import FOLLOWED, GET_DEPLOYMENT
 from .choices import merge
 from .constants import Constants
 from .envelope import Envelope, Listing
@@ -18,20 +19,9 @@ from .ids import observe_ids
 from .marks import Marks
 from .observation import Observation, Part
 from .places import has_status_name, says_deployment
-from .probes import FOLLOWED, GET_DEPLOYMENT
 from .readings import Reading, Readings
 from .run import LISTS, Run
-from .values import (
-    NEWEST,
-    Path,
-    at,
-    first_of,
-    order_of,
-    parse_seconds,
-    replaced,
-    scalars,
-    texts_in,
-)
+from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replaced, scalars, texts_in
 
 STATUSES_OF_CREATION = (200, 201, 202)
 
@@ -58,7 +48,7 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
     found.profile |= {name: part for name, part in parts.items() if part}
     remove_invalid(found)
     for place, value in constants.kept.items():
-        part = place.split("/")[1]
+        _, part, *_ = place.split("/")
         if part in found.profile:
             found.kept[place] = value
     if constants.signed:
@@ -95,7 +85,8 @@ class Observer:
     # The list
 
     def list_form(self) -> Part | None:
-        run, found = self.run, self.found
+        run = self.run
+        found = self.found
         lists = run.succeeded(*LISTS)
         path = run.places.items
         self._check_strict("list", *LISTS)
@@ -104,10 +95,12 @@ class Observer:
         last = self._last_list(lists)
         if path is None or last is None or not found.is_strict(last, "list"):
             return None
-        item = self._item(last, f"/list/body{pointer(*path)}/0")
+        place = "/list/body"
+        item = self._item(last, f"{place}{pointer(*path)}/0")
         listings = {exchange: listing_of(run, exchange) for exchange in lists}
+        all_ = list(listings.values())
         is_own = self.readings.item_in(last) is not None
-        envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
+        envelope = Envelope(all_, path, self.constants.is_map, is_sure=is_own)
 
         def mark(value: str, exchange: Exchange) -> str:
             return listings[exchange].mark_field(value)
@@ -116,25 +109,30 @@ class Observer:
         form["body"] = replaced(form["body"], path, [item])
         if self._is_newest_first(last):
             form["order"] = NEWEST
-        found.varying += ["/list/body" + pointer(*varying) for varying in envelope.varying]
+        found.varying += [place + pointer(*varying) for varying in envelope.varying]
         found.note_status("list", last)
         return form
 
     def _last_list(self, lists: list[Exchange]) -> Exchange | None:
         """The last list with the created project, or else with any project."""
-        with_own = [each for each in lists if self.readings.item_in(each) is not None]
+        item_in = self.readings.item_in
+        with_own = [each for each in lists if item_in(each) is not None]
         with_any = [each for each in lists if self.run.items_of(each)]
         return first_of(reversed(with_own or with_any))
 
     def _item(self, exchange: Exchange, place: str) -> Any:
         """The form of each project: of the created one, or of another one without its values."""
-        if self.readings.item_in(exchange) is not None:
-            return self.constants.clean(self._created_item(place), place)
+        readings = self.readings
+        if readings.item_in(exchange) is not None:
+            item = self._created_item(place)
+            return self.constants.clean(item, place)
         items = self.run.items_of(exchange)
         first = items[0]
-        marks = self.readings.marks_of_other("project", first, is_shown=False)
+        marks = readings.marks_of_other("project", first, is_shown=False)
         marks.names = common_names(items)
-        marks.status_paths = {path for path, _ in scalars(first) if is_deployment_status(path)}
+        for path, _ in scalars(first):
+            if is_deployment_status(path):
+                marks.status_paths.add(path)
         return marks.mark(first)
 
     def _created_item(self, place: str) -> Any:
@@ -168,51 +166,58 @@ class Observer:
     # The creation and the deployment
 
     def create_form(self) -> Part | None:
-        run, found = self.run, self.found
+        run = self.run
+        found = self.found
         creation = run.creation
         if creation is None or not found.is_strict(creation, "create"):
             return None
         part = {"request": self.constants.clean(run.request, "/create/request")}
         part |= tolerance_of(run)
-        if creation.status in STATUSES_OF_CREATION:
-            part["status"] = creation.status
+        status = creation.status
+        if status in STATUSES_OF_CREATION:
+            part["status"] = status
         else:
-            found.cannot_say(f"the status of a creation: {creation.status}")
+            found.cannot_say(f"the status of a creation: {status}")
+        body = creation.json
         marks = self.readings.marks_of_created("project")
-        marks.status_paths = self.readings.status_paths_of_creation(creation.json)
-        found.note_times(creation.json, "/create/body")
-        body = marks.mark(creation.json)
-        return part | self._form("/create", [creation], body, marks.mark_field)
+        marks.status_paths = self.readings.status_paths_of_creation(body)
+        found.note_times(body, "/create/body")
+        return part | self._form("/create", [creation], marks.mark(body), marks.mark_field)
 
     def deployment_form(self) -> Part | None:
+        is_strict = self.found.is_strict
         self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
         followed = self.run.followed
-        if followed and self.found.is_strict(followed[-1], "deployment"):
+        if followed and is_strict(followed[-1], "deployment"):
             return self._created_deployment(followed)
         other = self.readings.others_deployment
-        if other is not None and self.found.is_strict(other, "deployment"):
+        if other is not None and is_strict(other, "deployment"):
             return self._other_deployment(other)
         return None
 
     def _created_deployment(self, followed: list[Exchange]) -> Part:
         place = "/deployment/body"
-        words = self.readings.words
+        found = self.found
+        all_readings = self.readings
+        words = all_readings.words
         pairs = zip(followed, words, strict=True)
         readings = [Reading(exchange.json, word, word) for exchange, word in pairs]
-        marks = self.readings.marks_of_created("deployment")
+        marks = all_readings.marks_of_created("deployment")
         if any(words):
-            marks.status_paths = self.readings.status_paths(readings)
+            marks.status_paths = all_readings.status_paths(readings)
         bodies = [(reading.before, marks.mark(reading.body)) for reading in readings]
         body = self._merge(bodies, place)
-        self.found.note_times(followed[-1].json, place)
+        found.note_times(readings[-1].body, place)
         fields = self.fields.of(followed, "/deployment", marks.mark_field)
-        self.found.note_status("deployment", followed[0])
+        found.note_status("deployment", followed[0])
         return {"body": self.constants.clean(body, place), **fields}
 
     def _other_deployment(self, other: Exchange) -> Part:
         """The form of a deployment that was not created, with its values only if it was given."""
         place = "/deployment/body"
-        readings, found = self.readings, self.found
+        run = self.run
+        readings = self.readings
+        found = self.found
         is_given = readings.is_given(other)
         project = readings.project_of(other)
         marks = readings.marks_of_other("deployment", project, is_shown=is_given)
@@ -220,7 +225,7 @@ class Observer:
         if status_path is not None:
             marks.status_paths = {status_path}
             found.word = at(other.json, status_path)
-        read = self.run.succeeded(GET_DEPLOYMENT.name)
+        read = run.succeeded(GET_DEPLOYMENT.name)
         exchanges = [each for each in read if each.target == other.target]
         bodies = [("", marks.mark(exchange.json)) for exchange in exchanges]
         body = self._merge(bodies, place)
@@ -229,7 +234,7 @@ class Observer:
             found.cannot_say("the run of a deployment: the one that was named is over")
             body = self.constants.clean(body, place)
         else:
-            remove_own_fields(fields, self.run)
+            remove_own_fields(fields, run)
         found.note_status("deployment", exchanges[0])
         return {"body": body, **fields}
 
@@ -241,37 +246,37 @@ class Observer:
     def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
         """One body of several readings, each with its status; what varies is noted."""
         volatile = self.found.note_volatile(bodies, place)
-        by_word: dict[str, Any] = {}
+        first: dict[str, Any] = {}
         for word, body in bodies:
-            by_word.setdefault(word, body)
-        words = [word for word in dict.fromkeys(self.readings.words) if word in by_word]
-        if words:
-            by_word = {word: by_word[word] for word in words}
-        return merge(by_word, volatile)
+            first.setdefault(word, body)
+        words = dict.fromkeys(self.readings.words)
+        in_order = {word: first[word] for word in words if word in first}
+        return merge(in_order or first, volatile)
 
-    def _check_strict(self, place: str, *probes: str) -> None:
-        """Note that the successful responses to these probes are no JSON, if none of them is."""
-        found = [each for each in self.run.of(*probes) if each.is_success]
-        if found and not self.run.succeeded(*probes):
+    def _check_strict(self, place: str, *checks: str) -> None:
+        """Note that the successful responses to these checks are no JSON, if none of them is."""
+        found = [each for each in self.run.of(*checks) if each.is_success]
+        if found and not self.run.succeeded(*checks):
             self.found.is_strict(found[-1], place)
 
     # Errors
 
     def error_forms(self) -> Part:
+        found = self.found
         forms: Part = {}
         all_volatile: set[Path] = set()
         for code, exchanges in rejections(self.run).items():
+            place = f"/errors/{code}"
             first = exchanges[0]
-            if not self.found.is_strict(first, f"errors/{code}"):
+            if not found.is_strict(first, f"errors/{code}"):
                 continue
             bodies = []
             for exchange in exchanges:
                 marked = Marks("error").mark(exchange.json)
-                bodies.append(("", without_echo(marked, exchange.deployment_id)))
-            place = f"/errors/{code}"
-            all_volatile |= self.found.note_volatile(bodies, f"{place}/body")
-            _, first_body = bodies[0]
-            form = self._form(place, exchanges, first_body, unmarked)
+                bodies.append(without_echo(marked, exchange.deployment_id))
+            of_one_status = [("", body) for body in bodies]
+            all_volatile |= found.note_volatile(of_one_status, f"{place}/body")
+            form = self._form(place, exchanges, bodies[0], unmarked)
             forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()), all_volatile)
         if default:
@@ -280,17 +285,15 @@ class Observer:
 
 
 def listing_of(run: Run, exchange: Exchange) -> Listing:
-    items = run.items_of(exchange)
-    if not items:
+    ids = [run.own_id(item) for item in run.items_of(exchange)]
+    if not ids:
         return Listing(exchange.json, 0)
-    first_id = run.own_id(items[0])
-    last_id = run.own_id(items[-1])
-    return Listing(exchange.json, len(items), first_id, last_id)
+    return Listing(exchange.json, len(ids), ids[0], ids[-1])
 
 
 def tolerance_of(run: Run) -> Part:
     """What invalid bodies have shown of a creation."""
-    accepted = {each.probe.name for each in run.exchanges if each.is_success}
+    accepted = {each.check.name for each in run.exchanges if each.is_success}
     found: Part = {}
     if "no name" in accepted:
         found["optional"] = True
@@ -308,10 +311,10 @@ def unmarked(value: str, _: Exchange) -> str:
 
 def remove_own_fields(fields: Part, run: Run) -> None:
     """Remove the header fields of a deployment of others that no other response has."""
-    others = [each for each in run.exchanges if each.probe.name != GET_DEPLOYMENT.name]
+    others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
     headers = fields.pop("headers", {})
     for name, value in list(headers.items()):
-        if value not in [exchange.header(name) for exchange in others]:
+        if not any(exchange.header(name) == value for exchange in others):
             del headers[name]
     if headers:
         fields["headers"] = headers
@@ -319,11 +322,14 @@ def remove_own_fields(fields: Part, run: Run) -> None:
 
 def remove_invalid(found: Observation) -> None:
     """Leave out the parts that a profile cannot have."""
-    for error in errors_in(found.profile, OWN_WORDS):
+    profile = found.profile
+    for error in errors_in(profile, OWN_WORDS):
         _, name, *rest = error.pointer.split("/")
-        holder, part = found.profile, name
+        holder = profile
+        part = name
         if name in ("errors", "ids"):
-            holder, part = found.profile[name], rest[0]
+            holder = profile[name]
+            part = rest[0]
         if part in holder:
             found.cannot_say(f"/{name}: {error.pointer} {error.detail}")
             del holder[part]
@@ -344,10 +350,8 @@ def common_names(records: list[Any]) -> set[str] | None:
         return None
     counts: Counter[str] = Counter()
     for record in records:
-        names: set[str] = set()
-        for path, _ in scalars(record):
-            names.update(str(name) for name in path)
-        counts.update(names)
+        paths = [path for path, _ in scalars(record)]
+        counts.update({str(name) for path in paths for name in path})
     return {name for name, count in counts.items() if count > 1}
 
 

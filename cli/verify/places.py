@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from web.redaction import SECRET_NAME
 
-from .probes import OWN_MEMBER
+from .checks import OWN_MEMBER
 from .values import (
     NOTHING,
     Path,

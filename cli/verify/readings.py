@@ -8,11 +8,11 @@ from typing import Any
 
 from stub.contract import object_in
 
+from .checks import GET_DEPLOYMENT
 from .exchange import Exchange
 from .forms import Form, times_form
 from .marks import MINUTE, Marks
 from .places import has_status_name
-from .probes import GET_DEPLOYMENT
 from .run import LISTS, Run, names_deployment
 from .values import Path, at, first_of, is_id, last_name, parse_seconds, scalars, values_in
 
@@ -64,7 +64,7 @@ class Readings:
 
     def item_in(self, exchange: Exchange) -> Any:
         """The created project in a list, None if it is not there."""
-        if exchange.probe.name not in LISTS or not self.run.creation:
+        if exchange.check.name not in LISTS or not self.run.creation:
             return None
         if exchange not in self._items:
             self._items[exchange] = self.run.created_item(exchange)

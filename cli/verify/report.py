@@ -35,11 +35,15 @@ def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
     Where a profile has the choices of the service, what drifts from it stands for the differences.
     """
     kinds = ("broken", "differs") if drift is None else ("broken",)
-    drifted = [] if drift is None else drift.findings
-    unseen = [f"unseen: {what}: {why}" for what, why in run.unseen.items()]
-    leaks = [f"leaks: {probe}: {LEAK}" for probe in run.leaks]
-    differences = [text_of_difference(each) for each in parts if each.verdict in kinds]
-    return [*drifted, *unseen, *leaks, *differences]
+    found = [] if drift is None else list(drift.findings)
+    for what, why in run.unseen.items():
+        found.append(f"unseen: {what}: {why}")
+    for check in run.leaks:
+        found.append(f"leaks: {check}: {LEAK}")
+    for part in parts:
+        if part.verdict in kinds:
+            found.append(text_of_difference(part))
+    return found
 
 
 def text_of_difference(part: Part) -> str:
@@ -48,24 +52,20 @@ def text_of_difference(part: Part) -> str:
 
 def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
     """A test case for each part that was judged, and for each other kind of finding."""
+    mask = run.redactor.text
     cases = []
     for part in parts:
+        failures = []
         line = text_of_difference(part)
-        shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
-        failures = [Failure(line, "\n".join(shown))] if line in findings else []
-        reason = part.reason if part.verdict in UNCHECKED else ""
+        if line in findings:
+            shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
+            failures.append(Failure(mask(line), mask("\n".join(shown))))
+        reason = mask(part.reason) if part.verdict in UNCHECKED else ""
         cases.append(Case(part.part, failures, reason))
     for kind in OTHER_KINDS:
-        failures = [Failure(line) for line in findings if line.startswith(f"{kind}: ")]
-        cases.append(Case(kind, failures))
-    return [masked_case(case, run.redactor) for case in cases]
-
-
-def masked_case(case: Case, redactor: Redactor) -> Case:
-    """A test case with the secrets in its texts masked."""
-    mask = redactor.text
-    failures = [Failure(mask(each.message), mask(each.details)) for each in case.failures]
-    return Case(mask(case.name), failures, mask(case.skipped))
+        lines = [mask(line) for line in findings if line.startswith(f"{kind}: ")]
+        cases.append(Case(kind, [Failure(line) for line in lines]))
+    return cases
 
 
 def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
@@ -84,11 +84,11 @@ def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[
         for reason in dict.fromkeys(each.reason for each in found):
             yield ""
             yield f"{kind}: {reason}"
-            yield from [f"  {each.part}" for each in found if each.reason == reason]
+            yield from indented((each.part for each in found if each.reason == reason), 2)
     if drift is not None and drift.notes:
         yield ""
         yield "varies (no finding):"
-        yield from [f"  {note}" for note in drift.notes]
+        yield from indented(drift.notes, 2)
 
 
 def summary_of(run: Run, count: int) -> str:
@@ -113,21 +113,27 @@ def traits_of(run: Run) -> Iterator[str]:
     yield from envelope_of("a created project", run.created_body)
     followed = run.followed
     if followed:
-        yield from envelope_of("a deployment", followed[-1].json)
+        last = followed[-1]
+        yield from envelope_of("a deployment", last.json)
     status = run.status_path
     if status and status[-1] != "status":
         yield f"the status is called {status[-1]}"
-    statuses = dict.fromkeys(run.status_of(each.json) for each in followed)
-    unknown = [str(word) for word in statuses if word not in run.contract.statuses]
+    words = dict.fromkeys(run.status_of(each.json) for each in followed)
+    known = run.contract.statuses
+    unknown = [str(word) for word in words if word not in known]
     if unknown:
         yield f"statuses are {', '.join(unknown)}"
     ids = [run.own_id(project) for project in run.places.others]
     if any(isinstance(each, int) for each in ids):
         yield "ids are numbers"
-    headers = [each.header("Content-Type") or "" for each in run.judged if each.status >= 400]
-    types = [header.partition(";")[0] for header in headers]
+    types = []
+    for exchange in run.judged:
+        if exchange.status >= 400:
+            content_type = exchange.header("Content-Type") or ""
+            types.append(content_type.partition(";")[0])
     if types and PROBLEM_JSON["Content-Type"] not in types:
-        yield f"errors are {types[0] or 'without a media type'}"
+        first = types[0] or "without a media type"
+        yield f"errors are {first}"
 
 
 def envelope_of(what: str, body: Any) -> Iterator[str]:
@@ -143,12 +149,14 @@ def stands_in(path: Path) -> str:
 
 def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
     """The differences with both sides, and each exchange that showed some of them."""
-    exchanges = dict.fromkeys(each.exchange for each in found if each.exchange)
-    for exchange in exchanges:
-        for part in found:
-            if part.exchange is exchange:
-                yield from text_of_sides(run, part)
-        yield from [f"    {line}" for line in text_of_exchange(exchange, run.redactor)]
+    by_exchange: dict[Exchange, list[Part]] = {}
+    for part in found:
+        if part.exchange:
+            by_exchange.setdefault(part.exchange, []).append(part)
+    for exchange, parts in by_exchange.items():
+        for part in parts:
+            yield from text_of_sides(run, part)
+        yield from indented(text_of_exchange(exchange, run.redactor), 4)
 
 
 def text_of_sides(run: Run, part: Part) -> Iterator[str]:
@@ -158,9 +166,10 @@ def text_of_sides(run: Run, part: Part) -> Iterator[str]:
     yield f"    {part.origin}:    {origin}"
     yield f"    contract:  {part.expected}"
     yield f"    service:   {part.observed}"
-    yield f"    probe:     {part.probe}"
+    yield f"    probe:     {part.check}"
     if part.value:
-        yield f"    value:     {cut(run.redactor.text(part.value), MAX_SHOWN)}"
+        value = run.redactor.text(part.value)
+        yield f"    value:     {cut(value, MAX_SHOWN)}"
 
 
 def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Iterator[str]:
@@ -169,13 +178,18 @@ def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Itera
         lines = [line for line in drift.findings if line.startswith(f"drift: {place}/")]
         if lines:
             yield ""
-            yield from [f"  {line}" for line in lines]
-            yield from [f"    {line}" for line in text_of_exchange(exchanges[-1], redactor)]
+            yield from indented(lines, 2)
+            yield from indented(text_of_exchange(exchanges[-1], redactor), 4)
+
+
+def indented(lines: Iterable[str], size: int) -> Iterator[str]:
+    for line in lines:
+        yield " " * size + line
 
 
 def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
     """A request and its response, masked."""
-    yield f"> {exchange.probe.method} {exchange.target}"
+    yield f"> {exchange.check.method} {exchange.target}"
     yield from text_of_fields(">", exchange.sent)
     yield from text_of_body(">", exchange.body, redactor)
     yield f"< {exchange.status}"

@@ -9,9 +9,7 @@ from stub.contract import object_in
 from stub.like.markers import place_of_name
 from web.redaction import Redactor
 
-from .exchange import Exchange
-from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
-from .probes import (
+from .checks import (
     CREATE,
     FOLLOWED,
     LIST,
@@ -19,9 +17,11 @@ from .probes import (
     LISTED,
     NAME_PREFIX,
     RECORDED,
-    Probe,
-    all_probes,
+    Check,
+    all_checks,
 )
+from .exchange import Exchange
+from .places import find_id, find_items, find_named, find_status, id_in_url, name_in
 from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
@@ -60,18 +60,18 @@ class Run:
     request: dict[str, Any]
     exchanges: list[Exchange] = field(default_factory=list)
     judged: list[Exchange] = field(default_factory=list)  # those that say something of a part
-    concluded: list[str] = field(default_factory=list)  # probes
-    # Why a probe showed nothing, by its name: a verdict and the reason.
+    concluded: list[str] = field(default_factory=list)  # checks
+    # Why a check showed nothing, by its name: a verdict and the reason.
     silent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    leaks: list[str] = field(default_factory=list)  # probes
+    leaks: list[str] = field(default_factory=list)  # checks
     unseen: dict[str, str] = field(default_factory=dict)  # why, by what was not seen
     known_status_path: Path | None = None  # of the status in a deployment, by a profile
     has_ended: bool = False  # whether the created deployment has come to its end
     places: Places = field(default_factory=Places)
 
     @cached_property
-    def probes(self) -> tuple[Probe, ...]:
-        return all_probes(self.request, self.path_of_name)
+    def checks(self) -> tuple[Check, ...]:
+        return all_checks(self.request, self.path_of_name)
 
     @cached_property
     def path_of_name(self) -> Path:
@@ -83,10 +83,10 @@ class Run:
         return self.level == RECORDED
 
     def of(self, *names: str) -> list[Exchange]:
-        return [each for each in self.exchanges if each.probe.name in names]
+        return [each for each in self.exchanges if each.check.name in names]
 
     def succeeded(self, *names: str) -> list[Exchange]:
-        """The successful responses to these probes that are JSON."""
+        """The successful responses to these checks that are JSON."""
         return [each for each in self.of(*names) if each.is_success and each.has_json]
 
     def look(self) -> None:
@@ -104,7 +104,9 @@ class Run:
                 places.others = [item for item in self.items_of(exchange) if item is not mine]
                 break
         places.id = self._find_id()
-        places.created_id = self._find_created_id()
+        places.created_id = self.own_id(places.mine)
+        if places.created_id is None and self.creation:
+            places.created_id = self.id_in(self.creation)
 
     def items_of(self, exchange: Exchange) -> list[Any]:
         """The projects in a list, none if it has no array of them."""
@@ -165,21 +167,17 @@ class Run:
         Name and id count where the creation has them, since such a text may stand elsewhere by
         chance. A name of verify's own counts anywhere.
         """
-        items, name, created = self.items_of(exchange), self.created_name, self.created_body
-        if created is NOTHING:
+        items = self.items_of(exchange)
+        name = self.created_name
+        if self.creation is None or not self.creation.has_json:
             return find_named(items, name)
         members = set() if name.startswith(NAME_PREFIX) else self.name_members
         found = find_named(items, name, members)
-        path = self._path_of_created_id()
+        path = self._path_of_id(self.creation)
         if found is None and path is not None:
-            found = find_named(items, at(created, path), {last_name(path)})
+            created_id = at(self.created_body, path)
+            found = find_named(items, created_id, {last_name(path)})
         return found
-
-    def _path_of_created_id(self) -> Path | None:
-        """Where the response to the creation has the id of the project."""
-        if self.creation is None or self.created_body is NOTHING:
-            return None
-        return find_id(self.created_body, [], name=self.name_in(self.creation))
 
     def _find_id(self) -> Path | None:
         mine = self.places.mine
@@ -189,42 +187,26 @@ class Run:
             return found or find_id(mine, others, name=self.created_name)
         return find_id(others[0], others[1:]) if others else None
 
-    def _find_created_id(self) -> Any:
-        listed = self.own_id(self.places.mine)
-        if listed is None and self.creation:
-            return self.id_in(self.creation)
-        return listed
-
     def id_in(self, exchange: Exchange) -> Any:
         """The id in the response to a creation, None if there is none."""
-        if not exchange.is_success or not exchange.has_json:
-            return None
-        path = find_id(exchange.json, [], name=self.name_in(exchange))
+        path = self._path_of_id(exchange) if exchange.is_success else None
         return None if path is None else at(exchange.json, path)
+
+    def _path_of_id(self, exchange: Exchange) -> Path | None:
+        """Where the response to a creation has the id of the project."""
+        return find_id(exchange.json, [], name=self.name_in(exchange))
 
     @property
     def left_behind(self) -> list[dict[str, Any]]:
         """The id and the name of what the POSTs may have created; an id of None is not known."""
         if self.is_recorded:
             return []
-        posts = [each for each in self.exchanges if each.probe.method == "POST"]
-        return [
-            {"id": self._id_of_post(post), "name": self.name_in(post) or None}
-            for post in posts
-            if not 400 <= post.status < 500
-        ]
-
-    def _id_of_post(self, post: Exchange) -> Any:
-        if post is self.creation:
-            return self.places.created_id
-        found = self.id_in(post)
-        if found is not None:
-            return found
-        name = self.name_in(post)
-        for exchange in self.succeeded(*LISTS):
-            listed = self.own_id(find_named(self.items_of(exchange), name))
-            if listed is not None:
-                found = listed
+        found = []
+        for post in self.exchanges:
+            if post.check.method != "POST" or 400 <= post.status < 500:
+                continue
+            own_id = self.places.created_id if post is self.creation else self.id_in(post)
+            found.append({"id": own_id, "name": self.name_in(post) or None})
         return found
 
     # Deployments
@@ -260,10 +242,12 @@ class Run:
 
     def owners_of(self, deployment_id: str) -> list[str]:
         """The ids of the projects that name a deployment."""
-        named = [each for each in self.places.others if names_deployment(each, deployment_id)]
+        places = self.places
+        named = [each for each in places.others if names_deployment(each, deployment_id)]
         found = [self.own_id(project) for project in named]
-        if any(names_deployment(body, deployment_id) for body in self.bodies_of_creation()):
-            found.append(self.places.created_id)
+        own = self.bodies_of_creation()
+        if any(names_deployment(body, deployment_id) for body in own):
+            found.append(places.created_id)
         return [str(each) for each in found if each is not None]
 
 

@@ -1,4 +1,4 @@
-"""A session with a service: asks the probes in their order, and records what responses say."""
+"""A session with a service: asks the checks in their order, and records what responses say."""
 
 import json
 import re
@@ -10,17 +10,7 @@ import click
 
 from web.redaction import printable
 
-from .client import Client
-from .exchange import Exchange
-from .judge import LATEST, NOT_SEEN, claims_of
-from .places import (
-    MAX_CANDIDATES,
-    Candidate,
-    find_candidates,
-    has_status_name,
-    texts_of_status,
-)
-from .probes import (
+from .checks import (
     CANDIDATE,
     CREATE,
     FOLLOWED,
@@ -31,8 +21,12 @@ from .probes import (
     NEEDS,
     READ,
     UNKNOWN_PATH,
-    Probe,
+    Check,
 )
+from .client import Client
+from .exchange import Exchange
+from .judge import LATEST, NOT_SEEN, claims_of
+from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
 from .run import Run
 from .values import Path, is_through_objects
 from .verdicts import conclude
@@ -45,7 +39,7 @@ NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deploy
 
 @dataclass
 class Session:
-    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each probe.
+    """Asks a service; `wait` and `pause` are in seconds, `tell` gets a line for each check.
 
     `deployment` is the id of a deployment that no response names. With `reads_twice` each GET is
     sent twice, and the list is read with each status, since a profile is made of the responses.
@@ -60,7 +54,7 @@ class Session:
     reads_twice: bool
     saves: bool
     tell: Callable[[str], None]
-    # What the probes need of earlier responses.
+    # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
     candidates_left: int = MAX_CANDIDATES
     named: Exchange | None = None  # the response to the id in the contract's own member
@@ -71,82 +65,88 @@ class Session:
         levels = LEVELS[: LEVELS.index(run.level) + 1]
         if run.level == READ:
             self.tell("without --write, no creation and no run of a deployment is seen")
-        for probe in run.probes:
-            if probe.level not in levels:
-                run.silent[probe.name] = NOT_SEEN, NEEDS[probe.level]
+        for check in run.checks:
+            name = check.name
+            if check.level not in levels:
+                run.silent[name] = NOT_SEEN, NEEDS[check.level]
                 continue
-            conclude(run, probe, self._ask(probe), self.tell)
-            if probe.name == UNKNOWN_PATH.name:
+            conclude(run, check, self._ask(check), self.tell)
+            if name == UNKNOWN_PATH.name:
                 self._check_first()
-            if probe.name == GET_DEPLOYMENT.name:
+            if name == GET_DEPLOYMENT.name:
                 self._tell_what_is_unseen()
-        for probe in (CANDIDATE, LIST_AGAIN):
-            asked = run.of(probe.name)
+        for check in (CANDIDATE, LIST_AGAIN):
+            asked = run.of(check.name)
             if asked:
-                conclude(run, probe, asked, self.tell)
+                conclude(run, check, asked, self.tell)
 
-    def _ask(self, probe: Probe) -> list[Exchange]:
-        """Ask a probe as often as it needs; return the exchanges that say something."""
-        if probe.name == CREATE.name:
-            return self._create(probe)
-        if probe.name == FOLLOWED.name:
-            return self._follow(probe)
-        if probe.name == LISTED.name:
-            return self._find_listed(probe)
-        if probe.name == GET_DEPLOYMENT.name:
-            return self._read_deployment(probe)
-        if probe.needs and not self.words[probe.needs]:
+    def _ask(self, check: Check) -> list[Exchange]:
+        """Ask a check as often as it needs; return the exchanges that say something."""
+        name = check.name
+        if name == CREATE.name:
+            return self._create(check)
+        if name == FOLLOWED.name:
+            return self._follow(check)
+        if name == LISTED.name:
+            return self._find_listed(check)
+        if name == GET_DEPLOYMENT.name:
+            return self._read_deployment(check)
+        if check.needs and not self.words[check.needs]:
             return []
-        return self._read(probe)
+        return self._read(check)
 
-    def _read(self, probe: Probe) -> list[Exchange]:
-        found = [self._send(probe)]
-        if self.reads_twice and probe.level == READ and probe.method == "GET":
-            found.append(self._send(probe))
+    def _read(self, check: Check) -> list[Exchange]:
+        found = [self._send(check)]
+        if self.reads_twice and check.level == READ and check.method == "GET":
+            found.append(self._send(check))
         return found
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
         run = self.run
-        responses = [run.of(probe.name)[-1] for probe in run.probes[:3]]
+        responses = [run.of(check.name)[-1] for check in run.checks[:3]]
         first = responses[0]
+        status = first.status
         has_json = any(each.has_json for each in responses)
         reason = "" if has_json else self.client.explain_scheme()
         if reason:
             raise click.UsageError(f"{reason}.")
         if all(each.status in (401, 403) for each in responses[:2]):
-            raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({first.status}).")
+            raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
         if not any(list(claims_of(run, each)) for each in responses):
-            raise click.UsageError(f"nothing could be checked: {first.failure or 'no JSON'}.")
+            reason = first.failure or "no JSON"
+            raise click.UsageError(f"nothing could be checked: {reason}.")
         if not has_json:
             place = ""
             if first.is_redirect:
-                place = printable(run.redactor.text(f" to {first.header('Location')}"))
+                location = f" to {first.header('Location')}"
+                place = printable(run.redactor.text(location))
             raise click.UsageError(
-                f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
+                f"no response is JSON ({status}{place}): give the URL of the service itself, "
                 "with its scheme, without a redirect or a login page before it."
             )
 
     # The created project
 
-    def _create(self, probe: Probe) -> list[Exchange]:
+    def _create(self, check: Check) -> list[Exchange]:
         """Create a project, with the name alone if no other member is accepted."""
         run = self.run
-        exchanges = [self._send(probe)]
+        last = self._send(check)
+        exchanges = [last]
         request = json.dumps(run.request, ensure_ascii=False)
-        if exchanges[0].status in (400, 422) and probe.body != request:
-            exchanges.append(self._send(probe._replace(body=request)))
-        last = exchanges[-1]
+        if last.status in (400, 422) and check.body != request:
+            last = self._send(check._replace(body=request))
+            exchanges.append(last)
         if last.is_success:
             self.words["created"] = run.name_in(last)
             run.look()
         return exchanges
 
-    def _find_listed(self, probe: Probe) -> list[Exchange]:
+    def _find_listed(self, check: Check) -> list[Exchange]:
         """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
-        asked = self.run.of(probe.name) or self._poll(probe, self._is_listed)
+        asked = self.run.of(check.name) or self._poll(check, self._is_listed)
         return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
@@ -155,25 +155,25 @@ class Session:
 
     # Deployments
 
-    def _follow(self, probe: Probe) -> list[Exchange]:
+    def _follow(self, check: Check) -> list[Exchange]:
         """Find the created deployment, and read it until it has ended.
 
         One of the GETs is left for the deployment of a listed project, or the one that was given.
         """
         if not self.words["created"]:
             return []
-        likely = [candidate for candidate in self._candidates() if candidate.rank == 0]
+        likely = [each for each in self._candidates() if each.rank == 0]
         first = self._seek(likely, least=1)
         if first is None and not self.deployment:
             self._find_listed(LISTED)
             first = self._seek_patiently() or self.named
         if first is None:
             return []
-        first = self._rename(first, probe)
+        first = self._rename(first, check)
         if not first.is_success:
             return [first]
         self.words["followed"] = first.deployment_id
-        return self._read_until_end(probe, first)
+        return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
         """What may be the id of the created deployment."""
@@ -201,24 +201,25 @@ class Session:
         """Seek the created deployment, the likeliest id more than once: it may appear later."""
         candidates = self._candidates()
         is_likely = bool(candidates) and candidates[0].rank == 0
-        started = time.monotonic()
+        until = time.monotonic() + self.wait
         pause = 0.02
         while True:
             found = self._seek(candidates, least=1)
-            is_over = time.monotonic() - started + pause > self.wait
-            if found is not None or not is_likely or is_over or self.candidates_left <= 1:
+            is_over = self.candidates_left <= 1 or time.monotonic() + pause > until
+            if found is not None or not is_likely or is_over:
                 return found
             time.sleep(pause)
             pause *= 2
             candidates = candidates[:1]
 
-    def _rename(self, exchange: Exchange, probe: Probe) -> Exchange:
-        """Give an exchange the probe that it turned out to be."""
-        index = self.run.exchanges.index(exchange)
-        self.run.exchanges[index] = replace(exchange, probe=probe)
-        return self.run.exchanges[index]
+    def _rename(self, exchange: Exchange, check: Check) -> Exchange:
+        """Give an exchange the check that it turned out to be."""
+        exchanges = self.run.exchanges
+        renamed = replace(exchange, check=check)
+        exchanges[exchanges.index(exchange)] = renamed
+        return renamed
 
-    def _read_until_end(self, probe: Probe, first: Exchange) -> list[Exchange]:
+    def _read_until_end(self, check: Check, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
         run = self.run
         watch = Watch(run.contract.statuses, run.contract.running)
@@ -233,65 +234,60 @@ class Session:
 
         found = [first]
         if not has_ended(first):
-            found += self._poll(probe, has_ended)
+            found += self._poll(check, has_ended)
         run.has_ended = watch.has_ended(time.monotonic())
         if self.reads_twice:
-            found.append(self._send(probe))
+            found.append(self._send(check))
         run.look()
         return [each for each in found if each.is_success]
 
-    def _read_deployment(self, probe: Probe) -> list[Exchange]:
+    def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
+        run = self.run
+        words = self.words
+        candidates = [Candidate(self.deployment, "", 0)]
+        if not self.deployment:
+            others = run.places.others
+            own_id = run.own_id(others[0]) if others else None
+            candidates = find_candidates(others, own_id)
         self.named = None
-        if self.deployment:
-            found = self._seek([Candidate(self.deployment, "", 0)])
-        else:
-            found = self._seek(self._listed_candidates()) or self.named
+        found = self._seek(candidates) or self.named
         if found is None:
-            self.words["listed"] = self.words["followed"]
-            return self._read(probe) if self.words["listed"] else []
-        found = self._rename(found, probe)
-        self.words["listed"] = found.deployment_id
+            words["listed"] = words["followed"]
+            return self._read(check) if words["listed"] else []
+        found = self._rename(found, check)
+        words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
-            return [found, self._send(probe)]
+            return [found, self._send(check)]
         return [found]
-
-    def _listed_candidates(self) -> list[Candidate]:
-        others = self.run.places.others
-        own_id = self.run.own_id(others[0]) if others else None
-        return find_candidates(others, own_id)
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
-        unseen = {}
-        if run.level != READ and run.creation is None:
-            why = self._why_no_project()
-            unseen["project"] = why
-            self._tell_lack(why, "create")
+        lack = ""
         if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
-            why = f"no deployment was read: {self._why_no_deployment()}"
-            unseen["deployment"] = why
-            self._tell_lack(why, "deployment, statuses")
+            lack = "no deployment was read"
         elif self.deployment and self.words["listed"] != self.deployment:
-            why = f"{self.deployment} was not read: {self._why_no_deployment()}"
-            unseen["deployment"] = why
-            self._tell_lack(why, "deployment, statuses")
+            lack = f"{self.deployment} was not read"
+        if run.level != READ and run.creation is None:
+            self._note_unseen("project", self._why_no_project(), "create")
+        if lack:
+            why = f"{lack}: {self._why_no_deployment()}"
+            self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
             self.tell("no run of a deployment was seen: no response names the created one")
-        if run.level != READ:
-            run.unseen = unseen
 
-    def _tell_lack(self, why: str, parts: str) -> None:
-        if self.saves:
-            why = f"{why}; the profile lacks {parts}"
-        self.tell(why)
+    def _note_unseen(self, what: str, why: str, parts: str) -> None:
+        """`parts` are those of a profile that are lacking then."""
+        if self.run.level != READ:
+            self.run.unseen[what] = why
+        self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
 
     def _why_no_project(self) -> str:
         last = self.run.of(CREATE.name)[-1]
         reason = f"no project was created: {last.reason}"
         if last.status in (400, 422):
-            return f"{reason}; give --body FILE with what the service asks for"
+            reason += "; give --body FILE with what the service asks for"
         return reason
 
     def _why_no_deployment(self) -> str:
@@ -305,12 +301,12 @@ class Session:
 
     # Requests
 
-    def _poll(self, probe: Probe, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
+    def _poll(self, check: Check, is_over: Callable[[Exchange], bool]) -> list[Exchange]:
         """Ask again and again, for `wait` seconds at most."""
         started = time.monotonic()
         found: list[Exchange] = []
         while True:
-            last = self._send(probe)
+            last = self._send(check)
             found.append(last)
             waited = time.monotonic() - started
             is_stopped = last.status == 429 or last.is_redirect
@@ -318,27 +314,28 @@ class Session:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
-    def _send(self, probe: Probe) -> Exchange:
-        """Send a probe; once more after a 5xx, but for a POST, which may have created a project.
+    def _send(self, check: Check) -> Exchange:
+        """Send a check; once more after a 5xx, but for a POST, which may have created a project.
 
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
-        first = self._send_once(probe)
+        first = self._send_once(check)
         seconds = first.header("Retry-After") or ""
         if first.status == 429 and re.fullmatch("[0-9]|10", seconds):
             time.sleep(int(seconds))
-            return self._send_once(probe)
-        if first.status >= 500 and probe.method != "POST":
-            return self._send_once(probe)
+            return self._send_once(check)
+        if first.status >= 500 and check.method != "POST":
+            return self._send_once(check)
         return first
 
-    def _send_once(self, probe: Probe) -> Exchange:
+    def _send_once(self, check: Check) -> Exchange:
+        client = self.client
         exchanges = self.run.exchanges
-        request = self.client.request(probe, self.words)
+        request = client.request(check, self.words)
         if exchanges:
             time.sleep(self.pause)
         exchanges.append(request)  # before it is sent, since that may be interrupted
-        received = self.client.send(request)
+        received = client.send(request)
         exchanges[-1] = received
         return received
 
@@ -374,16 +371,12 @@ class Watch:
         return self.changes.get(path, 0) >= VOLATILE
 
     def has_ended(self, now: float) -> bool:
-        words = []
-        for path, text in self.texts.items():
-            if has_status_name(path) and is_through_objects(path):
-                words.append(text)
-        if any(word in self.running for word in words):
+        texts = self.texts
+        named = [path for path in texts if has_status_name(path) and is_through_objects(path)]
+        words = {texts[path] for path in named}
+        if words.intersection(self.running):
             return False
-        if any(word in self.statuses for word in words):
+        if words.intersection(self.statuses):
             return True
-        for path in self.texts:
-            is_still = now - self.changed_at[path] >= STILL
-            if not is_still and not self._is_volatile(path):
-                return False
-        return True
+        since = now - STILL
+        return all(self.changed_at[path] <= since or self._is_volatile(path) for path in texts)

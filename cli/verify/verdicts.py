@@ -7,9 +7,9 @@ import stub
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
+from .checks import BEARER, INVALID_BODY, LEVELS, NEEDS, Check
 from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Claim, claims_of, silence_of
-from .probes import BEARER, INVALID_BODY, LEVELS, NEEDS, Probe
 from .run import LISTS, Run
 from .values import children
 
@@ -26,15 +26,21 @@ class Part(NamedTuple):
     expected: str = ""
     observed: str = ""
     reason: str = ""
-    probe: str = ""
+    check: str = ""
     value: str = ""
     exchange: Exchange | None = None
 
     def as_json(self) -> dict[str, str]:
-        """What the report has of it."""
-        members = self._asdict()
-        del members["value"], members["exchange"]
-        return members
+        """What the report has of it, where a check is called a probe."""
+        return {
+            "part": self.part,
+            "origin": self.origin,
+            "verdict": self.verdict,
+            "expected": self.expected,
+            "observed": self.observed,
+            "reason": self.reason,
+            "probe": self.check,
+        }
 
 
 class Seen(NamedTuple):
@@ -59,29 +65,29 @@ def judge_parts(run: Run) -> list[Part]:
     return found
 
 
-def witnesses_of(run: Run) -> dict[str, list[Probe]]:
-    """The probes that can show a part, by the part."""
+def witnesses_of(run: Run) -> dict[str, list[Check]]:
+    """The checks that can show a part, by the part."""
     errors = parts_in(run.contract, ERRORS).keys()
-    found: dict[str, list[Probe]] = {}
-    for probe in run.probes:
-        shown = set(probe.rules)
-        if probe.expects:
-            shown.update(parts_in(run.contract, probe.expects))
-        if probe.expects != INVALID_BODY:
+    found: dict[str, list[Check]] = {}
+    for check in run.checks:
+        shown = set(check.rules)
+        if check.expects:
+            shown.update(parts_in(run.contract, check.expects))
+        if check.expects != INVALID_BODY:
             shown -= errors
         for part in shown:
-            found.setdefault(part, []).append(probe)
+            found.setdefault(part, []).append(check)
     return found
 
 
-def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Probe]) -> Part:
+def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -> Part:
     """The part with its verdict: one contradiction outweighs many agreements."""
     against = [each for each in seen if not each.claim.holds]
     if against:
         return contradicted(part, against)
     if part.part == BEARER:  # which every operation has to show
-        names = [each.exchange.probe.name for each in seen]
-        witnesses = [probe for probe in witnesses if probe.name not in names]
+        names = [each.exchange.check.name for each in seen]
+        witnesses = [check for check in witnesses if check.name not in names]
         seen = [] if witnesses else seen
     if not seen:
         return unseen(run, part, witnesses)
@@ -90,7 +96,7 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Probe]) -
         verdict="kept" if part.origin == "fixed" else "confirmed",
         expected=claim.expected,
         observed=claim.expected,
-        probe=exchange.probe.name,
+        check=exchange.check.name,
     )
 
 
@@ -103,29 +109,29 @@ def contradicted(part: Part, against: list[Seen]) -> Part:
         verdict="broken" if part.origin == "fixed" else "differs",
         expected="; ".join(expected),
         observed="; ".join(sorted(observed)),
-        probe=exchange.probe.name,
+        check=exchange.check.name,
         value=claim.value,
         exchange=exchange,
     )
 
 
-def unseen(run: Run, part: Part, witnesses: list[Probe]) -> Part:
-    """The part with the reason and the probe that could have shown it: one that failed, if any."""
+def unseen(run: Run, part: Part, witnesses: list[Check]) -> Part:
+    """The part with the reason and the check that could have shown it: one that failed, if any."""
     if not witnesses:
         return part._replace(reason="cannot be provoked by a well-formed request")
     found = []
-    for probe in sorted(witnesses, key=lambda probe: rank_of(run, probe)):
-        verdict, reason = run.silent.get(probe.name, (NOT_SEEN, "no response had it"))
-        found.append(part._replace(verdict=verdict, reason=reason, probe=probe.name))
+    for check in sorted(witnesses, key=lambda check: rank_of(run, check)):
+        verdict, reason = run.silent.get(check.name, (NOT_SEEN, "no response had it"))
+        found.append(part._replace(verdict=verdict, reason=reason, check=check.name))
     failed = [each for each in found if each.verdict == COULD_NOT_CHECK]
     return failed[0] if failed else found[0]
 
 
-def rank_of(run: Run, probe: Probe) -> tuple[int, int, int]:
-    """The order of the probes: those of the lowest level that was not asked come last."""
-    level = LEVELS.index(probe.level)
+def rank_of(run: Run, check: Check) -> tuple[int, int, int]:
+    """The order of the checks: those of the lowest level that was not asked come last."""
+    level = LEVELS.index(check.level)
     asked = 0 if run.is_recorded else LEVELS.index(run.level)
-    silence = 0 if probe.name in run.silent else 1
+    silence = 0 if check.name in run.silent else 1
     return max(level, asked), silence, level
 
 
@@ -146,16 +152,16 @@ def parts_in(contract: stub.Contract, pointer: str) -> dict[str, str]:
 
 
 def conclude(
-    run: Run, probe: Probe, exchanges: list[Exchange], tell: Callable[[str], None]
+    run: Run, check: Check, exchanges: list[Exchange], tell: Callable[[str], None]
 ) -> None:
-    """Note what a probe has shown, if it was asked: these exchanges say something of its parts."""
-    name = probe.name
+    """Note what a check has shown, if it was asked: these exchanges say something of its parts."""
+    name = check.name
     if name in LISTS:
         run.look()
     run.judged += exchanges
     run.concluded.append(name)
     if not exchanges:
-        run.silent[name] = NOT_SEEN, NEEDS[probe.needs]
+        run.silent[name] = NOT_SEEN, NEEDS[check.needs]
     elif silence := silence_of(run, exchanges[-1]):
         run.silent[name] = silence
     tell(f"{name:26} {outcome_of(run, name)}")
@@ -172,7 +178,7 @@ def has_token(tokens: Redactor, exchange: Exchange) -> bool:
 
 
 def outcome_of(run: Run, name: str) -> str:
-    """What came of a probe, in a few words."""
+    """What came of a check, in a few words."""
     failed = ""
     for exchange in run.of(name)[:-1]:
         if exchange.status >= 429:
@@ -180,8 +186,8 @@ def outcome_of(run: Run, name: str) -> str:
     if name in run.silent:
         verdict, reason = run.silent[name]
         return f"{verdict}: {reason}{failed}"
-    judged = [each for each in run.judged if each.probe.name == name]
-    if not any(each.probe.expects for each in judged):
+    judged = [each for each in run.judged if each.check.name == name]
+    if not any(each.check.expects for each in judged):
         return f"no id of a deployment{failed}"
     for exchange in judged:
         if not all(claim.holds for claim in claims_of(run, exchange)):

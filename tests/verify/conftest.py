@@ -285,7 +285,7 @@ class Verified(NamedTuple):
 
     @property
     def requests(self) -> dict[str, int]:
-        """How often each probe was asked."""
+        """How often each check was asked."""
         return {each["name"]: each["requests"] for each in self.report["probes"]}
 
 

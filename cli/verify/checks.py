@@ -1,4 +1,4 @@
-"""The probes: what is asked, at which level, and what the contract says about it."""
+"""The checks: what is asked, at which level, and what the contract says about it."""
 
 import copy
 import json
@@ -44,7 +44,7 @@ NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
 # Stand in bodies for a random word, and for the name of the created project.
 WORD, CREATED_NAME = "{stub-verify.word}", "{stub-verify.created}"
 
-# What a probe may need, and the reason why it is not asked without.
+# What a check may need, and the reason why it is not asked without.
 NEEDS = {
     WRITE: "needs --write",
     ABUSE: "needs --write --abuse",
@@ -54,14 +54,14 @@ NEEDS = {
 }
 
 
-class Probe(NamedTuple):
+class Check(NamedTuple):
     """A request, and the response that the contract has for it.
 
     `expects` names a response of the contract, which has the `status`; its errors have the `code`.
     `rules` are parts that hold if the service accepts what the contract accepts, or rejects what
     it rejects. In a target `{word}` stands for a random word, `{listed}`, `{followed}` and
     `{candidate}` for what an earlier response says; in a body `{project.name}` for a new name.
-    `needs` names such a one of `NEEDS` without which the probe is not asked.
+    `needs` names such a one of `NEEDS` without which the check is not asked.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Probe(NamedTuple):
         return body
 
 
-LIST = Probe(
+LIST = Check(
     name="list",
     level=READ,
     method="GET",
@@ -105,7 +105,7 @@ LISTED = LIST._replace(name="created is listed", level=WRITE, needs="created")
 LIST_AGAIN = LIST._replace(name="list, again", level=WRITE, needs="followed")
 """Asked with each status of the created deployment."""
 
-CREATE = Probe(
+CREATE = Check(
     name="create",
     level=WRITE,
     method="POST",
@@ -116,7 +116,7 @@ CREATE = Probe(
     rules=(f"{PROJECTS}/post", PROJECTS, f"{PROJECTS}/post/requestBody", INPUT, NAME),
     content_type="application/json",
 )
-GET_DEPLOYMENT = Probe(
+GET_DEPLOYMENT = Check(
     name="deployment",
     level=READ,
     method="GET",
@@ -130,10 +130,10 @@ GET_DEPLOYMENT = Probe(
 FOLLOWED = GET_DEPLOYMENT._replace(
     name="created deployment", level=WRITE, target="/v1/deployments/{followed}", needs="followed"
 )
-CANDIDATE = Probe("deployment, sought", READ, "GET", "/v1/deployments/{candidate}", DEPLOYMENT)
+CANDIDATE = Check("deployment, sought", READ, "GET", "/v1/deployments/{candidate}", DEPLOYMENT)
 """A value that may be the id of a deployment, whose rejection says nothing."""
 
-UNKNOWN_DEPLOYMENT = Probe(
+UNKNOWN_DEPLOYMENT = Check(
     name="unknown deployment",
     level=READ,
     method="GET",
@@ -142,7 +142,7 @@ UNKNOWN_DEPLOYMENT = Probe(
     expects=f"{RESPONSES}DeploymentNotFound",
     code="deployment_not_found",
 )
-UNKNOWN_PATH = Probe(
+UNKNOWN_PATH = Check(
     name="unknown path",
     level=READ,
     method="GET",
@@ -153,14 +153,14 @@ UNKNOWN_PATH = Probe(
 )
 
 
-def without(probe: Probe, authorization: str) -> Probe:
+def without(check: Check, authorization: str) -> Check:
     """An operation with another credential than the token.
 
     The contract rejects the body: a service that looks at it first creates nothing.
     """
-    return probe._replace(
-        name=f"{probe.name}, {authorization}",
-        body="{}" if probe.method == "POST" else "",
+    return check._replace(
+        name=f"{check.name}, {authorization}",
+        body="{}" if check.method == "POST" else "",
         authorization=authorization,
         status=401,
         expects=f"{RESPONSES}Unauthorized",
@@ -169,10 +169,10 @@ def without(probe: Probe, authorization: str) -> Probe:
     )
 
 
-def not_allowed(probe: Probe) -> Probe:
+def not_allowed(check: Check) -> Check:
     """Another method at the path of a GET."""
-    return probe._replace(
-        name=f"{probe.name}, OPTIONS",
+    return check._replace(
+        name=f"{check.name}, OPTIONS",
         method="OPTIONS",
         rules=(),
         status=405,
@@ -181,8 +181,8 @@ def not_allowed(probe: Probe) -> Probe:
     )
 
 
-def all_probes(request: dict[str, Any], path_of_name: Path) -> tuple[Probe, ...]:
-    """The probes in the order in which they are asked.
+def all_checks(request: dict[str, Any], path_of_name: Path) -> tuple[Check, ...]:
+    """The checks in the order in which they are asked.
 
     `request` is the body of the creation, in which the marker of the name stands at the path.
     """
@@ -207,7 +207,7 @@ def all_probes(request: dict[str, Any], path_of_name: Path) -> tuple[Probe, ...]
     )
 
 
-def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Probe]:
+def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Check]:
     """The creations that the contract rejects: no JSON, no name, a name that is taken, …"""
     plain = json.dumps(request, ensure_ascii=False)
     unnamed = copy.deepcopy(request)
@@ -229,7 +229,7 @@ def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Probe]:
     ]
 
 
-def rejected(name: str, response: str, body: str, *rules: str) -> Probe:
+def rejected(name: str, response: str, body: str, *rules: str) -> Check:
     """A body that the contract rejects with this response."""
     status, code = REJECTIONS[response]
     return CREATE._replace(
