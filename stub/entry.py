@@ -60,7 +60,8 @@ class Entry(NamedTuple):
 
     def document(self, number: int) -> dict[str, Any]:
         """The wire form."""
-        redactor, environ = self.redactor, self.environ
+        redactor = self.redactor
+        environ = self.environ
         fields = (
             (key.removeprefix("HTTP_").replace("_", "-").title(), value)
             for key, value in environ.items()
@@ -95,11 +96,14 @@ class Entry(NamedTuple):
         class (`4xx`), the method, the path with the query, the code, or a name or an id of a body.
         """
         shown = self.document(0)
-        bodies = [object_in(body) for body in (shown["body"], shown["response"]["body"])]
-        labels = [label for body in bodies for label in labels_in(body)]
-        status = f"{self.status} {self.status // 100}xx {self.code or ''}"
-        target = "?".join(filter(None, (shown["path"], shown["query"])))
-        text = "\n".join([status, shown["method"], target, *labels]).casefold()
+        target = shown["path"]
+        if shown["query"]:
+            target += "?" + shown["query"]
+        searched = [str(self.status), f"{self.status // 100}xx", self.code or ""]
+        searched += [shown["method"], target]
+        for body in (shown["body"], shown["response"]["body"]):
+            searched += labels_in(object_in(body))
+        text = "\n".join(searched).casefold()
         return all(word in text for word in words)
 
 
@@ -122,11 +126,15 @@ def mask_body(kept: bytes, redactor: Redactor) -> str:
 
     The end of what is kept of a long body may cut a token in two, so none of the margin is shown.
     """
-    masked, margin = (
-        redactor.text(each.decode(errors="replace").replace("\0", ""))
-        for each in (kept, kept[MAX_BODY_TEXT:] if len(kept) == MAX_KEPT else b"")
-    )
-    return cut(masked[: len(masked) - len(margin)], MAX_BODY_TEXT)
+
+    def mask(body: bytes) -> str:
+        return redactor.text(body.decode(errors="replace").replace("\0", ""))
+
+    shown = mask(kept)
+    if len(kept) == MAX_KEPT:
+        margin = mask(kept[MAX_BODY_TEXT:])
+        shown = shown[: len(shown) - len(margin)]
+    return cut(shown, MAX_BODY_TEXT)
 
 
 def mask_fields(fields: Iterable[tuple[str, str]], redactor: Redactor) -> dict[str, str]:
@@ -147,7 +155,8 @@ def describe(
     redactor: Redactor,
 ) -> Entry:
     """The entry of a request, whose `flask.g` is `context`, and of its response."""
-    environ, problem = request.environ, context.get("problem")
+    environ = request.environ
+    problem = context.get("problem")
     shown = {key: value for key, value in environ.items() if key[:5] == "HTTP_" or key in KEPT}
     body = b""
     if "CONTENT_LENGTH" in environ:
@@ -182,7 +191,9 @@ def count(
     request: Request, context: Mapping[str, Any], outcome: Outcome, body: bytes, redactor: Redactor
 ) -> list[tuple[str, str]]:
     """What the coverage counts of a request: outcomes, and findings, which are masked and short."""
-    environ, operation, status = request.environ, outcome.operation, outcome.status
+    environ = request.environ
+    operation = outcome.operation
+    status = outcome.status
     counted = [("grease", axis) for axis in outcome.axes]
     if operation:
         declared = str(status) if str(status) in operation.responses else "other"
@@ -192,12 +203,17 @@ def count(
     if "deployment_status" in context and request.method == "GET":
         counted.append(("deployment_statuses", context["deployment_status"]))
     is_accepted = "world_name" in context  # by the bearer check
-    kind, found = "unpromised", []
-    if not (operation and is_accepted):
+    found: list[str] = []
+    if operation and is_accepted:
+        kind = "unpromised"
+        if body or environ.get("QUERY_STRING"):
+            found = find_unpromised(operation, request, context.get("document"), body)
+    else:
+        kind = "violations"
         header = None if is_accepted else environ.get("HTTP_AUTHORIZATION", "")
         target = f"{request.method} {get_path_info(environ)}"
-        kind, found = "violations", find_violations(operation, header, target)
-    elif body or environ.get("QUERY_STRING"):
-        found = find_unpromised(operation, request, context.get("document"), body)
-    short = [cut(printable(redactor.text(each)), MAX_SENTENCE) for each in found[:MAX_SENTENCES]]
-    return counted + [(kind, each) for each in short]
+        found = find_violations(operation, header, target)
+    for each in found[:MAX_SENTENCES]:
+        sentence = printable(redactor.text(each))
+        counted.append((kind, cut(sentence, MAX_SENTENCE)))
+    return counted

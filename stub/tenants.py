@@ -106,8 +106,10 @@ class Tenant:
     def dropped(self) -> int:
         """The number of entries that the journals have dropped, also those of ended worlds."""
         with self._lock:
-            current = sum(world.journal.dropped for world in self._worlds.values())
-            return self._dropped + current
+            dropped = self._dropped
+            for world in self._worlds.values():
+                dropped += world.journal.dropped
+            return dropped
 
     def document(self) -> dict[str, Any]:
         """The worlds by name, the main one first, and the room of this process for more of them.
@@ -133,12 +135,15 @@ class Tenant:
 
     def _projects_of(self, worlds: "dict[str, World]") -> dict[str, int]:
         """The number of projects of these worlds, and of those that a shared store has."""
-        if not self._shared:
-            return {name: len(world.store.list_projects()) for name, world in worlds.items()}
-        # A world without records there begins with those of the start.
-        at_start = len(self._stub.records.projects)
-        numbers = dict.fromkeys(worlds, at_start)
-        numbers.update(self._shared.worlds(self._prefix))
+        if self._shared:
+            # A world without records there begins with those of the start.
+            at_start = len(self._stub.records.projects)
+            numbers = dict.fromkeys(worlds, at_start)
+            numbers.update(self._shared.worlds(self._prefix))
+            return numbers
+        numbers = {}
+        for name, world in worlds.items():
+            numbers[name] = len(world.store.list_projects())
         return numbers
 
     def _named(self) -> list[str]:

@@ -129,21 +129,26 @@ class Stub:
     redactor: Redactor
 
     def __post_init__(self) -> None:
-        options, like = self.options, self.options.like
-        self.like = like
-        self.responses = Responses(like) if like else None
-        self.words = like.words if like else ()
+        options = self.options
+        self.like = options.like
+        self.responses: Responses | None = None
+        self.words: tuple[str, ...] = ()
+        run: Sequence[str] = STATUSES
+        id_forms: Mapping[str, dict[str, Any]] = {}
+        if self.like:
+            self.responses = Responses(self.like)
+            self.words = self.like.words
+            run = self.like.run or STATUSES
+            id_forms = self.like.ids
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
         self.coverage = Coverage(self.contract)  # of all worlds, also of those that have ended
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
-        run = (like and like.run) or STATUSES
         self.timeline_for = timelines_of(self.pace, run, self.outcomes)
         # The ids and the records that all worlds start with.
-        forms = like.ids if like else {}
-        self.ids = Ids(self.new_id, options.ids_seed, forms, Switch(self.grease))
+        self.ids = Ids(self.new_id, options.ids_seed, id_forms, Switch(self.grease))
         now = options.freeze or self.clock()
         self.records = (self.seed or Seed()).records(now, self.ids, self.timeline_for)
         self.shared: SharedStores | None = None
