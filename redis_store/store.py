@@ -144,8 +144,10 @@ class RedisStore:
         return listed
 
     def create_project(self, name: str, sent: str) -> Project:
-        project_id, deployment_id = "", ""
-        project_tries, deployment_tries = 0, 0
+        project_id = ""
+        deployment_id = ""
+        project_tries = 0
+        deployment_tries = 0
         timeline = json.dumps(self._timeline_for(name))
         while True:
             with self._server.available(self._keys):
@@ -165,7 +167,8 @@ class RedisStore:
                 raise CONFLICTS[status]
             is_project_used, is_deployment_used = row
             if is_project_used:  # another one, whose deployment may have the first id
-                project_tries, deployment_tries = project_tries + 1, 0
+                project_tries = project_tries + 1
+                deployment_tries = 0
             elif is_deployment_used:
                 deployment_tries += 1
             project_id = self._new_id("prj", name, project_tries)

@@ -78,7 +78,8 @@ def without_members(text: str, names: Collection[str]) -> str:
     for name, at, _, end in reversed([*members_of(text)]):
         if name not in names:
             continue
-        before, after = text[:at], text[end:].lstrip()
+        before = text[:at]
+        after = text[end:].lstrip()
         if after.startswith(","):
             after = after[1:].lstrip()
         else:

@@ -73,7 +73,9 @@ class Journal:
         """
         words = q.casefold().split()
         with self.lock:
-            numbered, last, dropped = list(self.entries), self.last, self.dropped
+            numbered = list(self.entries)
+            last = self.last
+            dropped = self.dropped
         if before is not None:
             numbered = [each for each in reversed(numbered) if each[0] < before]
         matching = (

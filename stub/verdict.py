@@ -73,7 +73,8 @@ class Finding:
         """The world and the number of the first request, and the reason for which it failed."""
         if self.first is None:
             return ""
-        world, number = self.first["world"], self.first["number"]
+        world = self.first["world"]
+        number = self.first["number"]
         name = f"world {world}" if world else ""
         if number:
             name = request_name(world, number)
@@ -129,7 +130,8 @@ class Verdict:
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
         document = self._document
-        operations, violations = document["operations"], document["violations"]
+        operations = document["operations"]
+        violations = document["violations"]
         called = [name for name, counts in operations.items() if any(counts.values())]
         if not called and not violations:
             return ""

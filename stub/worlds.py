@@ -247,7 +247,8 @@ class World:
         self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
         self.grease = Switch(stub.grease)
         self.ids = stub.ids.of_world(name, self.grease)
-        clock, frozen_at = stub.clock, stub.options.freeze
+        clock = stub.clock
+        frozen_at = stub.options.freeze
         if stub.shared:
             self.clock = stub.shared.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
         else:

@@ -15,7 +15,9 @@ RECORDED = "recorded"
 """The level of a run that asks nothing, and judges what was recorded."""
 
 # What a request has in its Authorization header.
-TOKEN, WRONG, NONE = "token", "wrong token", "no token"
+TOKEN = "token"
+WRONG = "wrong token"
+NONE = "no token"
 
 PROJECTS = "#/paths/~1v1~1projects"
 DEPLOYMENT = "#/paths/~1v1~1deployments~1{id}"
@@ -24,7 +26,8 @@ BEARER = "#/components/securitySchemes/bearer"
 RESPONSES = "#/components/responses/"
 SCHEMAS = "#/components/schemas/"
 INPUT = SCHEMAS + "ProjectInput"
-NAME, NAMES = f"{INPUT}/properties/name", f"{INPUT}/propertyNames"
+NAME = f"{INPUT}/properties/name"
+NAMES = f"{INPUT}/propertyNames"
 ID_RULES = (NAMES, f"{NAMES}/not")
 INVALID_BODY = f"{RESPONSES}InvalidBody"
 
@@ -42,7 +45,8 @@ OWN_MEMBER = "stubverify"  # one word, which no other spelling changes
 NAME_PREFIX = "stub-verify-"  # of what verify creates and of what cannot exist
 
 # Stand in bodies for a random word, and for the name of the created project.
-WORD, CREATED_NAME = "{stub-verify.word}", "{stub-verify.created}"
+WORD = "{stub-verify.word}"
+CREATED_NAME = "{stub-verify.created}"
 
 # What a check may need, and the reason why it is not asked without.
 NEEDS = {

@@ -23,7 +23,8 @@ T = TypeVar("T")
 TIMEOUT = 10.0  # seconds for a whole request, the look-up of the host's name included
 PORTS = {"http": 80, "https": 443}
 MAX_BODY = 4 * 1024 * 1024  # bytes
-TIMED_OUT, CUT_OFF = "timed out", "the connection was cut off"  # the first as TimeoutError says it
+TIMED_OUT = "timed out"  # the first as TimeoutError says it
+CUT_OFF = "the connection was cut off"
 
 
 class Client:

@@ -127,9 +127,11 @@ class Constants:
 
     def _has_part(self, text: str, part: str) -> bool:
         """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
-        before, after = "(?<![A-Za-z0-9])", "(?![A-Za-z0-9])"
+        before = "(?<![A-Za-z0-9])"
+        after = "(?![A-Za-z0-9])"
         if part.isalpha() and part not in self._names:
-            before, after = "(?<=[/=@])", "(?=[/?&#]|$)"
+            before = "(?<=[/=@])"
+            after = "(?=[/?&#]|$)"
         return re.search(f"{before}{re.escape(part)}{after}", text) is not None
 
 

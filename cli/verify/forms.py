@@ -18,7 +18,9 @@ WORD = f"{NO_UUID}[A-Za-z]+[0-9]{{0,2}}[_.:~-]"
 WORD_OF_ONE = f"{NO_UUID}(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]{{0,2}}[_.:~-]"
 # Of digits and letters, the hexadecimal ones and all.
 RANGES = (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z"))
-LOWER, UPPER, DIGITS = frozenset(ascii_lowercase), frozenset(ascii_uppercase), frozenset(digits)
+LOWER = frozenset(ascii_lowercase)
+UPPER = frozenset(ascii_uppercase)
+DIGITS = frozenset(digits)
 OF_BASE64 = DIGITS | frozenset("-_+/=")
 MAX_WORD = 3  # characters by which the lengths of words differ
 LONG = 16  # characters of an id in which each kind of its characters is likely
@@ -134,7 +136,8 @@ def is_same_ids(before: Form, now: Form) -> bool:
         return False
     if any(name in before or name in now for name in DERIVED):
         return True  # a run does not always show what ids are made from
-    own_old, own_new = read_opaque(before), read_opaque(now)
+    own_old = read_opaque(before)
+    own_new = read_opaque(now)
     old = own_old.with_prefix_of(own_new)
     new = own_new.with_prefix_of(own_old)
     if old.prefix != new.prefix:

@@ -114,7 +114,8 @@ def read_entry(entry: Any) -> tuple[str, Exchange] | None:
 
 
 def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
-    request, response = entry["request"], entry["response"]
+    request = entry["request"]
+    response = entry["response"]
     posted = request.get("postData") or {}
     body = posted.get("text") or ""
     query = f"?{url.query}" if url.query else ""
@@ -262,7 +263,8 @@ def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
 
 def check_of(exchange: Exchange) -> Check | None:
     """The check that an exchange is like, None if it is like none."""
-    method, status = exchange.check.method, exchange.status
+    method = exchange.check.method
+    status = exchange.status
     if is_list(exchange):
         operation = checks.LIST
     elif method == "GET":

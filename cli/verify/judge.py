@@ -43,9 +43,11 @@ PROBLEM = f"{SCHEMAS}Problem"
 ERRORS = f"{PROBLEM}/properties/errors"  # which `InvalidBody` alone has
 THEMSELVES = "the members themselves"
 AS_SENT = "members of the client as they were sent"
-COULD_NOT_CHECK, NOT_SEEN = "could not check", "not seen"
+COULD_NOT_CHECK = "could not check"
+NOT_SEEN = "not seen"
 OF_A_BODY = (400, 409, 413, 415, 422)  # statuses that reject a body
-MISSING, OTHER_ORDER = "missing", "another order"
+MISSING = "missing"
+OTHER_ORDER = "another order"
 # Forms that no keyword of the contract's schemas has: what is expected, and whether a text has it.
 FORMS: dict[str, tuple[str, Callable[[str], object]]] = {
     "date-time": ("an RFC 3339 time", stub.parse_time),

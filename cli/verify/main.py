@@ -123,7 +123,9 @@ def is_known(line: str, known: list[str]) -> bool:
 
 def check_options(options: Options) -> None:
     """Raises `click.UsageError` for options that contradict each other."""
-    har, save, report = options.har, options.save, options.report
+    har = options.har
+    save = options.save
+    report = options.report
     inputs = [options.known, options.ca, options.body, har]
     contradictions = {
         "give the URL of a service, or --har FILE.": bool(options.url) == bool(har),
@@ -376,7 +378,8 @@ def has_ended(run: Run) -> bool:
 
 def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
     run.look()
-    observation, drift = None, None
+    observation = None
+    drift = None
     if options.save or like:
         day = f"{started:%Y-%m-%d}"
         if run.is_recorded:

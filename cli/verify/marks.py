@@ -143,9 +143,11 @@ def mark_parts(text: str, values: list[tuple[str, Any]]) -> str:
 def replace_part(text: str, part: str, marker: str) -> str:
     """A text with a marker for a value that stands in it as a word."""
     least = 5 if part.isdigit() else SHORTEST_PART
-    before, after = "(?<![A-Za-z0-9{])", "(?![A-Za-z0-9}])"
+    before = "(?<![A-Za-z0-9{])"
+    after = "(?![A-Za-z0-9}])"
     if len(part) < least:  # then in a URL alone
-        before, after = "(?<=[/=])", "(?=[/?&#]|$)"
+        before = "(?<=[/=])"
+        after = "(?=[/?&#]|$)"
     return re.sub(f"{before}{re.escape(part)}{after}", marker, text)
 
 

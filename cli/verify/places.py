@@ -54,7 +54,8 @@ def find_items(body: Any, earlier: Any = None, name: str = "", created: Any = No
     for array in sorted(arrays, key=lambda array: len(array.path)):
         likeness = likeness_of(array.items, name, created)
         if likeness > most:
-            best, most = array, likeness
+            best = array
+            most = likeness
     if best is not None:
         return best.path
     outer = [array for array in arrays if is_through_objects(array.path)]

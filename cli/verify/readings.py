@@ -51,7 +51,8 @@ class Readings:
                 count += 1
             item = self.item_in(exchange)
             if item is not None:
-                before, after = self._word_at(count - 1), self._word_at(count)
+                before = self._word_at(count - 1)
+                after = self._word_at(count)
                 found.append(Reading(item, before, after))
         return found
 

@@ -94,7 +94,8 @@ class Run:
         self.places = places = Places()
         lists = self.succeeded(*LISTS)
         if lists:
-            first, last = lists[0], lists[-1]
+            first = lists[0]
+            last = lists[-1]
             places.items = find_items(last.json, first.json, self.created_name, self.created_body)
             places.others = self.items_of(last)
         for exchange in reversed(lists):

@@ -11,7 +11,8 @@ from stub.rules import TYPES, is_of_type, parse_time
 
 T = TypeVar("T")
 
-OLDEST, NEWEST = "oldest first", "newest first"  # orders
+OLDEST = "oldest first"  # orders
+NEWEST = "newest first"
 
 NOTHING = object()
 """What is at a path that a value does not have."""

@@ -93,7 +93,8 @@ def draw_time(text: str, source: Random | None, odd_source: Random | None) -> st
     if match is None or moment is None or not (source or odd_source):
         return text
     _, fraction, own_offset = match.groups(default="")
-    digits, offset = len(fraction), own_offset
+    digits = len(fraction)
+    offset = own_offset
     separator = text[10]
     if source:
         possible = DIGITS if moment.microsecond == 0 else DIGITS[1:]

@@ -61,7 +61,8 @@ def make_opaque_id(form: dict[str, Any], source: Random, number: int) -> str:
     """
     prefix: str = form["prefix"]
     ranges: list[str] = form["alphabet"]
-    shortest, longest = form["shortest"], form["longest"]
+    shortest = form["shortest"]
+    longest = form["longest"]
     if sorted(ranges) in UUIDS and shortest == longest == UUID_LENGTH:
         uuid = str(UUID(int=source.getrandbits(128), version=4))
         if "a-f" not in ranges:
