@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
@@ -31,42 +32,26 @@ class LogFile(WatchedFileHandler):
     Raises `OSError` if it cannot be written.
     """
 
-    def __init__(self, path: Path, clock: Clock, redactor: Redactor) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         if path.is_file():
             os.truncate(path, 0)
         super().__init__(path, encoding="utf-8", errors="replace")
         self.terminator = ""
         self._is_json = path.suffix.lower() == ".jsonl"
         self._clock = clock
-        self._redactor = redactor
 
-    def add(self, line: str) -> None:
-        """Write a line behind the time. A file of JSON objects takes none."""
+    def add(self, line: str, members: Callable[[], dict[str, Any]] | None) -> None:
+        """Write a line behind the time, or the JSON object of its `members`, if it has any."""
+        now = timestamp(self._clock())
         if not self._is_json:
-            self._write(f"{timestamp(self._clock())} {line}")
-
-    def add_response(self, line: str, response: Response) -> None:
-        """Write the line of the current request's response, or its object."""
-        if self._is_json:
-            self._write_object(members_of(response, self._redactor))
-        else:
-            self.add(line)
-
-    def add_rejected(self, line: str, rejected: RejectedRequest) -> None:
-        """Write the line of a request that the server rejected, or its object."""
-        if self._is_json:
-            self._write_object(members_of_rejected(rejected, self._redactor))
-        else:
-            self.add(line)
+            self._write(f"{now} {line}")
+        elif members:
+            self._write(json.dumps({"time": now, **members()}) + "\n")
 
     def reopen_later(self) -> None:
         """Close the file; the next line opens it."""
         with suppress(OSError):
             self.close()
-
-    def _write_object(self, members: dict[str, Any]) -> None:
-        now = timestamp(self._clock())
-        self._write(json.dumps({"time": now, **members}) + "\n")
 
     def _write(self, text: str) -> None:
         self.handle(logging.makeLogRecord({"msg": text}))
