@@ -6,7 +6,6 @@ stderr has a thread of its own, so that a reader that does not read blocks no re
 
 import io
 import os
-import re
 import select
 import sys
 import threading
@@ -22,7 +21,7 @@ import server
 import stub
 from store import Clock, utc_now
 from web.access_log import line_of
-from web.redaction import Redactor, printable
+from web.redaction import Redactor, name_of_host, printable
 from web.routing import is_control_path
 
 from .log_file import LogFile, members_of, members_of_rejected
@@ -154,7 +153,7 @@ class Log:
         self._write(line, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             host = self.redactor.host(rejected.host)
-            name = re.sub(":[0-9]*$", "", host).strip("[]")
+            name = name_of_host(host)
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
     def latest(self) -> str:

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from logging.handlers import WatchedFileHandler
@@ -15,14 +14,12 @@ from flask import Response, g, request
 from records import timestamp
 from server import RejectedRequest
 from store import Clock
-from web.access_log import reasons
+from web.access_log import milliseconds_since, reasons
 from web.redaction import Redactor
 
 # What a JSON object has of the journal's entry of a request, by the names there.
-OF_ENTRY = (
-    *("number", "ms", "method", "path", "query", "status", "code", "reason", "operation"),
-    *("fault", "unpromised", "violations", "grease"),
-)
+OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
+            "fault", "unpromised", "violations", "grease")  # fmt: skip
 NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
 
 
@@ -69,17 +66,17 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])
-        members.update({name: document[name] for name in OF_ENTRY})
+        for name in OF_ENTRY:
+            members[name] = document[name]
         return members
+    query = environ.get("QUERY_STRING", "")
+    members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
+    members["ms"] = round(milliseconds_since(context["started"]), 3)
+    members["status"] = response.status_code
     problem = context.get("problem")
     if problem:
-        members.update(code=problem["code"], reason=redactor.text(reasons(problem)[0]))
-    query = environ.get("QUERY_STRING", "")
-    members.update(
-        ms=round((time.perf_counter() - context["started"]) * 1000, 3),
-        status=response.status_code,
-        **redactor.request_line(environ["REQUEST_METHOD"], request.path, query),
-    )
+        members["code"] = problem["code"]
+        members["reason"] = redactor.text(reasons(problem)[0])
     return members
 
 
