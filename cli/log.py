@@ -182,7 +182,8 @@ class Log:
         try:
             self._file.add(line, members)
         except OSError as error:
-            self._file.reopen_later()
+            with suppress(OSError):
+                self._file.close()  # the next line opens it
             if not self._lost:
                 say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
             self._lost += 1

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
@@ -44,11 +43,6 @@ class LogFile(WatchedFileHandler):
             self._write(f"{now} {line}")
         elif members:
             self._write(json.dumps({"time": now, **members()}) + "\n")
-
-    def reopen_later(self) -> None:
-        """Close the file; the next line opens it."""
-        with suppress(OSError):
-            self.close()
 
     def _write(self, text: str) -> None:
         self.handle(logging.makeLogRecord({"msg": text}))

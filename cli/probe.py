@@ -122,8 +122,10 @@ class Probe:
             if not (status or self.command.signal):
                 self.log.is_muted = True
                 for name in self.settings.probe:
-                    attempt = self._try_axis if name in stub.ADVICE else self._fail
-                    attempt(name)
+                    if name in stub.ADVICE:
+                        self._try_axis(name)
+                    else:
+                        self._fail(name)
                 self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
