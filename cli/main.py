@@ -14,12 +14,10 @@ from flask import Flask
 
 import server
 
-from .command import Command
 from .documents import show_document
 from .health import health
 from .log import Log, background_stderr, say
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
-from .probe import Probe
 from .serving import (
     files_to_watch,
     make_anew,
@@ -32,7 +30,6 @@ from .serving import (
 )
 from .tokens import with_token_file
 from .verify import verify
-from .watch import Watch
 
 VERSION = "1.1.0"
 NEEDS_STUB = ("states", "like", "cors_origin", "grease", "fail_on", "report", "ids_seed", "freeze",
@@ -82,11 +79,19 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         remove_old_report(settings.report)
     log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
     make = partial(make_app, start, settings, log, *read_files(settings))
-    command = Command(start.words, start.environ) if start.words else None
-    probe = Probe(command, settings, log, make) if command and settings.probe else None
+    command = probe = watch = None
+    if start.words:  # what these import, a plain start does not need: 5 % of its time
+        from .command import Command
+
+        command = Command(start.words, start.environ)
+    if command and settings.probe:
+        from .probe import Probe
+
+        probe = Probe(command, settings, log, make)
     app = probe.plain_app if probe else make()
-    watch = None
     if settings.watch:
+        from .watch import Watch
+
         again = partial(make_anew, start, given_settings, log)
         tokens = partial(take_tokens, given_settings, log)
         watch = Watch(app, again, files_to_watch(settings), tokens, settings.token_file)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from flask import Flask
@@ -24,13 +24,15 @@ from stub.seed import Seed, read_seed, read_states, sample_of
 from web.redaction import SHORT
 from web.routing import CONTROLS
 
-from .command import Command
 from .log import Log, say
 from .options import Settings, Start, invalid
-from .probe import Probe
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
 from .tokens import warnings_of_mode, with_token_file
-from .watch import Watch
+
+if TYPE_CHECKING:
+    from .command import Command
+    from .probe import Probe
+    from .watch import Watch
 
 
 def make_app(
@@ -141,9 +143,9 @@ def server_options(
     app: Flask,
     settings: Settings,
     log: Log,
-    command: Command | None,
-    probe: Probe | None,
-    watch: Watch | None,
+    command: "Command | None",
+    probe: "Probe | None",
+    watch: "Watch | None",
 ) -> server.ServerOptions:
     """How to serve: the rejections that are logged and counted, and what follows the start."""
     runner = probe or watch  # which replaces the app while the server runs
@@ -225,8 +227,8 @@ def report(
     app: Flask,
     settings: Settings,
     log: Log,
-    command: Command | None,
-    probe: Probe | None,
+    command: "Command | None",
+    probe: "Probe | None",
     environ: Mapping[str, str],
 ) -> int:
     """Write the coverage and the findings; return the exit status: that of the command if not 0.
@@ -277,7 +279,7 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
 
 
 def cases_of(
-    settings: Settings, verdict: stub.Verdict, command: Command | None, probe: Probe | None
+    settings: Settings, verdict: stub.Verdict, command: "Command | None", probe: "Probe | None"
 ) -> list[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
     found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
