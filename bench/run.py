@@ -1,11 +1,9 @@
 """Measures what the requests and the start of the stub cost: see bench/README.md."""
 
-import itertools
 import json
 import os
 import random
 import re
-import shutil
 import signal
 import statistics
 import subprocess
@@ -16,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import Request, urlopen
@@ -28,6 +27,8 @@ CORES = sorted(os.sched_getaffinity(0))  # the server gets the first, the client
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
 PATIENCE = 30.0  # seconds in which a server must start, and respond
 WARM_UP = 1  # seconds of load before the measured ones
+SECONDS = 2  # of load that are measured
+CONNECTIONS = 8
 CREATE = """
 local count = 0
 function request()
@@ -35,7 +36,8 @@ function request()
   return wrk.format("POST", nil, nil, string.format('{"name": "%s-%%d"}', count))
 end
 """
-numbers = itertools.count(1)
+AGAIN = "the same again (A/A)"
+numbers = count(1)
 Command = Callable[[int], Sequence[str | Path]]  # what listens on a port
 
 
@@ -49,21 +51,17 @@ class Load(NamedTuple):
     stored: int = 0  # projects of the seed
     method: str = "GET"
     is_start: bool = False
-    is_like: bool = False  # whether the stub is measured with a profile, too
 
 
 DEPLOYMENT = "/v1/deployments/dpl_succeeded"
-SAMPLE = ROOT / "stub" / "sample.json"  # whose ids stay as they are
-LIKE = ROOT / "tests" / "services" / "vercel.json"  # whose list has the statuses, too
+PROJECTS = "/v1/projects"
 NO_LIMIT = ("--empty", "--max-projects", "10000000")
 LOADS = {
-    "get": Load("GET of a deployment", DEPLOYMENT, b'"succeeded"', is_like=True),
-    "post": Load("POST of projects with distinct names", "/v1/projects", b'"name"', NO_LIMIT,
-                 method="POST"),
-    "list": Load("List of 1,000 projects", "/v1/projects", b'"project 999"', stored=1000,
-                 is_like=True),
+    "get": Load("GET of a deployment", DEPLOYMENT, b'"succeeded"'),
+    "post": Load("POST of projects with distinct names", PROJECTS, b'"name"', NO_LIMIT, 0, "POST"),
+    "list": Load("List of 1,000 projects", PROJECTS, b'"project 999"', stored=1000),
     "start": Load("Start to the first right response", DEPLOYMENT, b'"succeeded"', is_start=True),
-}  # fmt: skip
+}
 
 
 class Sample(NamedTuple):
@@ -86,20 +84,14 @@ def stub(root: Path, load: Load, folder: Path) -> Command:
 def rows_of(load: Load, others: Sequence[Path], folder: Path) -> dict[str, Command]:
     """The stub, the same again, the stubs of other checkouts, and the empty Flask view."""
     ours = stub(ROOT, load, folder)
-    like = {}
-    if load.is_like:
-        words = ("--like", str(LIKE), *(() if load.stored else ("--seed", str(SAMPLE))))
-        like = {"stub with --like": stub(ROOT, load._replace(options=words), folder)}
+    rows = {"stub": ours, AGAIN: ours}
+    for other in others:
+        rows[f"stub of {commit_of(other)}"] = stub(other, load, folder)
     with started(ours, load) as server:
         (folder / "body").write_bytes(server.respond())
     floor = BENCH / "floors.py"
-    return {
-        "stub": ours,
-        "the same again (A/A)": ours,
-        **{f"stub of {commit_of(other)}": stub(other, load, folder) for other in others},
-        **like,
-        "empty Flask view": lambda port: [sys.executable, floor, str(port), folder / "body"],
-    }
+    rows["empty Flask view"] = lambda port: [sys.executable, floor, str(port), folder / "body"]
+    return rows
 
 
 def commit_of(checkout: Path) -> str:
@@ -130,21 +122,21 @@ class Server(NamedTuple):
             raise ValueError(content[:200])
         return content
 
-    def drive(self, seconds: int, connections: int) -> tuple[int, float]:
+    def drive(self, seconds: int) -> tuple[int, float]:
         """Let wrk send requests; returns how many got a response, and how many in a second."""
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", self.url + self.load.path]
-        command += [word for each in HEADERS.items() for word in ("-H", ": ".join(each))]
+        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}", self.url + self.load.path]
+        for name, value in HEADERS.items():
+            command += ["-H", f"{name}: {value}"]
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
             if self.load.method == "POST":
                 script.write(CREATE % next(numbers))
                 script.flush()
                 command += ["-s", script.name]
-            said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        count = re.search(r"(\d+) requests in", said)
-        rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-        if "Non-2xx" in said or "Socket errors" in said or not (count and rate):
-            raise click.ClickException(said)
-        return int(count[1]), float(rate[1])
+            output = subprocess.check_output(command, text=True)
+        found = re.search(r"(\d+) requests in.*Requests/sec:\s+([\d.]+)", output, re.DOTALL)
+        if "Non-2xx" in output or "Socket errors" in output or not found:
+            raise click.ClickException(output)
+        return int(found[1]), float(found[2])
 
 
 @contextmanager
@@ -177,65 +169,47 @@ def started(command: Command, load: Load) -> Iterator[Server]:
         process.wait(15)
 
 
-def measure(command: Command, load: Load, seconds: int, connections: int) -> Sample:
+def measure(command: Command, load: Load) -> Sample:
     if load.is_start:
         began = time.perf_counter()
         with started(command, load) as server:
             taken = time.perf_counter() - began
             return Sample(server.processor_seconds(), 1 / taken)
     with started(command, load) as server:
-        server.drive(WARM_UP, connections)
+        server.drive(WARM_UP)
         before = server.processor_seconds()
-        count, rate = server.drive(seconds, connections)
+        count, rate = server.drive(SECONDS)
         return Sample((server.processor_seconds() - before) / count, rate)
 
 
 def table(load: Load, samples: dict[str, list[Sample]]) -> Iterator[str]:
     """In Markdown. A ratio is the speed of the first row divided by that of another."""
-    (_, first), (_, again), *_ = samples.items()
     unit, factor = ("processor time, ms", 1e3) if load.is_start else ("processor time, µs", 1e6)
-    yield f"| {load.title} | {unit} | ratio | per second | ratio |"
-    yield "|---|---|---|---|---|"
-    for number, (row, found) in enumerate(samples.items()):
+    digits = 1 if load.is_start else 0
+    yield f"| {load.title} | {unit} | ratio | per second |"
+    yield "|---|---|---|---|"
+    ours = samples["stub"]
+    for row, found in samples.items():
         cost = statistics.median(each.cost for each in found) * factor
         rate = statistics.median(each.rate for each in found)
-        digits = 0 if rate > 100 else 1
-        shown = ["1", "1"]
-        if number == 1:
-            shown = [f"A/A {1 / each:.2f} to {each:.2f}" for each in spreads(first, again)]
-        elif number:
-            shown = [f"{statistics.median(each):.2f}" for each in ratios(first, found)]
-        yield f"| {row} | {cost:,.0f} | {shown[0]} | {rate:,.{digits}f} | {shown[1]} |"
-
-
-def ratios(first: list[Sample], other: list[Sample]) -> tuple[list[float], list[float]]:
-    """Of each round, by processor time and by the rate: above 1 the first one is faster."""
-    pairs = list(zip(first, other, strict=True))
-    return [b.cost / a.cost for a, b in pairs], [a.rate / b.rate for a, b in pairs]
-
-
-def spreads(first: list[Sample], again: list[Sample]) -> list[float]:
-    """The most distant ratio of the A/A pair, for each of the two."""
-    return [max(max(each, 1 / each) for each in found) for found in ratios(first, again)]
+        ratios = [other.cost / first.cost for first, other in zip(ours, found, strict=True)]
+        ratio = f"{statistics.median(ratios):.2f}"
+        if row == AGAIN:
+            widest = max(*ratios, *(1 / each for each in ratios))
+            ratio = f"A/A {1 / widest:.2f} to {widest:.2f}"
+        yield f"| {row} | {cost:,.0f} | {ratio} | {rate:,.{digits}f} |"
 
 
 @click.command(help=__doc__)
 @click.option("--rounds", type=click.IntRange(1), default=7, show_default=True)
-@click.option("--seconds", type=click.IntRange(1), default=2, show_default=True, help="Of a load.")
-@click.option("--connections", type=click.IntRange(1), default=8, show_default=True)
-@click.option("--against", "others", type=click.Path(exists=True, path_type=Path), multiple=True,
-              metavar="CHECKOUT", help="Measure the stub of this checkout, too.")  # fmt: skip
+@click.option("--against", "others", type=Path, multiple=True, metavar="CHECKOUT")
 @click.argument("names", nargs=-1, type=click.Choice(list(LOADS)), metavar="[LOAD]...")
-def main(
-    rounds: int, seconds: int, connections: int, others: tuple[Path, ...], names: tuple[str, ...]
-) -> None:
+def main(rounds: int, others: tuple[Path, ...], names: tuple[str, ...]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the server, too
-    if not shutil.which("wrk"):
-        raise click.ClickException("wrk is needed: apt-get install wrk")
     os.sched_setaffinity(0, CORES[-1:])
     packages = ", ".join(f"{name} {version(name)}" for name in ("flask", "waitress"))
     click.echo(f"Commit {commit_of(ROOT)}, {date.today()}, Python {sys.version.split()[0]}, "
-               f"{packages}; {rounds} rounds, {connections} connections.")  # fmt: skip
+               f"{packages}; {rounds} rounds, {CONNECTIONS} connections.")  # fmt: skip
     for name in names or LOADS:
         load = LOADS[name]
         with tempfile.TemporaryDirectory() as folder:
@@ -243,7 +217,7 @@ def main(
             samples: dict[str, list[Sample]] = {row: [] for row in rows}
             for _ in range(rounds):
                 for row in random.sample([*rows], len(rows)):
-                    samples[row].append(measure(rows[row], load, seconds, connections))
+                    samples[row].append(measure(rows[row], load))
         click.echo("\n" + "\n".join(table(load, samples)))
 
 

@@ -103,9 +103,11 @@ class Command:
         """Pass the first signal on. A second one ends the command and this process."""
         now = time.monotonic()
         if self.signal is None:
-            self.signal, self._signalled_at = number, now
+            self.signal = number
+            self._signalled_at = now
             # A terminal has sent its Ctrl-C to the command, too.
-            if self._process and not (self._shares_terminal and number != signal.SIGTERM):
+            is_known = self._shares_terminal and number != signal.SIGTERM
+            if self._process and not is_known:
                 self._send(number)
         elif self._process and now - self._signalled_at > REPEAT_WINDOW:
             self._send(KILL)

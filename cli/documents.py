@@ -6,23 +6,28 @@ import click
 
 from web.files import read_file
 
-DOCUMENTS = (
-    *("choices", "ci", "contract", "development", "grease", "https", "like", "scale"),
-    "testing",
-)
 FIXTURES = {
     "pytest": "stub_fixture.py",
     "node": "stub_fixture.mjs",
     "go": "stub.go",
     "junit": "Stub.java",
 }
-TYPES = {"node": "stub_fixture.d.mts"}
 FILES = {
     "readme": "README.md",
-    **{name: f"docs/{name}.md" for name in (*DOCUMENTS, "verify")},
+    "choices": "docs/choices.md",
+    "ci": "docs/ci.md",
+    "contract": "docs/contract.md",
+    "development": "docs/development.md",
+    "grease": "docs/grease.md",
+    "https": "docs/https.md",
+    "like": "docs/like.md",
+    "scale": "docs/scale.md",
+    "testing": "docs/testing.md",
+    "verify": "docs/verify.md",
     "profile": "stub/like/profile.json",
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }
+TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")
@@ -33,13 +38,22 @@ def show_document(name: str | None, is_typed: bool) -> None:
 
     Without a NAME, print the names and titles.
     """
+    if is_typed and name != "node":
+        raise click.UsageError("--types needs one of these names: node.")
     if is_typed:
-        if name not in TYPES:
-            raise click.UsageError(f"--types needs one of these names: {', '.join(TYPES)}.")
-        click.echo(read_file(f"docs/fixtures/{TYPES[name]}").decode(), nl=False)
+        click.echo(text_of(TYPES_OF_NODE), nl=False)
     elif name:
-        click.echo(read_file(FILES[name]).decode(), nl=False)
+        click.echo(text_of(FILES[name]), nl=False)
     else:
         for each, file in FILES.items():
-            title = re.sub('^[^A-Z`]*|",$', "", read_file(file).decode().partition("\n")[0])
-            click.echo(f"{each:16} {title}")
+            click.echo(f"{each:16} {title_of(file)}")
+
+
+def text_of(file: str) -> str:
+    return read_file(file).decode()
+
+
+def title_of(file: str) -> str:
+    """The first line of a file, without the signs of a heading, a comment or a JSON member."""
+    first, _, _ = text_of(file).partition("\n")
+    return re.sub('^[^A-Z`]*|",$', "", first)

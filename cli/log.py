@@ -6,16 +6,14 @@ stderr has a thread of its own, so that a reader that does not read blocks no re
 
 import io
 import os
-import re
 import select
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
-from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from flask import Response, g, request
 
@@ -23,13 +21,11 @@ import server
 import stub
 from store import Clock, utc_now
 from web.access_log import line_of
-from web.redaction import Redactor, printable
+from web.redaction import Redactor, name_of_host, printable
 from web.routing import is_control_path
 
+from .log_file import LogFile, members_of, members_of_rejected
 from .options import Settings
-
-if TYPE_CHECKING:
-    from .log_file import LogFile
 
 UNLOGGED = (f"{stub.POLL_PATH}/", "/_stub/health", "/_stub/ready")  # where they succeed
 LATEST = 20  # lines that the end of a run shows
@@ -69,7 +65,8 @@ class BackgroundWriter(io.TextIOBase):
     def _run(self) -> None:
         while (text := self._waiting.get()) is not None:
             with self._lock:
-                dropped, self._dropped = self._dropped, 0
+                dropped = self._dropped
+                self._dropped = 0
             if dropped:
                 text += f"{dropped} lines were dropped: stderr was not read\n"
             with suppress(OSError):  # nobody reads any more
@@ -109,16 +106,14 @@ class Log:
     `clock` tells the time of the lines in the file. Raises `OSError` if that cannot be written.
     """
 
-    _file: "LogFile | None" = None
+    _file: LogFile | None = None
     _lost = 0  # lines that the file could not take
 
     def __init__(self, settings: Settings, *, shows_latest: bool, clock: Clock = utc_now) -> None:
         self.redactor = Redactor(settings.secrets)
         self._quiet = settings.quiet
         if settings.log:
-            from . import log_file  # most starts do not need it
-
-            self._file = log_file.LogFile(settings.log, clock, self.redactor)
+            self._file = LogFile(settings.log, clock)
         self._has_readers = bool(shows_latest or not settings.quiet or settings.log)
         self._latest: deque[str] = deque(maxlen=LATEST)  # lines that were not printed
         self.is_muted = False  # whether only the file gets what comes
@@ -126,7 +121,8 @@ class Log:
 
     def add(self, response: Response) -> Response:
         """The last step of a request: log its response."""
-        path, status = request.environ["PATH_INFO"], response.status_code
+        path = request.environ["PATH_INFO"]
+        status = response.status_code
         if not self._has_readers and status < 400:
             return response
         # The console has many files and asks each second, a health check every 5 seconds.
@@ -134,8 +130,7 @@ class Log:
             return response
         is_control = is_control_path(path)
         line = line_of(response, self.redactor)
-        if file := self._file:
-            self._write_to_file(partial(file.add_response, line, response))
+        self._write_to_file(line, lambda: members_of(response, self.redactor))
         self._write(
             line,
             is_printed=is_control and status >= 400,  # a test's own log may not show it
@@ -147,17 +142,18 @@ class Log:
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
-        sent = f"{rejected.method} {rejected.target}" if rejected.target else "a request"
-        path = rejected.target.partition("?")[0]
-        status = f"{rejected.status} " if rejected.status else ""
-        reason = f"{status}{rejected.code} ({rejected.detail})\n"
-        line = f"{self.redactor.target(sent)} {reason}"
-        if file := self._file:
-            self._write_to_file(partial(file.add_rejected, line, rejected))
+        line = "a request"
+        if rejected.target:
+            line = self.redactor.target(f"{rejected.method} {rejected.target}")
+        if rejected.status:
+            line += f" {rejected.status}"
+        line += f" {rejected.code} ({rejected.detail})\n"
+        path, _, _ = rejected.target.partition("?")
+        self._write_to_file(line, lambda: members_of_rejected(rejected, self.redactor))
         self._write(line, is_printed=is_control_path(path))
         if rejected.code == "host_not_allowed":
             host = self.redactor.host(rejected.host)
-            name = re.sub(":[0-9]*$", "", host).strip("[]")
+            name = name_of_host(host)
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 
     def latest(self) -> str:
@@ -174,17 +170,20 @@ class Log:
         text = printable(self.redactor.text(hint)) + "\n"
         if text not in self._hints:
             self._hints.add(text)
-            if file := self._file:
-                self._write_to_file(partial(file.add, text))
+            self._write_to_file(text)
             self._write(text, is_printed=True)
 
-    def _write_to_file(self, add: Callable[[], None]) -> None:
+    def _write_to_file(
+        self, line: str, members: Callable[[], dict[str, Any]] | None = None
+    ) -> None:
         """Add to the file of --log. What it cannot take is counted, and breaks no request."""
-        assert self._file
+        if not self._file:
+            return
         try:
-            add()
+            self._file.add(line, members)
         except OSError as error:
-            self._file.reopen_later()
+            with suppress(OSError):
+                self._file.close()  # the next line opens it
             if not self._lost:
                 say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
             self._lost += 1

@@ -3,8 +3,7 @@
 import json
 import logging
 import os
-import time
-from contextlib import suppress
+from collections.abc import Callable
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,12 @@ from flask import Response, g, request
 from records import timestamp
 from server import RejectedRequest
 from store import Clock
-from web.access_log import reasons
+from web.access_log import milliseconds_since, reasons
 from web.redaction import Redactor
 
 # What a JSON object has of the journal's entry of a request, by the names there.
-OF_ENTRY = (
-    *("number", "ms", "method", "path", "query", "status", "code", "reason", "operation"),
-    *("fault", "unpromised", "violations", "grease"),
-)
+OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
+            "fault", "unpromised", "violations", "grease")  # fmt: skip
 NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
 
 
@@ -31,42 +28,21 @@ class LogFile(WatchedFileHandler):
     Raises `OSError` if it cannot be written.
     """
 
-    def __init__(self, path: Path, clock: Clock, redactor: Redactor) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         if path.is_file():
             os.truncate(path, 0)
         super().__init__(path, encoding="utf-8", errors="replace")
         self.terminator = ""
         self._is_json = path.suffix.lower() == ".jsonl"
         self._clock = clock
-        self._redactor = redactor
 
-    def add(self, line: str) -> None:
-        """Write a line behind the time. A file of JSON objects takes none."""
-        if not self._is_json:
-            self._write(f"{timestamp(self._clock())} {line}")
-
-    def add_response(self, line: str, response: Response) -> None:
-        """Write the line of the current request's response, or its object."""
-        if self._is_json:
-            self._write_object(members_of(response, self._redactor))
-        else:
-            self.add(line)
-
-    def add_rejected(self, line: str, rejected: RejectedRequest) -> None:
-        """Write the line of a request that the server rejected, or its object."""
-        if self._is_json:
-            self._write_object(members_of_rejected(rejected, self._redactor))
-        else:
-            self.add(line)
-
-    def reopen_later(self) -> None:
-        """Close the file; the next line opens it."""
-        with suppress(OSError):
-            self.close()
-
-    def _write_object(self, members: dict[str, Any]) -> None:
+    def add(self, line: str, members: Callable[[], dict[str, Any]] | None) -> None:
+        """Write a line behind the time, or the JSON object of its `members`, if it has any."""
         now = timestamp(self._clock())
-        self._write(json.dumps({"time": now, **members}) + "\n")
+        if not self._is_json:
+            self._write(f"{now} {line}")
+        elif members:
+            self._write(json.dumps({"time": now, **members()}) + "\n")
 
     def _write(self, text: str) -> None:
         self.handle(logging.makeLogRecord({"msg": text}))
@@ -84,17 +60,17 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     members = {**NOTHING, "tenant": redactor.text(tenant), "world": redactor.text(world)}
     if "entry" in context:
         document = context["entry"].document(context["number"])
-        members.update({name: document[name] for name in OF_ENTRY})
+        for name in OF_ENTRY:
+            members[name] = document[name]
         return members
+    query = environ.get("QUERY_STRING", "")
+    members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
+    members["ms"] = round(milliseconds_since(context["started"]), 3)
+    members["status"] = response.status_code
     problem = context.get("problem")
     if problem:
-        members.update(code=problem["code"], reason=redactor.text(reasons(problem)[0]))
-    query = environ.get("QUERY_STRING", "")
-    members.update(
-        ms=round((time.perf_counter() - context["started"]) * 1000, 3),
-        status=response.status_code,
-        **redactor.request_line(environ["REQUEST_METHOD"], request.path, query),
-    )
+        members["code"] = problem["code"]
+        members["reason"] = redactor.text(reasons(problem)[0])
     return members
 
 

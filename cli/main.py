@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from io import TextIOWrapper
@@ -32,10 +32,8 @@ from .tokens import with_token_file
 from .verify import verify
 
 VERSION = "1.1.0"
-NEEDS_STUB = (
-    *("states", "like", "cors_origin", "grease", "fail_on", "report"),
-    *("ids_seed", "freeze", "delay"),
-)
+NEEDS_STUB = ("states", "like", "cors_origin", "grease", "fail_on", "report", "ids_seed", "freeze",
+              "delay")  # fmt: skip
 # The program sets two of these for its command; the fixture of pytest reads the third.
 OTHER_VARIABLES = ("STUB_URL", "STUB_PROBE_RUN", "STUB_PROGRAM")
 
@@ -64,17 +62,10 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     Each option is an environment variable, too: --max-projects is STUB_MAX_PROJECTS.
     """
     start: Start = context.obj
-    source, other = context.get_parameter_source, context.invoked_subcommand
-    if other:
-        on_line = [name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE]
-        wrong = [OPTIONS[name].opts[0] for name in on_line]
-        wrong += [] if start.words is None else ["--"]
-        if wrong:
-            raise click.UsageError(
-                f"{other} takes no command, and its options after its name: "
-                f"remove {', '.join(wrong)}."
-            )
+    if context.invoked_subcommand:
+        check_subcommand(context)
         return None
+    source = context.get_parameter_source
     given = [name for name in OPTIONS if source(name) is not ParameterSource.DEFAULT]
     if start.words and "port" not in given:
         values["port"] = 0
@@ -88,8 +79,8 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         remove_old_report(settings.report)
     log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
     make = partial(make_app, start, settings, log, *read_files(settings))
-    command, probe, watch = None, None, None
-    if start.words:  # what these import, a plain start does not need
+    command = probe = watch = None
+    if start.words:  # what these import, a plain start does not need: 5 % of its time
         from .command import Command
 
         command = Command(start.words, start.environ)
@@ -126,9 +117,29 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     return report(app, settings, log, command, probe, start.environ)
 
 
+def check_subcommand(context: click.Context) -> None:
+    """Raise `click.UsageError` for what stands before or after a command such as `docs`."""
+    source = context.get_parameter_source
+    wrong = switches(name for name in OPTIONS if source(name) is ParameterSource.COMMANDLINE)
+    if context.obj.words is not None:
+        wrong.append("--")
+    if wrong:
+        raise click.UsageError(
+            f"{context.invoked_subcommand} takes no command, and its options after its name: "
+            f"remove {', '.join(wrong)}."
+        )
+
+
+def switches(names: Iterable[str]) -> list[str]:
+    """The options of these names as they stand on a command line."""
+    return [OPTIONS[name].opts[0] for name in names]
+
+
 def check(settings: Settings, start: Start, given: Collection[str]) -> None:
     """Raise `click.UsageError` if the options that were `given` do not go together."""
-    probe, lost = settings.probe, [OPTIONS[each].opts[0] for each in NEEDS_STUB if each in given]
+    probe = settings.probe
+    lost = switches(name for name in NEEDS_STUB if name in given)
+    empty = switches(name for name in given if getattr(settings, name) in ("", ()))
     files = [settings.seed, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
     paths = [os.path.realpath(each) for each in files if each]
@@ -136,7 +147,6 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
         server.address_of(settings.host)
     except server.ListenError as error:
         raise invalid("host", f"{error}: give a host name or an IP address.") from None
-    empty = [OPTIONS[name].opts[0] for name in given if getattr(settings, name) in ("", ())]
     command = start.words[0].strip() if start.words else ""
     rules: list[tuple[object, str]] = [
         (empty, f"{', '.join(empty)} is empty: give a value, or leave the option out."),
@@ -157,7 +167,7 @@ def check(settings: Settings, start: Start, given: Collection[str]) -> None:
         ),
         (probe and not hasattr(os, "killpg"), "--probe needs a POSIX system."),
         (settings.no_stub and lost, f"--no-stub excludes {', '.join(lost)}: leave out either."),
-        (len({*paths}) < len(paths), f"two options name the same file: {', '.join(paths)}."),
+        (len(set(paths)) < len(paths), f"two options name the same file: {', '.join(paths)}."),
     ]
     for is_broken, message in rules:
         if is_broken:
@@ -168,8 +178,9 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     from difflib import get_close_matches  # most starts do not need it
 
     known = [str(option.envvar) for option in OPTIONS.values()]
-    for name in sorted({*environ} - {*known, *OTHER_VARIABLES}):
-        if name.startswith("STUB_") and not is_link(name, environ[name]):
+    for name, value in sorted(environ.items()):
+        is_ours = name in known or name in OTHER_VARIABLES
+        if name.startswith("STUB_") and not is_ours and not is_link(name, value):
             (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 

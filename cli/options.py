@@ -151,11 +151,16 @@ def parse_delay(text: str) -> tuple[float, float]:
 
 def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Each pattern of names with its status; a status alone is for all other names."""
-    found = [(pattern, word) for text in texts for pattern, _, word in [text.rpartition("=")]]
-    usual = [each for each in found if not each[0]]
+    named, usual = [], []
+    for text in texts:
+        pattern, _, word = text.rpartition("=")
+        if pattern:
+            named.append((pattern, word))
+        else:
+            usual.append(("*", word))
     if len(usual) > 1:
         raise ValueError("give one status without a pattern")
-    return *(each for each in found if each[0]), *(("*", word) for _, word in usual)
+    return tuple(named + usual)
 
 
 def parse_freeze(text: str) -> datetime:
@@ -169,7 +174,9 @@ def parse_probe(text: str) -> tuple[str, ...]:
     names = (*AXES, *FAILURES)
     known = {"tier1": stub.TIER_1, "all": AXES, "failures": FAILURES}
     known |= {name: (name,) for name in names}
-    chosen = {name for word in stub.parse_kinds([text], known) for name in known[word]}
+    chosen: set[str] = set()
+    for word in stub.parse_kinds([text], known):
+        chosen.update(known[word])
     return tuple(name for name in names if name in chosen)
 
 
@@ -281,8 +288,11 @@ class Program(click.Group):
         sections: dict[str, list[tuple[str, str]]] = {}
         title = ""
         for each in self.get_params(context):
-            title = TITLES.get(str(each.name), title if each.name in OPTIONS else "About")
-            sections.setdefault(title, []).append(each.get_help_record(context) or ("", ""))
+            if each.name not in OPTIONS:
+                title = "About"
+            title = TITLES.get(str(each.name), title)
+            record = each.get_help_record(context) or ("", "")
+            sections.setdefault(title, []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Flask, Response
 
 import stub
-from stub.failures import RETRY_AFTER, STALLED, UNAVAILABLE, Failures
+from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Failures
 from web.problems import PROBLEM_JSON
-from web.redaction import Redactor, printable
+from web.redaction import printable
 
 from .command import Command
 from .log import Log, say
@@ -54,21 +54,27 @@ class Run:
     seconds: float
     output: str
     is_disturbed: bool
-    varied: int
-    parts: Sequence[str]
-    first: dict[str, Any] | None
-    worlds: Sequence[str]
-    uncalled: Sequence[str]
+    varied: int = 0
+    parts: Sequence[str] = ()
+    first: dict[str, Any] | None = None
+    worlds: Sequence[str] = ()
+    uncalled: Sequence[str] = ()
     alone: dict[str, "Run"] = field(default_factory=dict)
 
     @property
+    def breaks(self) -> bool:
+        return self.result in BREAKS
+
+    @property
     def broken_runs(self) -> list["Run"]:
-        """The runs with one part that break; where there is none, this run."""
+        """The runs with one part that break; where there is none, this run if it breaks."""
+        if not self.breaks:
+            return []
         return [self.alone[part] for part in self.broken_parts] or [self]
 
     @property
     def broken_parts(self) -> list[str]:
-        return [part for part, run in self.alone.items() if run.result in BREAKS]
+        return [part for part, run in self.alone.items() if run.breaks]
 
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
@@ -101,10 +107,11 @@ class Probe:
 
     def wsgi_app(self, environ: dict[str, Any], start_response: Any) -> Any:
         """The app of the current run; between two runs each request is rejected."""
-        if app := self.app:
-            return app(environ, start_response)
-        self.late += 1
-        return Response(BETWEEN_RUNS, 503, PROBLEM_JSON)(environ, start_response)
+        app: Any = self.app
+        if app is None:
+            self.late += 1
+            app = Response(BETWEEN_RUNS, 503, PROBLEM_JSON)
+        return app(environ, start_response)
 
     def run(self) -> int:
         """Make all runs. Returns the exit status: that of a signal, or of the plain run."""
@@ -115,8 +122,10 @@ class Probe:
             if not (status or self.command.signal):
                 self.log.is_muted = True
                 for name in self.settings.probe:
-                    attempt = self._try_axis if name in stub.ADVICE else self._fail
-                    attempt(name)
+                    if name in stub.ADVICE:
+                        self._try_axis(name)
+                    else:
+                        self._fail(name)
                 self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
@@ -125,15 +134,20 @@ class Probe:
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
         for axis in self.axes:
-            for run in axis.broken_runs if axis.result in BREAKS else []:
-                _, _, part = run.name.partition("@")
-                what = f"{axis.name} of {part}" if part else axis.name
-                origin = f"; {self.stub.parts.origin(part)}" if part else ""
-                advice = f"{stub.ADVICE[axis.name]}{origin}{text_of_worlds(run.worlds)}"
-                yield stub.Finding("depends", what, 1, advice, run.first)
+            for run in axis.broken_runs:
+                yield self._dependency(run)
         for failures, run in self.failures:
             if not run.is_disturbed:
                 yield from findings(failures)
+
+    def _dependency(self, run: Run) -> stub.Finding:
+        axis, _, part = run.name.partition("@")
+        what, advice = axis, stub.ADVICE[axis]
+        if part:
+            what += f" of {part}"
+            advice += f"; {self.stub.parts.origin(part)}"
+        advice += text_of_worlds(run.worlds)
+        return stub.Finding("depends", what, 1, advice, run.first)
 
     def summary(self) -> Iterator[str]:
         """What makes the results doubtful, and the table of the failures."""
@@ -153,9 +167,9 @@ class Probe:
                     f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
                     f"that of {axis.name}: does the command cache a part of its results?\n"
                 )
-        broken = [axis.result in BREAKS for axis in self.axes]
+        broken = [axis for axis in self.axes if axis.breaks]
         is_narrowed = any(axis.broken_parts for axis in self.axes)  # then some run has passed
-        if len(broken) > 1 and all(broken) and not is_narrowed:
+        if len(broken) == len(self.axes) > 1 and not is_narrowed:
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures])
@@ -167,10 +181,9 @@ class Probe:
         """Whether all runs of axes were made whole and passed, at least one with variations."""
         if not self.is_complete or self.not_run:
             return False
-        if any(axis.uncalled for axis in self.axes):
+        if any(axis.uncalled or axis.breaks for axis in self.axes):
             return False
-        results = {axis.result for axis in self.axes}
-        return not results.intersection(BREAKS) and results != {"not met"} and bool(results)
+        return any(axis.result != "not met" for axis in self.axes)
 
     @property
     def not_run(self) -> list[str]:
@@ -215,8 +228,10 @@ class Probe:
         run = self._run(name, self.make_app(failures=failures))
         show(run)
         latest = time.monotonic() + STILL
-        while not all(each.ended for each in failures.met.values()) and time.monotonic() < latest:
-            time.sleep(SETTLE)  # the server sees later that a client has closed
+        while time.monotonic() < latest:  # the server sees later that a client has closed
+            if all(each.ended for each in failures.met.values()):
+                break
+            time.sleep(SETTLE)
         failures.settle(self.stub.operations)
         self.failures.append((failures, run))
 
@@ -224,12 +239,12 @@ class Probe:
         """Run the command with an axis; repeat a break, and find the parts that break."""
         axis = self._run(name)
         show(axis)
-        if axis.result in BREAKS:
+        if axis.breaks:
             again = self._run(name, label=f"{name} again").result
             if again not in BREAKS:
                 axis.result = again if again in ("disturbed", NOT_RUN) else "unstable"
         self.axes.append(axis)  # which has what is known for certain
-        if axis.result in BREAKS:
+        if axis.breaks:
             self._narrow(axis)
         if axis.result in ("disturbed", "implied", "unstable"):
             say(f"probe: {name}: {axis.result}: no finding\n")
@@ -237,11 +252,10 @@ class Probe:
     def _narrow(self, axis: Run) -> None:
         """Try each part alone that was varied; then all but those found, until these pass.
 
-        A client that stops at its first break hides the parts that come later. What another axis
-        with the same cause has found is implied.
+        A client that stops at its first break hides the parts that come later.
         """
         run = axis
-        while run.result in BREAKS:
+        while run.breaks:
             before = axis.broken_parts
             for part in run.parts:
                 if part not in axis.alone:
@@ -249,16 +263,15 @@ class Probe:
             broken = axis.broken_parts
             if broken == before:
                 break
-            others = [each for each in self.stub.parts.by_axis[axis.name] if each not in broken]
-            but = f"{axis.name} but {', '.join(f'@{part}' for part in broken)}"
-            run = self._run(but, self._varied(*(f"{axis.name}@{part}" for part in others)))
+            others = [
+                f"{axis.name}@{part}"
+                for part in self.stub.parts.by_axis[axis.name]
+                if part not in broken
+            ]
+            run = self._run(f"{axis.name} but @{', @'.join(broken)}", self._varied(*others))
         for other in self.axes:
             if other.name == IMPLIED_BY.get(axis.name):
-                implied = {*axis.broken_parts}.intersection(other.broken_parts)
-                for part in implied:
-                    axis.alone[part].result = "implied"
-                if implied and not axis.broken_parts:
-                    axis.result = "implied"
+                mark_implied(axis, other)
 
     def _run(self, name: str, app: Flask | None = None, label: str = "") -> Run:
         """Run the command until it ends or hangs, and say how it ended.
@@ -267,27 +280,15 @@ class Probe:
         the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a signal.
         """
         app = app or self._varied(name)
-        was_disturbed = self.is_disturbed
-        ended = self._execute(name, app)
+        run = self._execute(name, app)
         if self.command.signal:
             raise KeyboardInterrupt
         app_stub: stub.Stub = app.extensions["stub"]
-        first, worlds = app_stub.coverage.varied(axis_of(name))
-        called = app_stub.coverage.called()
-        run = Run(
-            name=name,
-            result=ended.result,
-            status=ended.status,
-            seconds=ended.seconds,
-            output=ended.output,
-            is_disturbed=was_disturbed or self.is_disturbed,
-            varied=0,
-            parts=[],
-            first=first,
-            worlds=worlds,
-            uncalled=[each for each in self.stub.coverage.called() if each not in called],
-        )
-        if self.plain and self.stub.coverage.is_called and not app_stub.coverage.is_called:
+        coverage, plain_coverage = app_stub.coverage, self.stub.coverage
+        run.first, run.worlds = coverage.varied(axis_of(name))
+        called = coverage.called()
+        run.uncalled = [each for each in plain_coverage.called() if each not in called]
+        if self.plain and plain_coverage.is_called and not coverage.is_called:
             run.result = NOT_RUN
         sentence = f"{run.result} in {run.seconds:.1f} s"
         if run.status and run.result in ("breaks", NOT_RUN):
@@ -299,9 +300,10 @@ class Probe:
         say(f"probe: {label or name}: {sentence}\n")
         return run
 
-    def _execute(self, name: str, app: Flask) -> "Ended":
+    def _execute(self, name: str, app: Flask) -> Run:
         """Run the command, end what it leaves in its group, and look for late requests."""
         limit = self._limit(name)
+        was_disturbed = self.is_disturbed
         started = time.monotonic()
         self.app = app
         with TemporaryFile() as output:
@@ -314,10 +316,11 @@ class Probe:
             self.is_disturbed = self.late > late
             output.seek(0)
             text = output.read().decode(errors="replace")
+        text = self.log.redactor.text(text)
         result = "breaks" if status else "passes"
         if seconds > limit:
             result = "hangs"
-        return Ended(result, status, seconds, Redactor(self.settings.secrets).text(text))
+        return Run(name, result, status, seconds, text, was_disturbed or self.is_disturbed)
 
     def _limit(self, name: str) -> float:
         """The seconds after which a run hangs."""
@@ -331,24 +334,32 @@ class Probe:
     def _plan(self) -> str:
         """What comes after the plain run."""
         names = self.settings.probe
-        axes = len([name for name in names if name in stub.ADVICE])
-        kinds = [(axes, "axis", "axes"), (len(names) - axes, "failure", "failures")]
-        counts = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in kinds if n)
-        runs = "1 run" if len(names) == 1 else f"{len(names)} runs"
-        return f"; {counts}, seed {self.settings.grease_seed}; {runs} to come"
+        axes = [name for name in names if name in stub.ADVICE]
+        failures = [name for name in names if name in FAILURES]
+        kinds = []
+        if axes:
+            kinds.append(counted(axes, "axis", "axes"))
+        if failures:
+            kinds.append(counted(failures, "failure", "failures"))
+        runs = counted(names, "run", "runs")
+        return f"; {', '.join(kinds)}, seed {self.settings.grease_seed}; {runs} to come"
 
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
         return self.make_app(grease=words, announces_grease=False)
 
 
-class Ended(NamedTuple):
-    """How the command ended, and its output, masked."""
+def counted(names: Sequence[str], one: str, many: str) -> str:
+    return f"1 {one}" if len(names) == 1 else f"{len(names)} {many}"
 
-    result: str
-    status: int
-    seconds: float
-    output: str
+
+def mark_implied(axis: Run, other: Run) -> None:
+    """Mark what breaks along two axes, of which the other one has the cause."""
+    implied = [part for part in axis.broken_parts if part in other.broken_parts]
+    for part in implied:
+        axis.alone[part].result = "implied"
+    if implied and not axis.broken_parts:
+        axis.result = "implied"
 
 
 def axis_of(name: str) -> str:
@@ -371,7 +382,7 @@ def note_varied(run: Run, app_stub: stub.Stub) -> str:
 
 def show(run: Run) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
-    if run.result in BREAKS or (run.result == NOT_RUN and run.status):
+    if run.breaks or (run.result == NOT_RUN and run.status):
         shown = run.output.splitlines()[-SHOWN_LINES:]
         say("".join(f"  | {printable(line)}\n" for line in shown))
 
@@ -390,8 +401,10 @@ def text_of_worlds(names: Sequence[str]) -> str:
 def findings(failures: Failures) -> Iterator[stub.Finding]:
     """What the client did wrong after the failures of a run."""
     for name, attempt in failures.met.items():
-        what, reaction = f"{name} after {failures.name}", attempt.reaction
-        for seconds in reaction["again_after"][:1]:
+        what = f"{name} after {failures.name}"
+        again_after = attempt.reaction["again_after"]
+        if again_after:
+            seconds = again_after[0]
             again = f"sent again after {seconds:.2f} s"
             if failures.name != UNAVAILABLE and attempt.method == "POST":
                 advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
@@ -399,18 +412,19 @@ def findings(failures: Failures) -> Iterator[stub.Finding]:
             if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
                 advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
                 yield stub.Finding("hurries", what, 1, advice, attempt.first)
-        if reaction["waited"]:
+        if attempt.reaction["waited"]:
             advice = f"no timeout within {failures.stall:g} s"
             yield stub.Finding("waits", what, 1, advice, attempt.first)
 
 
 def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
-    columns = [["", *runs[0].reactions]]
-    columns += [[run.name, *(text_of(run, name) for name in run.reactions)] for run in runs]
-    widths = [max(map(len, column)) + 2 for column in columns]
-    rows = [map(str.ljust, row, widths) for row in zip(*columns, strict=True)]
-    return "".join(f"  {''.join(row).rstrip()}\n" for row in rows)
+    lines = ["", *runs[0].reactions]
+    for run in runs:
+        width = max(map(len, lines)) + 2
+        column = [run.name, *(text_of(run, name) for name in run.reactions)]
+        lines = [line.ljust(width) + text for line, text in zip(lines, column, strict=True)]
+    return "".join(f"  {line}\n" for line in lines)
 
 
 def text_of(run: Failures, operation: str) -> str:

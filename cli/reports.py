@@ -17,6 +17,10 @@ class Failure(NamedTuple):
     message: str
     details: str = ""
 
+    @property
+    def text(self) -> str:
+        return f"{self.message}\n{self.details}".strip()
+
 
 class Case(NamedTuple):
     """A test case of a report; it passes without failures, if nothing says why it is skipped."""
@@ -25,6 +29,12 @@ class Case(NamedTuple):
     failures: Sequence[Failure] = ()
     skipped: str = ""
 
+    @property
+    def message(self) -> str:
+        """The first failure, and how many more there are: readers of a report show one alone."""
+        first, *more = self.failures
+        return f"{first.message} (and {len(more)} more)" if more else first.message
+
 
 def is_xml(path: Path) -> bool:
     """Whether a report is to be JUnit XML."""
@@ -32,27 +42,26 @@ def is_xml(path: Path) -> bool:
 
 
 def junit_xml(suite: str, cases: Sequence[Case]) -> str:
-    """The JUnit XML of test cases, in the form that Jenkins and GitLab read.
-
-    Several failures of a case are one element, since readers show the first one alone.
-    """
+    """The JUnit XML of test cases, in the form that Jenkins and GitLab read."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
 
-    failed = sum(bool(each.failures) for each in cases)
-    skipped = sum(bool(each.skipped) for each in cases)
-    counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0"}
-    root = Element("testsuites", {"name": suite, **counts})
-    element = SubElement(root, "testsuite", {"name": suite, **counts, "skipped": str(skipped)})
+    failed = [case for case in cases if case.failures]
+    skipped = [case for case in cases if case.skipped]
+    counts = {
+        "name": suite,
+        "tests": str(len(cases)),
+        "failures": str(len(failed)),
+        "errors": "0",
+    }
+    root = Element("testsuites", counts)
+    element = SubElement(root, "testsuite", counts, skipped=str(len(skipped)))
     for case in cases:
-        tested = SubElement(element, "testcase", {"name": valid(case.name), "classname": suite})
+        tested = SubElement(element, "testcase", name=valid(case.name), classname=suite)
         if case.failures:
-            first, *more = case.failures
-            message = f"{first.message} (and {len(more)} more)" if more else first.message
-            failure = SubElement(tested, "failure", {"message": valid(message)})
-            lines = [f"{each.message}\n{each.details}".strip() for each in case.failures]
-            failure.text = valid("\n\n".join(lines))
+            failure = SubElement(tested, "failure", message=valid(case.message))
+            failure.text = valid("\n\n".join(each.text for each in case.failures))
         elif case.skipped:
-            SubElement(tested, "skipped", {"message": valid(case.skipped)})
+            SubElement(tested, "skipped", message=valid(case.skipped))
     indent(root)
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{tostring(root, encoding='unicode')}\n"
 
@@ -69,21 +78,20 @@ def github_lines(environ: Mapping[str, str], kind: str, messages: Sequence[str])
     """
     if environ.get("GITHUB_ACTIONS") != "true":
         return ""
-    escaped = (
-        each.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for each in messages
-    )
-    return "".join(f"::{kind} title=deployment-stub::{each}\n" for each in escaped)
+    lines = ""
+    for message in messages:
+        escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        lines += f"::{kind} title=deployment-stub::{escaped}\n"
+    return lines
 
 
 def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
     """Add a text to the summary of the step in GitHub Actions, as it stands on a terminal."""
     path = environ.get("GITHUB_STEP_SUMMARY")
-    if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
+    if not path:
         return
-    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=2))
-    block = f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n"
     try:
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(block)
+            file.write(f"### {title}\n\n```text\n{text.rstrip()}\n```\n\n")
     except OSError as error:
         say(f"warning: GITHUB_STEP_SUMMARY: {error.strerror}\n")

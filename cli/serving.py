@@ -76,8 +76,9 @@ def take_tokens(settings: Settings, log: Log, app: Flask) -> int:
     settings = with_token_file(settings)
     log.redactor.add(settings.secrets)
     app.extensions["auth"].replace(settings.token)
-    say("".join(f"{line}\n" for line in warnings_of_mode(settings.token_file)))
-    return len({*settings.secrets})
+    for line in warnings_of_mode(settings.token_file):
+        say(f"{line}\n")
+    return len(set(settings.secrets))
 
 
 def files_to_watch(settings: Settings) -> list[Path]:
@@ -235,24 +236,22 @@ def report(
     With --quiet, a failure is preceded by the latest lines of the log.
     """
     status = command.status if command else 0
-    depends = [*probe.findings()] if probe else []
     app_stub: stub.Stub | None = app.extensions.get("stub")
-    verdict = app_stub.judge(settings.fail_on, settings.allow, depends) if app_stub else None
-    if status or (verdict and any(each not in depends for each in verdict.findings)):
-        say(log.latest())
-    if verdict is None:
+    if app_stub is None:
+        if status:
+            say(log.latest())
         return status
+    depends = list(probe.findings()) if probe else []
+    verdict = app_stub.judge(settings.fail_on, settings.allow, depends)
+    others = [finding for finding in verdict.findings if finding not in depends]
+    if status or others:
+        say(log.latest())
     if command and status not in (126, 127) and not verdict.is_called:
         hint = proxy_hint(command.environ)
         say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
     if probe:
         say("".join(probe.summary()))
-    shown = verdict.table() + "".join(finding.line() for finding in verdict.findings)
-    unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
-    say(shown + "".join(f"warning: {each}\n" for each in unused))
-    say(github_lines(environ, "error", [each.sentence for each in verdict.findings]))
-    say(github_lines(environ, "warning", unused))
-    add_to_summary(environ, "deployment-stub", shown)
+    print_verdict(verdict, environ)
     if verdict.findings:
         status = status or 1
     if probe and probe.not_run:
@@ -268,6 +267,17 @@ def report(
     return status
 
 
+def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
+    shown = verdict.table() + "".join(finding.line() for finding in verdict.findings)
+    say(shown)
+    unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
+    for warning in unused:
+        say(f"warning: {warning}\n")
+    say(github_lines(environ, "error", [finding.sentence for finding in verdict.findings]))
+    say(github_lines(environ, "warning", unused))
+    add_to_summary(environ, "deployment-stub", shown)
+
+
 def cases_of(
     settings: Settings, verdict: stub.Verdict, command: "Command | None", probe: "Probe | None"
 ) -> list[Case]:
@@ -276,14 +286,15 @@ def cases_of(
     for each in verdict.findings:
         shown = json.dumps(each.first, indent=2, ensure_ascii=False) if each.first else ""
         found.setdefault(each.kind, []).append(Failure(each.sentence, shown))
-    chosen = {*settings.fail_on, *(each.kind for each in verdict.findings)}
-    reason = "--fail-on does not name it"
-    cases = [
-        Case(kind, failures, "" if kind in chosen else reason) for kind, failures in found.items()
-    ]
-    if command:
-        failed = [Failure(f"the command has ended with status {command.status}")]
-        cases.append(Case("command", failed if command.status else ()))
+    cases = []
+    for kind, failures in found.items():
+        is_judged = failures or kind in settings.fail_on
+        cases.append(Case(kind, failures, "" if is_judged else "--fail-on does not name it"))
+    if command and command.status:
+        failure = Failure(f"the command has ended with status {command.status}")
+        cases.append(Case("command", [failure]))
+    elif command:
+        cases.append(Case("command"))
     if probe:
         cases.append(Case("probe", [Failure(f"no request in {name}") for name in probe.not_run]))
     return cases

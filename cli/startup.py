@@ -15,11 +15,7 @@ def prepare() -> None:
     Ends the program with status 2 if Python is too old, or a package is missing.
     """
     if sys.version_info < (3, 10):  # noqa: UP036
-        print(
-            f"error: Python 3.10 or newer is needed: this is {sys.version.split()[0]}",
-            file=sys.stderr,
-        )
-        sys.exit(2)
+        stop(f"Python 3.10 or newer is needed: this is {sys.version.split()[0]}")
     gc.disable()
     if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
@@ -27,5 +23,9 @@ def prepare() -> None:
         if find_spec(name) is None:
             file = Path(__file__).parent.with_name("requirements.txt")
             command = f'"{sys.executable}" -m pip install -r "{file}"'
-            print(f"error: {name} is not installed: run `{command}`", file=sys.stderr)
-            sys.exit(2)
+            stop(f"{name} is not installed: run `{command}`")
+
+
+def stop(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)

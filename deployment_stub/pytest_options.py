@@ -20,7 +20,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini(f"stub_{name}", f"{text}; a path is relative to this file")
     group.addoption("--stub-strict", action="store_true", help=STRICT)
     parser.addini("stub_strict", STRICT, type="bool", default=False)
-    if not any(callable(getattr(each, "stub", None)) for each in pluginmanager.get_plugins()):
+    fixtures = [getattr(each, "stub", None) for each in pluginmanager.get_plugins()]
+    if not any(map(callable, fixtures)):
         pluginmanager.import_plugin(f"{__package__}.pytest_plugin")
 
 
@@ -48,14 +49,17 @@ def option_words(config: pytest.Config) -> list[str]:
 
 def given_file(config: pytest.Config, name: str) -> Path | None:
     """The file of an option, or else that of the ini file, which may be pyproject.toml."""
+    source = f"--stub-{name}"
     folder = config.invocation_params.dir
-    ini = config.inipath or folder / "pytest.ini"
-    if (given := config.getoption(f"stub_{name}")) is not None:
-        source, path = f"--stub-{name}", folder / given
-    elif given := config.getini(f"stub_{name}"):
-        source, path = f"stub_{name} of {ini.name}", ini.parent / given
-    else:
-        return None
+    given = config.getoption(f"stub_{name}")
+    if given is None:
+        given = config.getini(f"stub_{name}")
+        if not given:
+            return None
+        ini = config.inipath or folder / "pytest.ini"
+        source = f"stub_{name} of {ini.name}"
+        folder = ini.parent
+    path: Path = folder / given
     if not path.is_file():
         raise pytest.UsageError(f"{source}: there is no file {path}")
-    return Path(path)
+    return path

@@ -117,7 +117,8 @@ def addresses_for_others(host: str) -> list[str]:
     with suppress(OSError):
         for *_, own in socket.getaddrinfo(socket.gethostname(), None, family):
             found.append(str(own[0]))
-    return [each for each in dict.fromkeys(found) if not ip_address(each).is_loopback]
+    distinct = dict.fromkeys(found)
+    return [each for each in distinct if not ip_address(each).is_loopback]
 
 
 def connection_limit() -> int:

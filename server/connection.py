@@ -85,14 +85,18 @@ class RejectionTask(ResponseTask, ErrorTask):
     """A response of the server's own. waitress sends text/plain, perhaps as HTTP/1.0."""
 
     def execute(self) -> None:
-        request, error, options = self.request, self.request.error, self.request.adj.options
+        request = self.request
+        options = request.adj.options
+        error = request.error
         assert error
-        headers = {"Cache-Control": "no-store", "Content-Type": "application/problem+json"}
-        headers.update(options.headers_for(request.headers.get("ORIGIN")))
         options.on_rejected(RejectedRequest(*request.sent, error.status, error.code, error.detail))
         self.version = "1.1"
         self.status = f"{error.status} {error.title}"
-        self.response_headers = list(headers.items())
+        self.response_headers = [
+            ("Cache-Control", "no-store"),
+            ("Content-Type", "application/problem+json"),
+            *options.headers_for(request.headers.get("ORIGIN")).items(),
+        ]
         self.content_length = len(error.body)
         request.close_connection()
         self.write(b"" if request.command == "HEAD" else error.body)
@@ -142,14 +146,14 @@ class Connection(HTTPChannel):
 
     def close_if_overdue(self, now: float) -> None:
         """Close a connection whose request has not arrived by its deadline; waitress has none."""
-        due = self.linger_until
-        if due is None and self.request and not self.requests:
+        if self.linger_until is not None:
+            if now > self.linger_until:
+                self.handle_close()
+        elif self.request and not self.requests:
             deadline = self.adj.options.deadline
-            due = self.request.arriving_since + deadline
-            if now > due:
+            if now > self.request.arriving_since + deadline:
                 self.note_incomplete(f"it did not arrive whole within {deadline:g} seconds")
-        if due is not None and now > due:
-            self.handle_close()
+                self.handle_close()
 
     def handle_close(self) -> None:
         server: Any = self.server
@@ -160,22 +164,21 @@ class Connection(HTTPChannel):
     def note_incomplete(self, reason: str) -> None:
         """Report a request of which only a part has arrived, once; it gets no response."""
         request = self.request
-        if self.is_noted or not (request and request.has_begun):
-            return
-        self.is_noted = True
-        self.adj.options.on_rejected(
-            RejectedRequest(*request.sent, None, "incomplete_request", reason)
-        )
+        if request and request.has_begun and not self.is_noted:
+            self.is_noted = True
+            rejected = RejectedRequest(*request.sent, None, "incomplete_request", reason)
+            self.adj.options.on_rejected(rejected)
 
     def end(self) -> None:
         """Close the connection after the last request whose head has arrived."""
         with self.requests_lock:
-            started = [*self.requests]
+            last = self.requests[-1] if self.requests else None
             if self.request and self.request.headers_finished:
-                started.append(self.request)
-            if started:
-                started[-1].close_connection()
-        if not started and not self.total_outbufs_len and self.linger_until is None:
+                last = self.request
+            if last:
+                last.close_connection()
+        is_idle = not last and not self.total_outbufs_len
+        if is_idle and self.linger_until is None:
             self.handle_close()
 
     def handle_error(self) -> None:

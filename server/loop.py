@@ -61,15 +61,18 @@ class Server(TcpWSGIServer):
 
     def __init__(self, app: App, sockets: Sequence[socket.socket], settings: Settings) -> None:
         self.options = settings.options
-        self.pools: list[Any] = [ThreadedTaskDispatcher(), ThreadedTaskDispatcher()]
-        self.pools[0].set_thread_count(self.options.threads)
-        self.pools[1].set_thread_count(OTHER_THREADS if self.options.control_prefix else 0)
+        self.pool: Any = ThreadedTaskDispatcher()
+        self.pool.set_thread_count(self.options.threads)
+        self.control_pool: Any = ThreadedTaskDispatcher()
+        if self.options.control_prefix:
+            self.control_pool.set_thread_count(OTHER_THREADS)
         self.waiting_lock = Lock()
         self.waiting_count = 0  # requests
+        first, *others = sockets
         super().__init__(
-            app, {}, _sock=sockets[0], adj=settings, bind_socket=False, dispatcher=self.pools[0]
+            app, {}, _sock=first, adj=settings, bind_socket=False, dispatcher=self.pool
         )
-        self.others = [OtherListener(self, sock) for sock in sockets[1:]]
+        self.listeners: list[Any] = [self, *(OtherListener(self, sock) for sock in others)]
         self.effective_port = int(self.effective_port)
 
     def add_task(self, connection: Connection) -> None:  # type: ignore[override]
@@ -81,7 +84,8 @@ class Server(TcpWSGIServer):
         connection.is_waiting = connection.total_outbufs_len > MAX_UNREAD
         if connection.is_waiting:
             return
-        self.pools[connection.requests[0].is_control].add_task(connection)
+        pool = self.control_pool if connection.requests[0].is_control else self.pool
+        pool.add_task(connection)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -97,7 +101,7 @@ class Server(TcpWSGIServer):
             self.waiting_count += step
             if not self.is_closed:
                 with suppress(RuntimeError):  # no more threads can be started
-                    self.pools[0].set_thread_count(self.options.threads + self.waiting_count)
+                    self.pool.set_thread_count(self.options.threads + self.waiting_count)
 
     def run(self) -> None:
         try:
@@ -140,7 +144,7 @@ class Server(TcpWSGIServer):
         known = -1
         while self.accepting and known != len(self._map):  # accept what the kernel has received
             known = len(self._map)
-            for each in (self, *self.others):
+            for each in self.listeners:
                 each.handle_accept()
         self.run_once(0)
         self.close_listeners()
@@ -153,15 +157,15 @@ class Server(TcpWSGIServer):
             self.run_once(min(TICK, left))
 
     def close_listeners(self) -> None:
-        for each in (self, *self.others):
+        for each in self.listeners:
             wasyncore.dispatcher.close(each)
 
     def close(self) -> None:
         self.close_listeners()
         with self.waiting_lock:
             self.is_closed = True
-        for pool in self.pools:
-            pool.shutdown(timeout=0.5)  # seconds
+        self.pool.shutdown(timeout=0.5)  # seconds
+        self.control_pool.shutdown(timeout=0.5)
         self.trigger.close()
 
     def handle_error(self) -> None:

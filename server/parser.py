@@ -170,16 +170,18 @@ class ChunkedBody(ChunkedReceiver):
         return used - pending
 
     def read_line(self, line: bytes) -> None:
-        is_valid: object
         if self.validate_chunk_end:
-            is_valid, self.validate_chunk_end = not line, False
+            is_valid = not line
+            self.validate_chunk_end = False
         elif self.all_chunks_received:  # a trailer field never becomes a header (§7.1.2)
-            is_valid, self.completed = not line or FIELD.fullmatch(line), not line
+            is_valid = not line or bool(FIELD.fullmatch(line))
+            self.completed = not line
         else:
-            is_valid = chunk = CHUNK.fullmatch(line)
+            chunk = CHUNK.fullmatch(line)
+            is_valid = bool(chunk)
             self.chunk_remainder = int(chunk[1], 16) if chunk else 0
             self.validate_chunk_end = self.chunk_remainder > 0
-            self.all_chunks_received = self.chunk_remainder == 0
+            self.all_chunks_received = not self.validate_chunk_end
         if not is_valid:
             raise Rejection(WRONG_CHUNKS)
 
@@ -203,7 +205,9 @@ class Parser(HTTPRequestParser):
         try:
             used = self.receive_head(data) if self.body_rcv is None else self.receive_body(data)
         except Rejection as problem:
-            self.error, self.completed, used = problem, True, len(data)
+            self.error = problem
+            self.completed = True
+            used = len(data)
         if self.completed:  # waitress might send 100 Continue for it, and wait for the body
             self.expect_continue = False
         return used
@@ -248,11 +252,11 @@ class Parser(HTTPRequestParser):
     @property
     def sent(self) -> tuple[str, str, str]:
         """The method, the target and the Host, as far as the head has arrived."""
-        method, target = self.command, self.request_uri
         line, end, _ = self.header_plus.decode("latin-1").partition("\r\n")
         if end and not self.headers_finished and not self.error:
             method, target, _ = line.split(" ")
-        return method, target, self.headers.get("HOST", "")
+            return method, target, ""
+        return self.command, self.request_uri, self.headers.get("HOST", "")
 
     def close_connection(self) -> None:
         """End the connection after this request: the tasks look for this word."""

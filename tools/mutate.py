@@ -19,50 +19,61 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = (".git", ".venv", "*_cache*", "node_modules", "dist")
 TIMEOUT = 900  # seconds; a change may make the tests wait for ever
+ONE_PROCESS = ("-n", "0", "-m", "")
+FAILED = re.compile(r"^(?:FAILED|ERROR) (tests.+?)(?: - .*)?$", re.MULTILINE)
 
 
 class Change(NamedTuple):
     file: str
     what: str
-    tests: list[str]  # patterns of files and folders
+    tests: str  # a pattern of files and folders
     old: str
     new: str
 
 
-def obstacle(change: Change) -> str | None:
+def read_changes() -> Iterator[Change]:
+    text = (ROOT / "tools" / "mutations.txt").read_text("utf-8")
+    tests = ""
+    for block in text.strip().split("\n\n")[1:]:
+        lines = block.split("\n")
+        if lines[0].startswith("tests/"):
+            tests = lines.pop(0)
+        file, what = lines[0].split(": ", 1)
+        old = [line[2:] for line in lines if line.startswith("-")]
+        new = [line[2:] for line in lines if line.startswith("+")]
+        yield Change(file, what, tests, "\n".join(old), "\n".join(new))
+
+
+def obstacle(change: Change) -> str:
     """Why a change does not apply any more, if so."""
     file = ROOT / change.file
     count = file.read_text("utf-8").count(change.old) if file.exists() else 0
-    missing = [each for each in change.tests if not any(ROOT.glob(each))]
-    return f"THE OLD TEXT IS THERE {count} TIMES" if count != 1 else " ".join(missing) or None
+    if count != 1:
+        return f"THE OLD TEXT IS THERE {count} TIMES"
+    return "" if any(ROOT.glob(change.tests)) else f"{change.tests} MATCHES NOTHING"
 
 
 def outcome(change: Change) -> str:
     """Which test sees a change, if any does."""
-    tests = {str(path.relative_to(ROOT)) for each in change.tests for path in ROOT.glob(each)}
+    tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(change.tests))
     with TemporaryDirectory(prefix="mutate-") as folder:
         copy = Path(folder, "copy")
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        right = (copy / change.file).read_text("utf-8")
-        (copy / change.file).write_text(right.replace(change.old, change.new), "utf-8")
-        seen = first_failure(copy, "-n", "0", "-m", "", *sorted(tests))
-        seen = seen or first_failure(copy, "-n", "2", "--dist", "loadgroup")
-        (copy / change.file).write_text(right, "utf-8")
-        is_broken = seen and first_failure(copy, "-n", "0", "-m", "", seen) == seen
-    return f"{'FAILS ANYWAY:' if is_broken else 'killed by'} {seen}" if seen else "SURVIVED"
+        file = copy / change.file
+        right = file.read_text("utf-8")
+        file.write_text(right.replace(change.old, change.new), "utf-8")
+        seen = first_failure(copy, *ONE_PROCESS, *tests)
+        if not seen:
+            seen = first_failure(copy, "-n", "2", "--dist", "loadgroup")
+        if not seen:
+            return "SURVIVED"
+        file.write_text(right, "utf-8")
+        fails_anyway = first_failure(copy, *ONE_PROCESS, seen) == seen
+    return f"FAILS ANYWAY: {seen}" if fails_anyway else f"killed by {seen}"
 
 
-def read_changes() -> Iterator[Change]:
-    _, *blocks = (ROOT / "tools" / "mutations.txt").read_text("utf-8").strip().split("\n\n")
-    for block in blocks:
-        title, tests, *lines = block.split("\n")
-        file, what = title.split(": ", 1)
-        old, new = ("\n".join(each[2:] for each in lines if each[0] == sign) for sign in "-+")
-        yield Change(file, what, tests.split(), old, new)
-
-
-def first_failure(copy: Path, *arguments: str) -> str | None:
-    """The test that fails first, or what else ends the run; None if all pass."""
+def first_failure(copy: Path, *arguments: str) -> str:
+    """The test that fails first, or what else ends the run; nothing if all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=copy, stdout=pipe, text=True, start_new_session=True) as run:
@@ -71,8 +82,10 @@ def first_failure(copy: Path, *arguments: str) -> str | None:
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, 9)
             return "the timeout"
-    failed = re.search(r"^(?:FAILED|ERROR) (tests.+?)(?: - .*)?$", output, re.MULTILINE)
-    return None if run.returncode == 0 else failed[1] if failed else f"status {run.returncode}"
+    if run.returncode == 0:
+        return ""
+    failed = FAILED.search(output)
+    return failed[1] if failed else f"status {run.returncode}"
 
 
 @click.command(help=__doc__)
@@ -81,7 +94,10 @@ def first_failure(copy: Path, *arguments: str) -> str | None:
 def main(word: str, check: bool) -> None:
     changes = [each for each in read_changes() if word in f"{each.file}: {each.what}"]
     for change in changes:
-        if result := obstacle(change) or ("" if check else outcome(change)):
+        result = obstacle(change)
+        if not result and not check:
+            result = outcome(change)
+        if result:
             click.echo(f"| {change.file} | {change.what} | {result} |")
     click.echo(f"{len(changes)} changes")
 

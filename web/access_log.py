@@ -19,10 +19,9 @@ MAX_REASONS = 20
 
 def reasons(problem: Mapping[str, Any]) -> list[str]:
     """What is wrong with a request: its errors, or the detail if there are none."""
-    errors = problem.get("errors")
-    if not errors:
+    if "errors" not in problem:
         return [problem["detail"]]
-    return [f"{each['pointer']} {each['detail']}".lstrip() for each in errors]
+    return [f"{each['pointer']} {each['detail']}".lstrip() for each in problem["errors"]]
 
 
 def note_time() -> None:
@@ -30,38 +29,36 @@ def note_time() -> None:
     g.started = time.perf_counter()
 
 
+def milliseconds_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000
+
+
 def line_of(response: Response, redactor: Redactor) -> str:
     """The line of the current request's response: printable, and without tokens.
 
-    First comes what the stub calls the request, else the world in its token; last, what the stub
-    did to the request on purpose, and how long it took.
+    First comes what the stub calls the request, or its world; last, what the stub did on purpose.
     """
     environ = request.environ
     context = vars(g._get_current_object())
+    status = response.status_code
+    start = redactor.text(f"{name_of(context)} {environ['REQUEST_METHOD']}")
     target = redactor.target(raw_target(environ))
-    words = [
-        redactor.text(name_of(context)),
-        redactor.text(environ["REQUEST_METHOD"]),
-        cut(target, MAX_TARGET),
-        str(response.status_code),
-    ]
+    line = f"{start.lstrip()} {cut(target, MAX_TARGET)} {status}"
     problem = context.get("problem")
     if problem:
-        words.append(problem["code"])
-        if response.status_code in REJECTED or is_control_path(environ["PATH_INFO"]):
-            words.append(f"({shown_reasons(problem, redactor)})")
-    words += context.get("log_notes", [])
-    ms = (time.perf_counter() - context["started"]) * 1000
-    words.append(f"{ms:.1f} ms")
-    return printable(" ".join(words).lstrip()) + "\n"
+        line += f" {problem['code']}"
+        if status in REJECTED or is_control_path(environ["PATH_INFO"]):
+            line += f" ({shown_reasons(problem, redactor)})"
+    for note in context.get("log_notes", []):
+        line += f" {note}"
+    ms = milliseconds_since(context["started"])
+    return printable(f"{line} {ms:.1f} ms") + "\n"
 
 
 def name_of(context: Mapping[str, Any]) -> str:
     """What the log calls a request, whose `flask.g` is `context`."""
-    for name in ("log_name", "world_name", "intended_world_name"):
-        if context.get(name):
-            return str(context[name])
-    return ""
+    world = context.get("world_name") or context.get("intended_world_name", "")
+    return str(context.get("log_name") or world)
 
 
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:

@@ -9,59 +9,53 @@ Authorization header, header fields with a secret's name, and the value of the q
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
 SHORT = 8  # characters; a token of less is short
 ESCAPES = ("%", "\\", "~")  # without one of these a token is spelled as it is
+IN_POINTER = {"~": "~0", "/": "~1"}  # a JSON Pointer (RFC 6901 §4)
 SECRET_NAME = re.compile(
     "authorization|(?:^|[-_])auth(?:[-_]|$)|bearer|token|api[-_]?key|cookie|secret|password|jwt",
     re.IGNORECASE,
 )
 
 
-class Known(NamedTuple):
-    """The tokens to mask, as they are and in lower case. Replaced as a whole."""
-
-    tokens: tuple[str, ...]
-    in_lower_case: tuple[str, ...]
-
-
 class Redactor:
     """Masks the valid `tokens` of an app, and other secrets by their place."""
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
-        self._known = Known((), ())
+        self._tokens: tuple[str, ...] = ()
         self.add(tokens)
 
     def add(self, tokens: Iterable[str]) -> None:
         """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
-        known = sorted({*self._known.tokens, *tokens}, key=len, reverse=True)
-        self._known = Known(tuple(known), tuple(token.lower() for token in known))
+        self._tokens = tuple(sorted({*self._tokens, *tokens}, key=len, reverse=True))
+        self._signs = [token.lower() for token in self._tokens]
+        if self._tokens:
+            self._signs += ESCAPES
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
-        tokens, in_lower_case = self._known
         lower = text.lower()
-        if not tokens or not any(sign in lower for sign in (*ESCAPES, *in_lower_case)):
+        if not any(sign in lower for sign in self._signs):
             return text
-        pattern = pattern_of(tokens)
+        pattern = pattern_of(self._tokens)
         text = pattern.sub(MASK, text)
-        if "%" in text:
-            decoded = unquote(unquote(text))
-            if pattern.search(decoded):  # encoded more than once, or in part
-                return MASK  # the whole text, as the position is unknown
+        # Encoded more than once, or in part: the whole text is masked, as the position is unknown.
+        if "%" in text and pattern.search(unquote(unquote(text))):
+            return MASK
         return text
 
     def host(self, host: str) -> str:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
         `/` and no `+`, which may follow there.
         """
-        name = re.sub(":[0-9]*$", "", host).strip("[].").rpartition("@")[2].lower()
-        if name and any(token.startswith(name) for token in self._known.in_lower_case):
-            return MASK
+        name = name_of_host(host).rstrip(".").lower()
+        for token in self._tokens:
+            if name and token.lower().startswith(name):
+                return MASK
         return self.text(host)
 
     def target(self, target: str) -> str:
@@ -71,11 +65,11 @@ class Redactor:
 
     def query(self, query: str) -> str:
         """A query string with tokens and the value of `access_token` masked."""
-        parts = query.split("&")
-        for index, part in enumerate(parts):
-            name, equals, value = part.partition("=")
-            if value and unquote_plus(name) == "access_token":
-                parts[index] = f"{name}{equals}{MASK}"
+        parts = []
+        for part in query.split("&"):
+            name, _, value = part.partition("=")
+            is_secret = value and unquote_plus(name) == "access_token"
+            parts.append(f"{name}={MASK}" if is_secret else part)
         return self.text("&".join(parts))
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
@@ -86,7 +80,7 @@ class Redactor:
     def secret(name: str, value: str) -> str:
         """The value of a header field, masked if a field of this name holds a secret."""
         if name == "Authorization":
-            return f"Bearer {MASK}" if value[:7].lower() == "bearer " else MASK
+            return f"Bearer {MASK}" if value.lower().startswith("bearer ") else MASK
         return MASK if SECRET_NAME.search(name) else value
 
 
@@ -106,8 +100,19 @@ def spellings(token: str) -> str:
 
 def spellings_of_character(char: str) -> str:
     code = ord(char)
-    pointer = {"~": "~0|", "/": "~1|"}.get(char, "")
-    return rf"(?:{pointer}\\?{re.escape(char)}|\\u{code:04x}|%(?:25)*{code:02x})"
+    found = [
+        rf"\\?{re.escape(char)}",
+        rf"\\u{code:04x}",
+        rf"%(?:25)*{code:02x}",
+    ]
+    if char in IN_POINTER:
+        found.insert(0, IN_POINTER[char])
+    return f"(?:{'|'.join(found)})"
+
+
+def name_of_host(host: str) -> str:
+    """The name or the address in a field Host, without the port and brackets."""
+    return re.sub(":[0-9]*$", "", host).strip("[]")
 
 
 def printable(text: str) -> str:
@@ -119,4 +124,5 @@ def printable(text: str) -> str:
 
 def cut(text: str, size: int) -> str:
     """As much of the text as UTF-8 holds in `size` bytes."""
-    return text.encode(errors="replace")[:size].decode(errors="ignore")
+    data = text.encode(errors="replace")
+    return data[:size].decode(errors="ignore")

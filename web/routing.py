@@ -58,8 +58,7 @@ def route_raw_path(app: Flask) -> None:
         environ = request.environ
         path, _, _ = raw_target(environ).partition("?")
         if "%" in path:
-            path = path.removeprefix(environ.get("SCRIPT_NAME", ""))
-            request.path = "/".join(map(decode_segment, path.split("/")))
+            request.path = decode_path(path.removeprefix(environ.get("SCRIPT_NAME", "")))
             environ["PATH_INFO"] = request.path.encode().decode("latin-1")
         # request.path has lost its leading slashes.
         path = "//" if environ["PATH_INFO"].startswith("//") else request.path
@@ -79,9 +78,10 @@ def raw_target(environ: dict[str, Any]) -> str:
     return target if target[0] == "/" else ORIGIN.sub("", target)
 
 
-def decode_segment(segment: str) -> str:
-    """A segment of a path, decoded but for `/` and `%`; a lone `%` counts as encoded."""
-    return unquote(segment).replace("%", "%25").replace("/", "%2F")
+def decode_path(path: str) -> str:
+    """A path with its segments decoded but for `/` and `%`; a lone `%` counts as encoded."""
+    segments = [unquote(segment) for segment in path.split("/")]
+    return "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
 
 
 def is_control_path(path: str) -> bool:

@@ -11,7 +11,8 @@ class CompleteResponse(Response):
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         body: Any = self.response
-        if not isinstance(body, list) or len(body) != 1 or not body[0]:
+        is_one_piece = isinstance(body, list) and len(body) == 1 and body[0]
+        if not is_one_piece:
             return super().__call__(environ, start_response)
         start_response(self.status, self.headers.to_wsgi_list())
         return () if environ["REQUEST_METHOD"] == "HEAD" else body

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from flask import g, request
+from werkzeug.http import parse_options_header
 
 from .problems import FieldError, InvalidBody, Problem
 from .validation import pointer
@@ -17,8 +18,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 32
 SURROGATE = re.compile("[\ud800-\udfff]")
 RULE = "Send JSON that every parser reads the same way (RFC 8259, RFC 7493)."
-REPEATED = object()
-"""The value of a member whose name its object has twice, until it is found."""
+REPEATED = object()  # the value of a member whose name its object has twice, until it is found
 
 
 class MalformedJSON(ValueError):
@@ -33,9 +33,11 @@ def read_json(
     With `any_type` its media type may be any, or missing. Raises a `Problem`: 415, 413, 400 or
     422, checked in this order.
     """
-    charset = request.mimetype_params.get("charset", "utf-8")
-    encoding = request.headers.get("Content-Encoding") or "identity"
-    is_json = any_type or (request.mimetype, charset.lower()) == ("application/json", "utf-8")
+    environ = request.environ
+    media_type, parameters = parse_options_header(environ.get("CONTENT_TYPE"))
+    charset = parameters.get("charset", "utf-8").lower()
+    is_json = any_type or (media_type.lower() == "application/json" and charset == "utf-8")
+    encoding = environ.get("HTTP_CONTENT_ENCODING") or "identity"
     if not is_json or encoding.lower() != "identity":
         detail = "Send `Content-Type: application/json`, in UTF-8, without a Content-Encoding."
         raise Problem(415, "unsupported_media_type", detail)

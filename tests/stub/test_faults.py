@@ -273,7 +273,7 @@ def test_requests_that_wait_hold_up_no_others() -> None:
         assert call(url, "/v1/projects").status_code == 200
         is_over.set()
         assert [client.reply().status_code for client in slow] == 20 * [200]
-        eventually(lambda: len(server.pools[0].threads) == 1)
+        eventually(lambda: len(server.pool.threads) == 1)
 
 
 # The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it
