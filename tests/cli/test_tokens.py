@@ -77,7 +77,7 @@ def test_the_error_of_two_sources_names_both(file: Path) -> None:
 
 
 def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
-    words = script("print(fetch('/v1/projects')[0].status, file=sys.stderr)\nsys.exit(3)")
+    words = script("print(fetch('/v1/projects')[0][0], file=sys.stderr)\nsys.exit(3)")
     assert run("--token", "team-a=secret", "--", *words).status == 3
     done = run("--token-file", str(file), "--quiet", "--fail-on", "violations", "--", *words)
     assert (done.status, "secret" in done.stderr) == (3, False)
