@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import probe, results, script
 from tests.conftest import eventually
+from tests.contract import CREATED
 from tests.program import process, run
 
 pytestmark = pytest.mark.process
@@ -32,12 +33,12 @@ DEPENDENCIES = {
     "members of Project": "len(project) == 4",
     "member-order of Deployment": "next(iter(deployment)) == 'id'",
     "json-text of listProjects 200": "text.startswith('{\"projects\": ')",
-    "headers of createProject 201": "len(created) == 7",
+    f"headers of createProject {CREATED}": "len(created) == 7",
     "ids of projects": "project['id'].startswith('prj')",
     "times of Project.created_at": "re.fullmatch(r'.*[.][0-9]{3}[^0-9].*', project['created_at'])",
     "list-order of ProjectList.projects": "names == ['website', 'billing', 'search']",
     "status-values of Deployment": "deployment['status'] in ('queued', 'building')",
-    "success-code of createProject 201": "'201' in created[0]",
+    f"success-code of createProject {CREATED}": f"'{CREATED}' in created[0]",
     "error-text of Problem.title": "json.loads(text_of_problem)['title'] == 'Not Found'",
     "media-type of getDeployment 404": ("'Content-Type: application/problem+json' in missing"),
     "times-odd of Project.created_at": "'T' in project['created_at']",

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.conftest import script
 from tests.conftest import eventually
+from tests.contract import CREATED
 from tests.program import run
 from tests.redis_server import RedisServer
 from tests.wire import call
@@ -117,7 +118,7 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
 
     def ask(url: str) -> None:
         body = b'{"name": "kept"}'
-        assert call(url, "/v1/projects", body=body, token="secret-a.job").status_code == 201
+        assert call(url, "/v1/projects", body=body, token="secret-a.job").status_code == CREATED
         file.write_text("team-a=secret-new\nteam-a=secret-a")  # both, while clients change
         eventually(lambda: status_for(url, "secret-new") == 200)
         assert b"kept" in call(url, "/v1/projects", token="secret-new.job").data

@@ -6,7 +6,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import control_client_of, counting_ids, seed_of
-from tests.contract import STATUSES, V1
+from tests.contract import CREATED, STATUSES, V1
 from tests.stub.conftest import coverage, stub_of
 
 
@@ -33,7 +33,7 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
     assert seen == {
         ("getDeployment", "200"): 4,
         ("getDeployment", "404"): 2,
-        ("createProject", "201"): 1,
+        ("createProject", str(CREATED)): 1,
         ("createProject", "other"): 1,
         ("listProjects", "401"): 2,
     }
