@@ -13,11 +13,7 @@ from tests.conftest import BEARER, SAMPLE_SEED
 from tests.contract import STUB, V1, Contract
 
 # One worker imports Schemathesis.
-pytestmark = [
-    pytest.mark.generated,
-    pytest.mark.slow,
-    pytest.mark.xdist_group("schemathesis"),
-]
+pytestmark = [pytest.mark.generated, pytest.mark.slow, pytest.mark.xdist_group("schemathesis")]
 
 
 @pytest.fixture(scope="module")

@@ -58,9 +58,7 @@ def test_the_changes_apply_and_their_tests_pass(copy: Path) -> None:
     run_tests(copy, *TESTS.values())
 
 
-def test_another_status_of_the_creation_is_that_of_the_contract_and_of_profiles(
-    copy: Path,
-) -> None:
+def test_another_status_of_the_creation_is_that_of_the_contract_and_of_profiles(copy: Path) -> None:
     apply(DIFFS[3], copy)
     run_tests(copy, "tests/docs/test_text.py", "-k", "endpoint_table")
     profile = json.loads((copy / "tests" / "services" / "kernel.json").read_text("utf-8"))

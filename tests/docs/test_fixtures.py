@@ -517,10 +517,7 @@ def test_what_cannot_be_used_is_a_sentence(
     monkeypatch.setenv(name, value)
     monkeypatch.chdir(team)
     fixture = import_module("docs.fixtures.stub_fixture")
-    with (
-        pytest.raises(pytest.fail.Exception) as raised,
-        fixture.program_of(pytestconfig),
-    ):
+    with pytest.raises(pytest.fail.Exception) as raised, fixture.program_of(pytestconfig):
         pass
     assert raised.value.pytrace is False
     assert re.fullmatch(REASONS[setting], str(raised.value)), raised.value

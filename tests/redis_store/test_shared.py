@@ -14,14 +14,7 @@ from records import Deployment, Project, Records
 from redis_store import connect
 from store import StoreUnavailable
 from stub import StubOptions
-from tests.conftest import (
-    SAMPLE_NAMES,
-    START,
-    Clock,
-    control_client_of,
-    in_parallel,
-    names,
-)
+from tests.conftest import SAMPLE_NAMES, START, Clock, control_client_of, in_parallel, names
 from tests.contract import CREATED
 from tests.program import run
 from tests.redis_server import RedisServer

@@ -40,7 +40,7 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
     assert (shown["met"], shown["of"]) == (4, sum(map(len, declared.values())) - len(declared))
     assert shown["deployment_statuses"] == dict.fromkeys(STATUSES, 0) | {"queued": 1, "failed": 2}
     assert shown["unpromised"] == [
-        {"what": "createProject: body member team", "count": 2, "example": 7},
+        {"what": "createProject: body member team", "count": 2, "example": 7}
     ]
     assert shown["violations"] == []
 
