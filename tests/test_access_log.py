@@ -9,6 +9,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import client_of
+from tests.contract import CREATED
 from web.access_log import line_of
 from web.redaction import Redactor
 
@@ -37,7 +38,7 @@ def test_a_line_has_the_number_of_the_request_in_its_world() -> None:
         assert lines == [
             f"{place}#1 GET /v1/projects 200",
             f"{place}GET /_stub/state 200",
-            f"{place}#2 POST /v1/projects 201",
+            f"{place}#2 POST /v1/projects {CREATED}",
             f"{place}#3 GET /v1/nothing 404 not_found",
         ]
 

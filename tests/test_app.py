@@ -11,7 +11,7 @@ from records import ProjectList
 from store import MemoryStore
 from stub import StubOptions
 from tests.conftest import Clock, client_of, control_client_of, names, seed_of, unchanged
-from tests.contract import STATUSES, assert_invalid, assert_problem
+from tests.contract import CREATED, STATUSES, assert_invalid, assert_problem
 from tests.replay import FROZEN, ORIGIN, REQUESTS, assert_same, make_app, replay
 
 
@@ -143,21 +143,21 @@ def test_strict_rejects_query_parameters(clock: Clock) -> None:
     assert_problem(client.post("/v1/projects?a=1", data=b"{"), 400, "unknown_query")
     assert_problem(client.get("/v1/nope?a=1"), 404, "not_found")
     assert_problem(client.put("/v1/projects?a=1"), 405, "method_not_allowed")
-    assert client.post("/v1/projects?&", json={"name": "a"}).status_code == 201
+    assert client.post("/v1/projects?&", json={"name": "a"}).status_code == CREATED
 
 
 def test_a_name_in_use_is_409_and_another_spelling_is_another_name(client: FlaskClient) -> None:
-    assert client.post("/v1/projects", json={"name": "café"}).status_code == 201
+    assert client.post("/v1/projects", json={"name": "café"}).status_code == CREATED
     with unchanged(client):
         assert_problem(client.post("/v1/projects", json={"name": "café"}), 409, "name_taken")
     for other in ("cafe\u0301", "Café", " café"):
-        assert client.post("/v1/projects", json={"name": other}).status_code == 201
+        assert client.post("/v1/projects", json={"name": other}).status_code == CREATED
         assert names(client)[-1] == other
 
 
 def test_a_full_store_is_507_after_every_other_check() -> None:
     client = client_of(create_app(max_projects=1))
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     with unchanged(client):
         assert_problem(client.post("/v1/projects", json={"name": "c"}), 507, "store_full")
         assert_problem(client.post("/v1/projects", json={"name": "a"}), 409, "name_taken")

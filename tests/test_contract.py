@@ -12,7 +12,7 @@ from jsonschema_rs import ValidationError
 
 from app import create_app
 from tests.conftest import BEARER, SAMPLE_SEED
-from tests.contract import STUB, V1, assert_in_contract, assert_problem
+from tests.contract import CREATED, STUB, V1, assert_in_contract, assert_problem
 
 Part = tuple[str, dict[str, Any]]
 CONTRACT = V1.document
@@ -108,7 +108,7 @@ def test_each_request_example_gets_the_response_example_of_its_name(client: Flas
                 body = sent if method == "POST" else None
                 response = client.open(path.replace("{id}", str(sent)), method=method, json=body)
                 status, document = expected[name]
-                new = ("id", "created_at", "latest_deployment_id") if status == 201 else ()
+                new = ("id", "created_at", "latest_deployment_id") if status == CREATED else ()
                 random = {each: response.json[each] for each in new}
                 assert (response.status_code, response.json) == (status, {**document, **random})
     listed = CONTRACT["paths"]["/v1/projects"]["get"]["responses"]["200"]
@@ -117,7 +117,7 @@ def test_each_request_example_gets_the_response_example_of_its_name(client: Flas
 
 
 def test_the_link_of_a_created_project_leads_to_its_deployment(client: FlaskClient) -> None:
-    (link,) = CONTRACT["paths"]["/v1/projects"]["post"]["responses"]["201"]["links"].values()
+    (link,) = CONTRACT["paths"]["/v1/projects"]["post"]["responses"][str(CREATED)]["links"].values()
     created = client.post("/v1/projects", json={"name": "shop"}).json
     member = link["parameters"]["id"].removeprefix("$response.body#/")
     assert link["operationId"] == "getDeployment"

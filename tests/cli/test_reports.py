@@ -51,7 +51,7 @@ def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> 
     ))  # fmt: skip
     cases = cases_in(file)
     assert [*cases] == [
-        *("violations", "unpromised", "rejected", "missed", "idle", "unused-faults"),
+        *("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
     ]
     failure = cases["unpromised"].find("failure")
     assert "listProjects: query parameter ]]>?::error" in failure.get("message")
@@ -112,11 +112,7 @@ def test_a_line_for_github_stays_one() -> None:
 
 def test_verify_has_a_test_case_for_each_part_and_each_other_finding(tmp_path: Path) -> None:
     file, summary = tmp_path / "v.xml", tmp_path / "s.md"
-    env = {
-        "VERIFY_TOKEN": TOKEN,
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_STEP_SUMMARY": str(summary),
-    }
+    env = {"VERIFY_TOKEN": TOKEN, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
     leak = on("list", headers={"X-Sent": TOKEN})
     service = Service(on_deployment(without("status")), leak)
     done = verify(service, "--report", str(file), env=env)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.cli.conftest import script
 from tests.conftest import eventually
+from tests.contract import CREATED
 from tests.program import run
 from tests.redis_server import RedisServer
 from tests.wire import call
@@ -77,7 +78,7 @@ def test_the_error_of_two_sources_names_both(file: Path) -> None:
 
 
 def test_the_command_gets_a_token_without_its_name(file: Path) -> None:
-    words = script("print(fetch('/v1/projects')[0].status, file=sys.stderr)\nsys.exit(3)")
+    words = script("print(fetch('/v1/projects')[0][0], file=sys.stderr)\nsys.exit(3)")
     assert run("--token", "team-a=secret", "--", *words).status == 3
     done = run("--token-file", str(file), "--quiet", "--fail-on", "violations", "--", *words)
     assert (done.status, "secret" in done.stderr) == (3, False)
@@ -117,7 +118,7 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
 
     def ask(url: str) -> None:
         body = b'{"name": "kept"}'
-        assert call(url, "/v1/projects", body=body, token="secret-a.job").status_code == 201
+        assert call(url, "/v1/projects", body=body, token="secret-a.job").status_code == CREATED
         file.write_text("team-a=secret-new\nteam-a=secret-a")  # both, while clients change
         eventually(lambda: status_for(url, "secret-new") == 200)
         assert b"kept" in call(url, "/v1/projects", token="secret-new.job").data

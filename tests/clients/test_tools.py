@@ -12,7 +12,7 @@ import pytest
 
 from tests.clients.commands import ENVIRONMENT, documented, link_node_modules, perform
 from tests.conftest import ROOT, TOKEN, needs
-from tests.contract import V1
+from tests.contract import CREATED, V1
 from tests.docs.documents import leave_out_the_stub
 from tests.program import program
 from tests.wire import call, free_port
@@ -93,7 +93,7 @@ def test_prism_takes_valid_traffic_and_rejects_other(folder: Path) -> None:
     shop = b'{"name": "shop"}'
     with program() as (_, url), proxy(url, folder) as between:
         assert call(between, "/v1/projects").status_code == 200
-        assert call(between, "/v1/projects", body=shop).status_code == 201
+        assert call(between, "/v1/projects", body=shop).status_code == CREATED
         # Prism writes the headers of an error anew.
         assert call(between, "/v1/projects", body=shop).json["code"] == "name_taken"
         unknown = call(between, "/v1/deployments/a%2Fb")

@@ -12,10 +12,7 @@ from tests.verify.test_har import judge
 pytestmark = [pytest.mark.process, pytest.mark.xdist_group("console")]
 
 
-def test_a_browser_records_what_is_needed(
-    tmp_path: Path,
-    browser: Browser,
-) -> None:
+def test_a_browser_records_what_is_needed(tmp_path: Path, browser: Browser) -> None:
     file = tmp_path / "browser.har"
     with listening(Service()) as url:
         context = browser.new_context(record_har_path=str(file))

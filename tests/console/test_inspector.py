@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 from app import create_app
 from tests.conftest import needs
 from tests.console.conftest import Console
+from tests.contract import CREATED
 from tests.live import serving
 from tests.wire import Connection, port_of
 
@@ -106,7 +107,7 @@ def test_a_request_is_replayed_with_the_current_token(console: Console) -> None:
     expect(console.title).to_have_text("409 POST /v1/projects")
     expect(console.title).to_be_focused()
     first, second = console.send("/_stub/requests").json["requests"]
-    assert (first["body"], first["status"]) == (second["body"], 201)
+    assert (first["body"], first["status"]) == (second["body"], CREATED)
 
 
 def test_a_deployment_with_any_id_opens_its_timeline(console: Console) -> None:

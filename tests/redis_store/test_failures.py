@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.conftest import Clock, client_of, control_client_of, eventually, in_parallel, names
-from tests.contract import assert_problem
+from tests.contract import CREATED, assert_problem
 from tests.redis_server import RedisServer, app_on, running_redis
 from tests.redis_store.conftest import assert_unavailable
 
@@ -44,7 +44,7 @@ def test_what_was_confirmed_is_there_after_each_outage_which_is_logged_once(
     confirmed = []
     for outage in (1, 2):
         response = client.post("/v1/projects", json={"name": f"n{outage}"})
-        assert response.status_code == 201
+        assert response.status_code == CREATED
         confirmed.append(response.json)
         server.kill()
         for path in ("/v1/projects", "/v1/deployments/dpl_failed"):
@@ -71,7 +71,7 @@ def test_a_server_that_lost_the_newest_records_lists_what_it_has(
             server.kill()
             server.start()
             for name in new:
-                assert clients[1].post("/v1/projects", json={"name": name}).status_code == 201
+                assert clients[1].post("/v1/projects", json={"name": name}).status_code == CREATED
             assert [names(client) for client in clients] == 2 * [[*kept, *new]]
 
 
@@ -118,7 +118,7 @@ def test_a_full_server_reads_and_does_not_write_and_no_command_is_logged(
     assert {each.message for each in caplog.records} == {message}
     server.client.config_set("maxmemory", 0)
     assert server.client.keys("*:*:*:*") == []
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
 
 
 class Proxy:
@@ -153,7 +153,7 @@ class Proxy:
 def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock: Clock) -> None:
     proxy = Proxy(server.port)
     client = client_of(app_on(proxy.url, clock))
-    assert client.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert client.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     before = proxy.scripts_run
     proxy.loses_from = before + 2  # the first finds that the name is free
     assert_unavailable(client.post("/v1/projects", json={"name": "b"}))
@@ -161,5 +161,5 @@ def test_a_create_whose_reply_is_lost_is_not_repeated(server: RedisServer, clock
     proxy.loses_from = 10_000
     assert names(client)[3:] == ["a", "b"]
     assert_problem(client.post("/v1/projects", json={"name": "b"}), 409, "name_taken")
-    assert client.post("/v1/projects", json={"name": "c"}).status_code == 201  # with new ids
+    assert client.post("/v1/projects", json={"name": "c"}).status_code == CREATED  # with new ids
     proxy.close()

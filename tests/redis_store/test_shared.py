@@ -14,14 +14,8 @@ from records import Deployment, Project, Records
 from redis_store import connect
 from store import StoreUnavailable
 from stub import StubOptions
-from tests.conftest import (
-    SAMPLE_NAMES,
-    START,
-    Clock,
-    control_client_of,
-    in_parallel,
-    names,
-)
+from tests.conftest import SAMPLE_NAMES, START, Clock, control_client_of, in_parallel, names
+from tests.contract import CREATED
 from tests.program import run
 from tests.redis_server import RedisServer
 from tests.stores import FAILED, MakeStore, records_of
@@ -34,7 +28,7 @@ def test_without_the_stub_the_records_are_in_the_main_world(shared_redis: RedisS
     shared_redis.clear()
 
     def create(url: str) -> None:
-        assert call(url, "/v1/projects", body=b'{"name": "a"}').status_code == 201
+        assert call(url, "/v1/projects", body=b'{"name": "a"}').status_code == CREATED
 
     def look(url: str) -> None:
         listed = call(url, "/v1/projects").json["projects"]
@@ -120,7 +114,7 @@ def test_a_bare_reset_removes_the_keys_of_a_world(
     two: list[FlaskClient], shared_redis: RedisServer
 ) -> None:
     one, other = (control_client_of(client.application, "dev-token.job-42") for client in two)
-    assert one.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert one.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     assert names(other)[-1] == "a"
     assert shared_redis.client.keys("{project-stub:job-42}:*")
     other.post("/_stub/reset")

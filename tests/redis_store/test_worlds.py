@@ -178,10 +178,7 @@ def test_twenty_tenants_of_two_programs_do_not_meet(shared_redis: RedisServer) -
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
-    programs: list[Flask],
-    shared_redis: RedisServer,
-    clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
+    programs: list[Flask], shared_redis: RedisServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stub.tenants.MAX_WORLDS", 1)
     control_client_of(programs[0], "one.a").post("/v1/projects", json={"name": "a"})

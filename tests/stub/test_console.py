@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of
-from tests.contract import STATUSES, assert_problem
+from tests.contract import CREATED, STATUSES, assert_problem
 from tests.stub.greased import AXES
 
 FOLDER = ROOT / "stub" / "console"
@@ -154,7 +154,7 @@ def test_each_part_of_the_view_has_a_limit() -> None:
     stub.put("/_stub/grease", json={"axes": ["ids"], "seed": 3})
     for number in range(60):
         name = f"{number:03}" + 97 * '"'
-        assert stub.post("/v1/projects", json={"name": name}).status_code == 201
+        assert stub.post("/v1/projects", json={"name": name}).status_code == CREATED
     for number in range(30):
         fault = {"method": 32 * "M", "path": "/v1/" + 250 * '"', "status": 502,
                  "body": 10_000 * "\u202e", "content_type": f"a/{126 * 'b'}"}  # fmt: skip

@@ -15,7 +15,7 @@ from cli.probe import findings, table
 from stub import StubOptions
 from stub.failures import Attempt, Failures
 from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, TOKEN, control_client_of, eventually, names
-from tests.contract import assert_problem
+from tests.contract import CREATED, assert_problem
 from tests.live import serving
 from tests.stub.conftest import entries
 from tests.wire import Connection, call, get, port_of
@@ -74,7 +74,7 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
             yield client.open(f"/v1/{path}", method=method, json={"name": "shop"})
 
     send_what_fails()
-    assert [each.status_code for each in send_what_succeeds()] == [201, 200, 200]
+    assert [each.status_code for each in send_what_succeeds()] == [CREATED, 200, 200]
     client, failures = failing("unavailable", plain)
     send_what_fails()
     for response in send_what_succeeds():
@@ -82,7 +82,7 @@ def test_an_outage_performs_nothing_and_leaves_what_would_fail() -> None:
         assert response.headers["Retry-After"] == "1"
     assert [each["fault"] for each in entries(client)] == 3 * [None] + 3 * ["unavailable"]
     assert names(client) == SAMPLE_NAMES
-    assert client.post("/v1/projects", json={"name": "shop"}).status_code == 201
+    assert client.post("/v1/projects", json={"name": "shop"}).status_code == CREATED
     assert client.get("/v1/deployments/dpl_failed").status_code == 200
     assert {*failures.met} == {*OPERATIONS}
 
@@ -96,7 +96,7 @@ def test_a_lost_response_is_performed_and_has_no_byte() -> None:
         assert exchange(url, "/v1/projects") == b""
         assert exchange(url, "/v1/projects").startswith(b"HTTP/1.1 200 ")
         entry = call(url, "/_stub/requests").json["requests"][1]
-        assert (entry["status"], entry["fault"]) == (201, "lost-response")
+        assert (entry["status"], entry["fault"]) == (CREATED, "lost-response")
         assert entry["response"]["body"] == ""
 
 
@@ -107,7 +107,7 @@ def test_a_cut_body_is_performed_and_ends_early() -> None:
         cut, whole = (exchange(url, "/v1/projects").partition(b"\r\n\r\n")[2] for _ in range(2))
         assert cut == whole[:10]
         created = json.dumps(json.loads(whole)["projects"][-1]) + "\n"
-        assert head.startswith(b"HTTP/1.1 201 ")
+        assert head.startswith(b"HTTP/1.1 %d " % CREATED)
         assert f"Content-Length: {len(created)}\r\n".encode() in head
         assert body == created.encode()[:10]
 

@@ -20,7 +20,7 @@ from tests.conftest import (
     in_parallel,
     names,
 )
-from tests.contract import assert_invalid, assert_problem
+from tests.contract import CREATED, assert_invalid, assert_problem
 from tests.live import running
 from tests.stub.conftest import coverage, entries, status_of, stub_of
 from tests.wire import Connection, call, get, port_of
@@ -90,7 +90,7 @@ def test_faults_have_a_bound_and_unused_ones_have_the_same(monkeypatch: pytest.M
 def test_a_request_whose_response_is_cut_is_carried_out(stub: FlaskClient) -> None:
     add(stub, method="POST", cut=5)
     response = stub.post("/v1/projects", json={"name": "a"})
-    assert (response.status_code, response.data) == (201, b'{"id"')
+    assert (response.status_code, response.data) == (CREATED, b'{"id"')
     assert int(response.headers["Content-Length"]) > 100
     assert names(stub) == [*SAMPLE_NAMES, "a"]
     add(stub, cut=0.0, status=502)
@@ -110,7 +110,7 @@ def test_a_delayed_request_is_carried_out_first(clock: Clock) -> None:
     stub = control_client_of(app)
     add(stub, delay=0.5, method="POST")
     add(stub, delay=30, method="POST", status=504)
-    assert stub.post("/v1/projects", json={"name": "a"}).status_code == 201
+    assert stub.post("/v1/projects", json={"name": "a"}).status_code == CREATED
     assert_problem(stub.post("/v1/projects", json={"name": "b"}), 504, "injected_fault")
     assert_problem(stub.get("/elsewhere"), 404, "not_found")
     assert waits == [(0.5, ["a"]), (30, ["a"])]
@@ -226,11 +226,11 @@ def test_a_drop_closes_the_connection_without_a_byte(
     projects = ask("/v1/projects").json["projects"]
     assert ("shop" in [each["name"] for each in projects]) is is_performed
     entry, _ = ask("/_stub/requests").json["requests"]
-    status = 201 if is_performed else 0
+    status = CREATED if is_performed else 0
     assert (entry["status"], entry["fault"]) == (status, shown["id"])
     assert entry["response"] == {"status": status, "headers": {}, "body": ""}
     counts = ask("/_stub/coverage").json["operations"]["createProject"]
-    assert [counts["201"], counts["other"]] == [is_performed, not is_performed]
+    assert [counts[str(CREATED)], counts["other"]] == [is_performed, not is_performed]
     filtered = ask("/_stub/requests?status=0").json["requests"]
     assert len(filtered) == (not is_performed)
 

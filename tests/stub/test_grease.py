@@ -19,7 +19,7 @@ from store import random_id
 from stub import Contract
 from stub.grease.axes import Parts
 from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids, seed_of
-from tests.contract import V1, assert_invalid, assert_problem
+from tests.contract import CREATED, V1, assert_invalid, assert_problem
 from tests.stub.conftest import entries, stub_of
 from tests.stub.greased import AXES, START, greased_app, path_of
 
@@ -65,7 +65,7 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     client = greased(AXES, seed, clock=clock)
     sent = json.loads(SENT)
     response = create(client)
-    assert response.status_code in (200, 201)
+    assert response.status_code in (200, CREATED)
     assert str(response.mimetype).lower() == "application/json"
     project = json.loads(response.data)
     (listed,) = (each for each in get(client, "")["projects"] if each["id"] == project["id"])
@@ -103,7 +103,7 @@ def test_the_journal_and_the_coverage_show_the_applied_axes() -> None:
     assert second["grease"] == ["members", "ids"]
     counted = stub.get("/_stub/coverage").json
     assert counted["grease"] == dict.fromkeys(AXES, 0) | {"members": 2, "ids": 2, "success-code": 1}
-    assert counted["operations"]["createProject"].items() >= {"201": 1, "other": 0}.items()
+    assert counted["operations"]["createProject"].items() >= {str(CREATED): 1, "other": 0}.items()
 
 
 # The forms
@@ -255,7 +255,7 @@ def test_an_extra_member_replaces_none_that_was_sent() -> None:
 
 SCHEMAS = V1.document["components"]["schemas"]
 PARTS = Parts(Contract(V1.document)).by_axis
-BODY_OF = {"listProjects 200": "ProjectList", "createProject 201": "Project"}
+BODY_OF = {"listProjects 200": "ProjectList", f"createProject {CREATED}": "Project"}
 BODY_OF["getDeployment 200"] = "Deployment"
 ASPECTS = {axis: axis for axis in AXES} | {"ids-encoded": "ids"}
 ASPECTS |= {"times": "value", "times-odd": "value", "error-text": "value"}
@@ -272,11 +272,11 @@ def session(app: Flask) -> list[tuple[str, TestResponse]]:
     for name in ("shop", "blog"):
         created = client.post("/v1/projects", json={"name": name})
         latest = path_of(json.loads(created.data)["latest_deployment_id"])
-        found += [("createProject 201", created), ("getDeployment 200", client.get(latest))]
+        found += [(f"createProject {CREATED}", created), ("getDeployment 200", client.get(latest))]
     for path, item in V1.document["paths"].items():
         for method in ("get", "post"):
             for status in item.get(method, {"responses": ()})["responses"]:
-                if (method, status) != ("post", "201"):
+                if (method, status) != ("post", str(CREATED)):
                     prefer = {"Prefer": f"code={status}"} if status > "4" else {}
                     at = path.replace("{id}", "dpl_failed")
                     response = client.open(at, method=method, headers=prefer)

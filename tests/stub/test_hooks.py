@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, client_of, control_client_of, names
-from tests.contract import V1, assert_problem
+from tests.contract import CREATED, V1, assert_problem
 from tests.stub.conftest import coverage, entries
 
 
@@ -33,7 +33,7 @@ def test_a_fault_comes_after_the_token_and_before_every_other_check(stub: FlaskC
 def test_a_fault_overrides_a_preference(stub: FlaskClient) -> None:
     stub.post("/_stub/faults", json={"delay": 0})
     preferred = stub.post("/v1/projects", json={"name": "a"}, headers={"Prefer": "code=409"})
-    assert preferred.status_code == 201
+    assert preferred.status_code == CREATED
     stub.post("/_stub/faults", json={"status": 503})
     prefer = {"Prefer": "code=409"}
     assert_problem(stub.get("/v1/projects", headers=prefer), 503, "injected_fault")
@@ -73,7 +73,7 @@ def test_any_other_preference_is_ignored(stub: FlaskClient) -> None:
     )):  # fmt: skip
         headers = {"Prefer": prefer.encode().decode("latin-1")}
         response = stub.post("/v1/projects", json={"name": f"{number}"}, headers=headers)
-        assert response.status_code == 201, prefer
+        assert response.status_code == CREATED, prefer
         assert "Preference-Applied" not in response.headers
 
 

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of, seed_of
-from tests.contract import assert_problem
+from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import coverage, entries, in_thread, interrupted, stub_of
 
 
@@ -29,7 +29,7 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
         "path": "/v1/projects",
         "query": "a=b%20c",
         "body": '{"name": "x", "team": 1}',
-        "status": 201,
+        "status": CREATED,
         "code": None,
         "reason": None,
         "operation": "createProject",
@@ -151,7 +151,7 @@ SELECTED = [
     ("limit=0", []),
     ("after=2&operation=getDeployment&status=404&limit=2", [4, 5]),
     ("operation=listProjects", [3, 6, 9, 12, 15]),
-    ("status=201", []),
+    (f"status={CREATED}", []),
     ("status=2xx", [3, 6, 9, 12, 15]),
     ("before=7&limit=2&q=deployments", [4, 5]),
     ("before=6&after=2&limit=9", [3, 4, 5]),

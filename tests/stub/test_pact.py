@@ -8,14 +8,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import (
-    SAMPLE_NAMES,
-    SAMPLE_SEED,
-    Clock,
-    control_client_of,
-    names,
-    seed_of,
-)
+from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, Clock, control_client_of, names, seed_of
 from tests.contract import assert_invalid, assert_problem
 from tests.stub.conftest import status_of
 

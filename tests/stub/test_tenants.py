@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of, in_parallel, names
-from tests.contract import assert_problem
+from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import coverage, entries, stub_of
 
 TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other"]
@@ -47,7 +47,7 @@ def test_a_world_of_one_tenant_is_not_that_of_another(
         assert other.get("/_stub/faults").json == {"faults": []}
         assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
         assert [entry["method"] for entry in entries(other)] == ["GET"]
-        assert coverage(other)["operations"]["createProject"]["201"] == 0
+        assert coverage(other)["operations"]["createProject"][str(CREATED)] == 0
         assert other.get("/_stub/verdict?fail_on=unused-faults").json["findings"] == []
         other.post("/_stub/reset", json={"projects": [{"name": "theirs"}]})
         other.delete("/_stub/worlds?idle=0")

@@ -11,7 +11,7 @@ from app import create_app
 from records import Records
 from store import MemoryStore, StoreUnavailable
 from tests.conftest import SAMPLE_NAMES, Clock, client_of, control_client_of, names, seed_of
-from tests.contract import assert_invalid, assert_problem
+from tests.contract import CREATED, assert_invalid, assert_problem
 from tests.stub.conftest import entries, in_thread, interrupted, snapshot, status_of, stub_of
 
 
@@ -30,7 +30,7 @@ def test_a_world_begins_as_the_sample_and_is_its_own(
     assert_problem(one.get("/v1/projects"), 503, "injected_fault")
     assert names(one) == [*SAMPLE_NAMES, "mine"]
     assert [len(entries(each)) for each in (one, two)] == [3, 1]
-    assert two.get("/_stub/coverage").json["operations"]["createProject"]["201"] == 0
+    assert two.get("/_stub/coverage").json["operations"]["createProject"][str(CREATED)] == 0
     assert two.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
 
 
@@ -88,7 +88,7 @@ def test_reset_takes_a_world_back_to_its_start(stub: FlaskClient, clock: Clock) 
 def test_a_request_stays_in_the_world_that_it_entered() -> None:
     """A reset comes before each step of a request: it is in the new world whole, or not at all."""
     app = create_app()
-    created = {"operation": "createProject", "status": 201}
+    created = {"operation": "createProject", "status": CREATED}
 
     def reset_before(line: int) -> bool:
         """Reset a world before this line of a request; return whether the line was reached."""
@@ -100,7 +100,7 @@ def test_a_request_stays_in_the_world_that_it_entered() -> None:
                 resets.extend(in_thread(lambda: client.post("/_stub/reset"), 20)[1])
 
         with interrupted(interrupt, "steps.py"):
-            assert client.post("/v1/projects", json={"name": "mine"}).status_code == 201
+            assert client.post("/v1/projects", json={"name": "mine"}).status_code == CREATED
         found = [{name: entry[name] for name in created} for entry in entries(client)]
         assert found == [created] * names(client).count("mine"), line
         return bool(resets)
@@ -108,7 +108,7 @@ def test_a_request_stays_in_the_world_that_it_entered() -> None:
     requests = next(line for line in itertools.count() if not reset_before(line)) + 1
     assert requests > 20
     verdict = stub_of(app).judge()
-    assert verdict.document(0)["operations"]["createProject"]["201"] == requests
+    assert verdict.document(0)["operations"]["createProject"][str(CREATED)] == requests
 
 
 def test_a_clock_can_be_frozen_advanced_and_released(stub: FlaskClient, clock: Clock) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from tests.contract import CREATED
 from tests.program import run
 
 TOKEN = "tok-9f27/Kc+abc~x.y=="
@@ -191,7 +192,7 @@ class Service:
                 return response
         project = self._add(sent, "queued")
         self.created.append(project["id"])
-        return Response("created", 201, dict(project))
+        return Response("created", CREATED, dict(project))
 
 
 def plain(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from tests import contract
 from tests.verify.conftest import Change, Request, Response, Service, problem
 
 LIST_PATH, DEP_PATH = "#/paths/~1v1~1projects", "#/paths/~1v1~1deployments~1{id}"
 LIST, POST, DEP = f"{LIST_PATH}/get", f"{LIST_PATH}/post", f"{DEP_PATH}/get"
-LIST_200, POST_201 = f"{LIST}/responses/200", f"{POST}/responses/201"
+LIST_200, POST_201 = f"{LIST}/responses/200", f"{POST}/responses/{contract.CREATED}"
 BODY, DEP_ID = f"{POST}/requestBody", f"{DEP}/parameters/0"
 BEARER = "#/components/securitySchemes/bearer"
 

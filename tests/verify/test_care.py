@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.contract import CREATED
 from tests.verify.conftest import LEVELS, TOKEN, Request, Service, listening, verify
 from tests.verify.differences import first, on, on_deployment, on_listed, put
 
@@ -63,7 +64,7 @@ def test_each_is_asked_once_and_a_5xx_once_more() -> None:
 def test_abusive_bodies_are_those_that_the_contract_rejects() -> None:
     posts = [each for each in asked("abuse") if each.method == "POST"]
     assert sorted(each.status for each in posts) == [
-        201,
+        CREATED,
         400,
         401,
         401,

@@ -2,7 +2,9 @@
 
 import json
 import time
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import pytest
@@ -28,9 +30,18 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.verify.session.STILL", 0.3)
 
 
+@cache
+def profile_of(service: tuple[Change, ...]) -> str:
+    """The profile of a service as `verify` saves it."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "profile.json")
+        verify(Service(*service), "--save", str(file), level="write")
+        return file.read_text("utf-8")
+
+
 def drift(before: tuple[Change, ...], now: tuple[Change, ...], file: Path) -> list[str]:
     """The findings of a run with the profile of a service, which has changed since."""
-    verify(Service(*before), "--save", str(file), level="write")
+    file.write_text(profile_of(before), "utf-8")
     done = verify(Service(*now), "--like", str(file), level="write")
     found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
     assert done.status == bool(found)
@@ -41,15 +52,6 @@ def inside(name: str, *cases: str) -> Change:
     return on(*cases, body=lambda body: {name: body})
 
 
-OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
-NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
-NOW = lambda _: int(time.time() * 1000)  # noqa: E731
-STEPS = on_deployment(put(steps=[{"id": 1}, {"id": 2, "log": "x"}]))
-LOAD = on_deployment(put(load=lambda _: time.time()))
-BARE = on("list", body=lambda body: body["projects"])
-ERROR = on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}})
-
-
 def in_error(edit: Edit) -> Change:
     return on("unknown", body=lambda body: {"error": edit(body["error"])})
 
@@ -58,91 +60,98 @@ def renamed(old: str, new: str) -> Edit:
     return lambda body: {new if name == old else name: each for name, each in body.items()}
 
 
-# What changes, where it is found, the service of before, and what is added to it.
-CHANGES: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
-    "a bare array in an envelope": ("/list/body", (BARE,), (inside("data", "list"),)),
-    "a creation out of its envelope": ("/create/body/data", (inside("data", "created"),), (
-        on("created", body=lambda body: body["data"]),)),
-    "a deployment in another envelope": ("/deployment/body/data", (inside("data", "deployment"),), (
-        on_deployment(renamed("data", "result")),)),
-    "the list under another name": ("/list/body/projects", (), (
-        on("list", body=renamed("projects", "items")),)),
-    "a member of the envelope gone": ("/list/body/page", (on("list", body=put(page=1)),), (
-        on("list", body=without("page")),)),
-    "a nested member renamed": ("/list/body/projects/0/owner/plan", (OWNER,), (
-        on_projects(put(owner=renamed("plan", "tier"))),)),
-    "a time that is none": ("/create/body/created_at", (NEAR,), (
-        on("created", body=put(created_at="today")),)),
-    "a number that is no time": ("/create/body/at", (on("created", body=put(at=NOW)),), (
-        on("created", body=put(at=17)),)),
-    "a member of one of several steps": ("/deployment/body/steps/1/log", (STEPS,), (
-        on_deployment(put(steps=[{"id": 1}, {"id": 2}])),)),
-    "the type of what varies": ("/deployment/body/load", (LOAD,), (
-        on_deployment(put(load=str)),)),
-    "a number that is a text": ("/deployment/body/size", (on_deployment(put(size=1)),), (
-        on_deployment(put(size="1")),)),
-    "a header field gone": ("/list/headers/X-Limit", (on("list", headers={"X-Limit": "9"}),), (
-        on("list", headers={"X-Limit": None}),)),
-    "an error wrapped": ("/errors/not_found/body/error", (ERROR,), (inside("fault", "unknown"),)),
-    "a member of an error renamed": ("/errors/not_found/body/error/message", (ERROR,), (
-        in_error(renamed("message", "msg")),)),
-    "a member of an error of another type": ("/errors/not_found/body/error/at", (ERROR,), (
-        in_error(put(at="1")),)),
-    "the code of an error": ("/errors/not_found/body/error/code", (ERROR,), (
-        in_error(put(code="no_route")),)),
-    "the status of an error": ("/errors/not_found/status", (), (on("unknown", status=410),)),
-    "the status of a creation": ("/create/status", (), (on("created", status=200),)),
-    "the status of a list": ("/list/status", (), (on("list", status=206),)),
-    "the status of a deployment": ("/deployment/status", (), (on("deployment", status=203),)),
-    "the content type": ("/list/content_type", (), (
-        on("list", headers={"Content-Type": "application/json; charset=latin1"}),)),
-    "no JSON any more": ("/list/body", (), (on("list", raw=b"<p>"),)),
-    "a new status": ("/statuses/run", (), (
-        on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),)),
-    "times of another form": ("/times", (), (
-        on_projects(put(created_at=lambda at: f"{at[:-1]}+01:00")),
-        on_deployment(put(created_at=lambda at: f"{at[:-1]}+01:00")))),
-    "the times of one member": ("/deployment/body/created_at", (), (
-        on_deployment(put(created_at=lambda at: f"{at[:-1]}+01:00")),)),
-    "more digits in one member": ("/deployment/body/created_at", (), (
-        on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),)),
-    "ids of another form": ("/ids/projects", (), (on_projects(put(id=lambda each: f"X_{each}")),)),
-    "ids that are numbers": ("/list/body/projects/0/id", (), (
-        on_projects(put(id=lambda each: int(each[2:]))),)),
+OWNER = on_projects(put(owner={"id": "u-1", "plan": "pro"}))
+NEAR = on_projects(put(created_at="2026-01-04T09:00:00.123Z"))
+TAGS = on_projects(put(tags=["a"]))
+NOW = lambda _: int(time.time() * 1000)  # noqa: E731
+STEPS = [{"id": 1}, {"id": 2, "log": "x"}]
+RICH = (
+    OWNER, NEAR, TAGS, on("created", body=put(at=NOW)),
+    on_deployment(put(steps=STEPS, load=lambda _: time.time(), size=1)),
+    on("list", headers={"X-Limit": "9"}),
+    on_errors(lambda body: {"error": {"code": body["code"], "message": "It is so.", "at": 1}}),
+)  # fmt: skip
+BARE = (on("list", body=lambda body: body["projects"]),)
+ENVELOPES = (
+    inside("data", "created"), inside("data", "deployment"), on("list", body=put(page=1)),
+)  # fmt: skip
+IN_ANOTHER_ZONE = put(created_at=lambda at: f"{at[:-1]}+01:00")
+
+# The service of before, what is added to it, and where that is found.
+CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
+    "a bare array in an envelope": (BARE, (inside("data", "list"),), ["/list/body"]),
+    "envelopes": (ENVELOPES, (
+        on("created", body=lambda body: body["data"]), on_deployment(renamed("data", "result")),
+        on("list", body=without("page")),
+    ), ["/list/body/page", "/create/body/data", "/deployment/body/data"]),
+    "the list under another name": ((), (on("list", body=renamed("projects", "items")),), [
+        "/list/body/projects"]),
+    "members, and a header field": (RICH, (
+        on_projects(put(owner=renamed("plan", "tier"))), on("created", body=put(at=17)),
+        on_deployment(put(steps=[{"id": 1}, {"id": 2}], load=str, size="1")),
+        on("list", headers={"X-Limit": None}), in_error(put(at="1", code="no_route")),
+    ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/owner/plan",
+        "/create/body/at", "/deployment/body/steps/1/log", "/deployment/body/load",
+        "/deployment/body/size", "/errors/not_found/body/error/code",
+        "/errors/not_found/body/error/at"]),
+    "a time that is none, and a member of an error": (RICH, (
+        on("created", body=put(created_at="today")), in_error(renamed("message", "msg")),
+    ), ["/create/body/created_at", "/errors/not_found/body/error/message"]),
+    "an error wrapped": (RICH, (inside("fault", "unknown"),), ["/errors/not_found/body/error"]),
+    "statuses of responses": ((), (
+        on("list", status=206), on("created", status=200), on("deployment", status=203),
+        on("unknown", status=410),
+    ), ["/create/status", "/list/status", "/deployment/status", "/errors/not_found/status",
+        "/errors/not_found/body/status"]),
+    "the content type, and a new status": ((), (
+        on("list", headers={"Content-Type": "application/json; charset=latin1"}),
+        on_deployment(put(status=lambda word: "waiting" if word == "building" else word)),
+    ), ["/statuses/run", "/list/content_type"]),
+    "no JSON any more": ((), (on("list", raw=b"<p>"),), ["/list/body"]),
+    "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
+        "/times"]),
+    "times of one member, and ids of another form": ((), (
+        on_deployment(IN_ANOTHER_ZONE), on_projects(put(id=lambda each: f"X_{each}")),
+    ), ["/ids/projects", "/deployment/body/created_at"]),
+    "more digits in one member, and ids that are numbers": ((), (
+        on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),
+        on_projects(put(id=lambda each: int(each[2:]))),
+    ), ["/list/body/projects/0/id", "/create/body/id", "/ids/projects",
+        "/deployment/body/created_at"]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_found_at_its_place(name: str, tmp_path: Path) -> None:
-    place, before, change = CHANGES[name]
+    before, change, places = CHANGES[name]
     found = drift(before, (*before, *change), tmp_path / "p")
-    assert [line.partition(": ")[0] for line in found][:1] == [place], found
-    assert drift(before, before, tmp_path / "p") == []
+    assert [line.partition(": ")[0] for line in found] == places, found
+
+
+def test_a_service_that_stays_as_it_is_has_no_finding(tmp_path: Path) -> None:
+    for service in (RICH, BARE, ENVELOPES):
+        assert drift(service, service, tmp_path / "p") == []
 
 
 # What a service may do at any time: what is added to it.
 VARIATIONS: dict[str, tuple[Change, ...]] = {
-    "values": (on_projects(put(owner={"id": "u-2", "plan": "free"})),
-               on_errors(put(detail="Another text.", title="no"))),
-    "null": (on_projects(put(owner=None)),),
-    "new members": (on_projects(put(more={"id": 1})), on_deployment(put(more=[1])),
-                    on_errors(put(more=1)), on("list", body=put(more=1))),
-    "an order of members": (on_projects(lambda body: dict(reversed(body.items()))),),
-    "new header fields": (on(headers={"X-New": "1"}),),
-    "another number of items": (on_projects(put(tags=["a", "b", "c"])),),
-    "a run that misses a status": (
-        on_deployment(put(status=lambda word: "queued" if word == "building" else word)),),
-    "a run that does not end": (on_deployment(put(status="queued")),),
-    "zeros of a time left out": (on_projects(put(created_at="2026-01-04T09:00:00.12Z")),),
-    "an empty array": (on_projects(put(tags=[])),),
+    "values, members and header fields": (
+        on_projects(put(owner={"id": "u-2", "plan": "free"}, tags=["a", "b", "c"], more={"id": 1})),
+        on_projects(lambda body: dict(reversed(body.items()))),
+        on_deployment(put(more=[1])), on("list", body=put(more=1)), on(headers={"X-New": "1"}),
+        on_errors(lambda body: {"error": {**body["error"], "message": "Another text.", "more": 1}}),
+        on_deployment(put(status=lambda word: "queued" if word == "building" else word)),
+    ),
+    "less": (
+        on_projects(put(owner=None, tags=[], created_at="2026-01-04T09:00:00.12Z")),
+        on_deployment(put(status="queued")),
+    ),
 }  # fmt: skip
-TAGS = on_projects(put(tags=["a"]))
 
 
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
-    before = (OWNER, TAGS, NEAR)
-    assert drift(before, (*before, *VARIATIONS[name]), tmp_path / "p") == []
+    assert drift(RICH, (*RICH, *VARIATIONS[name]), tmp_path / "p") == []
 
 
 def test_a_drift_is_shown_with_its_own_exchange_alone(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract import CREATED
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, Verified, Write, plain, verify
 from tests.verify.differences import Difference, differs, on, on_listed, on_projects, put, read
@@ -152,7 +153,7 @@ def test_a_creation_that_is_cut_off_is_not_repeated_but_told() -> None:
     """The record may exist: whoever reads that has its name."""
     service = Service(write=at("created", write=framed(short)))
     done = verify(service, level="write")
-    (post,) = [each for each in service.requests if each.status == 201]
+    (post,) = [each for each in service.requests if each.status == CREATED]
     assert f'  perhaps  "{post.json["name"]}"\n' in done.stdout
     assert done.report["created"] == [{"id": None, "name": post.json["name"]}]
 

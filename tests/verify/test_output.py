@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract import CREATED
 from tests.program import process
 from tests.verify import differences as parts
 from tests.verify.conftest import TOKEN, Request, Response, Service, listening, plain, verify
@@ -30,7 +31,7 @@ def test_both_sides_and_counts_are_told() -> None:
     done = verify(Service(page, GONE, NO_STATUS, last), level="write")
     assert "> POST /v1/projects\n" in done.stdout
     for part, expected, observed in (
-        (parts.POST_201, "201; application/json", "200; text/html"),
+        (parts.POST_201, f"{CREATED}; application/json", "200; text/html"),
         (parts.DEP_404, "404", "410"),
         (parts.STATUS, "present", "missing"),
         (parts.ITEMS, "oldest first", "another order"),

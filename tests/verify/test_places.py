@@ -203,7 +203,7 @@ def test_a_deployment_is_read_whatever_names_it(monkeypatch: pytest.MonkeyPatch)
 def test_the_body_of_a_creation_may_be_given(tmp_path: Any) -> None:
     file = tmp_path / "body.json"
     file.write_text('{"app": {"name": "{name}", "plan": "{word} {created} {write}"}}', "utf-8")
-    service = Service(on("created", status=201))
+    service = Service()
     verify(service, "--body", str(file), level="write")
     sent = next(each.json for each in service.requests if each.method == "POST")
     assert (sent["app"]["name"][:12], sent["app"]["plan"]) == (

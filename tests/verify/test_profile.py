@@ -19,14 +19,7 @@ from tests.conftest import Clock
 from tests.live import serving
 from tests.services import DOCUMENTS, FOLDER
 from tests.verify.conftest import TOKEN, Change, Service, Verified, listening, verify
-from tests.verify.differences import (
-    on,
-    on_deployment,
-    on_errors,
-    on_list,
-    on_projects,
-    put,
-)
+from tests.verify.differences import on, on_deployment, on_errors, on_list, on_projects, put
 from tests.wire import call
 
 pytestmark = pytest.mark.process

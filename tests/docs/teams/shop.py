@@ -62,7 +62,7 @@ def test_records(stub):
 @pytest.mark.parametrize("text", ["é/[a b]", 300 * "long"])
 def test_worlds(stub, text):
     assert stub.requests() == []
-    assert call(stub, "POST", PROJECTS, {"name": "one"})[0] == 201
+    assert call(stub, "POST", PROJECTS, {"name": "one"})[0] < 300
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ def shared(stub_program):
 
 
 def test_shared(shared, stub_program, monkeypatch):
-    assert call(shared, "POST", PROJECTS, {"name": "one"})[0] == 201
+    assert call(shared, "POST", PROJECTS, {"name": "one"})[0] < 300
     assert len(shared.requests()) == 1
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
     assert stub_program.world("of a client").token != shared.token

@@ -12,6 +12,7 @@ from openapi_spec_validator import validate
 from stub.grease.axes import AXES
 from stub.like.profile import Profile, make_profile
 from tests.conftest import Clock
+from tests.contract import CREATED
 from tests.services import DOCUMENTS
 from tests.stub.like.conftest import (
     NAME,
@@ -43,7 +44,7 @@ def resolved(document: Any, part: Any) -> Any:
 def assert_declared(document: Any, responses: Any, response: Any) -> None:
     """Assert that a response is one of these responses of a contract."""
     status = str(response.status_code)
-    if (status == "201" and "201" not in responses) or (status == "200" and "200" not in responses):
+    if status in ("200", str(CREATED)) and status not in responses:
         # The axis `success-code` alone steps outside of what is declared.
         assert "success-code" in response.headers["Stub-Grease"]
         status = next(each for each in responses if each < "300")
@@ -129,7 +130,7 @@ def test_it_has_envelopes_records_and_errors_with_their_types() -> None:
 )
 def test_the_creation_links_to_its_deployment_where_the_body_shows_it(name: str, link: str) -> None:
     responses = served_by(client_of(like(SERVICES[name])))["paths"]["/v1/projects"]["post"]
-    created = responses["responses"]["200" if name == "vercel" else "201"]
+    created = responses["responses"]["200" if name == "vercel" else str(CREATED)]
     assert created["links"]["followDeployment"]["parameters"]["id"] == f"$response.body#{link}"
 
 
@@ -184,7 +185,7 @@ def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
     for document in (plain, own):
         name = document["components"]["schemas"]["Project"]["properties"]["name"]
         assert "chosen" in name["x-origin"]
-        assert "201" in document["paths"]["/v1/projects"]["post"]["responses"]
+        assert str(CREATED) in document["paths"]["/v1/projects"]["post"]["responses"]
     numbers = profile(ids={"projects": {"integers": True}})
     document = served_by(client_of(like(numbers)))
     assert document["components"]["schemas"]["Project"]["properties"]["id"]["type"] == "integer"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
+from tests.contract import CREATED
 from tests.services import DOCUMENTS
 from tests.stub.conftest import entries
 from tests.stub.like.conftest import NAME, STATUS, client_of, like, profile
@@ -83,7 +84,7 @@ def test_strict_rejects_what_the_example_lacks() -> None:
     rejected = client.post("/v1/projects", json=sent)
     assert [each["pointer"] for each in rejected.json["errors"]] == ["/a/more"]
     del sent["a"]["more"]
-    assert client.post("/v1/projects", json=sent).status_code == 201
+    assert client.post("/v1/projects", json=sent).status_code == CREATED
 
 
 def test_a_member_of_the_example_is_promised() -> None:

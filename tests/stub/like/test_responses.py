@@ -6,6 +6,7 @@ import pytest
 
 from stub.like.profile import make_profile
 from tests.conftest import Clock
+from tests.contract import CREATED
 from tests.services import DOCUMENTS
 from tests.stub.like.conftest import (
     STATUS,
@@ -219,7 +220,7 @@ def test_names_that_may_be_taken_twice_are_taken_in_memory_and_redis(redis_store
         client = client_of(like(SERVICES["supabase"], **store), "dev-token.twice")
         for _ in range(2):
             sent = request_of(SERVICES["supabase"], "twin")
-            assert client.post("/v1/projects", json=sent).status_code == 201
+            assert client.post("/v1/projects", json=sent).status_code == CREATED
         state = state_of(client)
         assert client.post("/_stub/reset", json=state).status_code == 204
         assert [each["name"] for each in state_of(client)["projects"]][-2:] == ["twin", "twin"]
