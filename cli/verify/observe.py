@@ -96,11 +96,11 @@ class Observer:
         if path is None or last is None or not found.is_strict(last, "list"):
             return None
         place = "/list/body"
-        item = self._item(last, f"{place}{pointer(*path)}/0")
+        first_item = (*path, 0)
+        item = self._item(last, place + pointer(*first_item))
         listings = {exchange: listing_of(run, exchange) for exchange in lists}
-        all_ = list(listings.values())
         is_own = self.readings.item_in(last) is not None
-        envelope = Envelope(all_, path, self.constants.is_map, is_sure=is_own)
+        envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
 
         def mark(value: str, exchange: Exchange) -> str:
             return listings[exchange].mark_field(value)
@@ -109,7 +109,8 @@ class Observer:
         form["body"] = replaced(form["body"], path, [item])
         if self._is_newest_first(last):
             form["order"] = NEWEST
-        found.varying += [place + pointer(*varying) for varying in envelope.varying]
+        for varying in envelope.varying:
+            found.varying.append(place + pointer(*varying))
         found.note_status("list", last)
         return form
 
@@ -130,9 +131,8 @@ class Observer:
         first = items[0]
         marks = readings.marks_of_other("project", first, is_shown=False)
         marks.names = common_names(items)
-        for path, _ in scalars(first):
-            if is_deployment_status(path):
-                marks.status_paths.add(path)
+        paths = [path for path, _ in scalars(first)]
+        marks.status_paths.update(filter(is_deployment_status, paths))
         return marks.mark(first)
 
     def _created_item(self, place: str) -> Any:
@@ -141,10 +141,12 @@ class Observer:
         marks = readings.marks_of_created("project")
         if readings.words:
             marks.status_paths = readings.status_paths(items)
+        status_path = first_of(marks.status_paths)
         bodies = []
         for reading in items:
-            words = [at(reading.body, path) for path in marks.status_paths]
-            word = words[0] if words else reading.before
+            word = reading.before
+            if status_path is not None:
+                word = at(reading.body, status_path)
             bodies.append((word, marks.mark(reading.body)))
         self.found.note_times(items[-1].body, place)
         return self._merge(bodies, place)
@@ -158,7 +160,8 @@ class Observer:
         for path, value in scalars(first):
             if parse_seconds(value) is None:
                 continue
-            order = order_of([parse_seconds(at(item, path)) for item in items])
+            times = [parse_seconds(at(item, path)) for item in items]
+            order = order_of(times)
             if order is not None:
                 return order == NEWEST
         return False
@@ -200,8 +203,9 @@ class Observer:
         found = self.found
         all_readings = self.readings
         words = all_readings.words
-        pairs = zip(followed, words, strict=True)
-        readings = [Reading(exchange.json, word, word) for exchange, word in pairs]
+        readings = []
+        for exchange, word in zip(followed, words, strict=True):
+            readings.append(Reading(exchange.json, word, word))
         marks = all_readings.marks_of_created("deployment")
         if any(words):
             marks.status_paths = all_readings.status_paths(readings)
@@ -249,8 +253,10 @@ class Observer:
         first: dict[str, Any] = {}
         for word, body in bodies:
             first.setdefault(word, body)
-        words = dict.fromkeys(self.readings.words)
-        in_order = {word: first[word] for word in words if word in first}
+        in_order = {}
+        for word in self.readings.words:
+            if word in first:
+                in_order[word] = first[word]
         return merge(in_order or first, volatile)
 
     def _check_strict(self, place: str, *checks: str) -> None:
@@ -338,7 +344,7 @@ def remove_invalid(found: Observation) -> None:
 def is_deployment_status(path: Path) -> bool:
     """Whether a member has the name of a status, inside of one that says deployment."""
     outer = path[:-1]
-    return has_status_name(path) and any(says_deployment(name) for name in outer)
+    return has_status_name(path) and any(map(says_deployment, outer))
 
 
 def common_names(records: list[Any]) -> set[str] | None:
@@ -350,8 +356,10 @@ def common_names(records: list[Any]) -> set[str] | None:
         return None
     counts: Counter[str] = Counter()
     for record in records:
-        paths = [path for path, _ in scalars(record)]
-        counts.update({str(name) for path in paths for name in path})
+        names = set[str]()
+        for path, _ in scalars(record):
+            names.update(map(str, path))
+        counts.update(names)
     return {name for name, count in counts.items() if count > 1}
 
 
