@@ -45,11 +45,13 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
         "ids": observe_ids(readings, found),
         "times": readings.times,
     }
-    found.profile |= {name: part for name, part in parts.items() if part}
+    for name, part in parts.items():
+        if part:
+            found.profile[name] = part
     remove_invalid(found)
     for place, value in constants.kept.items():
-        _, part, *_ = place.split("/")
-        if part in found.profile:
+        _, name, *_ = place.split("/")
+        if name in found.profile:
             found.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
@@ -116,10 +118,13 @@ class Observer:
 
     def _last_list(self, lists: list[Exchange]) -> Exchange | None:
         """The last list with the created project, or else with any project."""
-        item_in = self.readings.item_in
-        with_own = [each for each in lists if item_in(each) is not None]
-        with_any = [each for each in lists if self.run.items_of(each)]
-        return first_of(reversed(with_own or with_any))
+        for each in reversed(lists):
+            if self.readings.item_in(each) is not None:
+                return each
+        for each in reversed(lists):
+            if self.run.items_of(each):
+                return each
+        return None
 
     def _item(self, exchange: Exchange, place: str) -> Any:
         """The form of each project: of the created one, or of another one without its values."""
@@ -318,12 +323,13 @@ def unmarked(value: str, _: Exchange) -> str:
 def remove_own_fields(fields: Part, run: Run) -> None:
     """Remove the header fields of a deployment of others that no other response has."""
     others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
-    headers = fields.pop("headers", {})
-    for name, value in list(headers.items()):
-        if not any(exchange.header(name) == value for exchange in others):
-            del headers[name]
-    if headers:
-        fields["headers"] = headers
+    kept = {}
+    for name, value in fields.pop("headers", {}).items():
+        values = [exchange.header(name) for exchange in others]
+        if value in values:
+            kept[name] = value
+    if kept:
+        fields["headers"] = kept
 
 
 def remove_invalid(found: Observation) -> None:
