@@ -88,10 +88,12 @@ def github_lines(environ: Mapping[str, str], kind: str, messages: Sequence[str])
 def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
     """Add a text to the summary of the step in GitHub Actions, as it stands on a terminal."""
     path = environ.get("GITHUB_STEP_SUMMARY")
-    if not path:
+    if not path or not text:
         return
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
     try:
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"### {title}\n\n```text\n{text.rstrip()}\n```\n\n")
+            file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")
     except OSError as error:
         say(f"warning: GITHUB_STEP_SUMMARY: {error.strerror}\n")

@@ -62,7 +62,7 @@ def test_a_host_that_begins_a_token_is_masked() -> None:
         "My.Own",
         "My.Own~Secret_2/x+y",
         "my.own.",
-        "my.own:1",
+        "a@my.own:1",
     ):
         assert redactor.host(host) == "***", host
     for host in ("", "own~secret_2", "my.own.example", "localhost:8080"):

@@ -31,10 +31,13 @@ class Redactor:
     def add(self, tokens: Iterable[str]) -> None:
         """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
-        self._tokens = tuple(sorted({*self._tokens, *tokens}, key=len, reverse=True))
-        self._signs = [token.lower() for token in self._tokens]
-        if self._tokens:
-            self._signs += ESCAPES
+        known = sorted({*self._tokens, *tokens}, key=len, reverse=True)
+        signs = [token.lower() for token in known]
+        if known:
+            signs += ESCAPES
+        # Each replaced as a whole, since other threads read them.
+        self._tokens = tuple(known)
+        self._signs = signs
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
@@ -52,7 +55,7 @@ class Redactor:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
         `/` and no `+`, which may follow there.
         """
-        name = name_of_host(host).rstrip(".").lower()
+        name = name_of_host(host).rpartition("@")[2].rstrip(".").lower()
         for token in self._tokens:
             if name and token.lower().startswith(name):
                 return MASK
