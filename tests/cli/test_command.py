@@ -75,10 +75,11 @@ def test_a_command_that_a_signal_ends_has_the_status_of_a_shell(capfd: Capture) 
     os.kill(int(capfd.readouterr().out), signal.SIGKILL)  # what it leaves still runs
 
 
-@pytest.mark.parametrize("word", ["", "ignore"])  # which has 5 seconds to end
+@pytest.mark.parametrize("word", ["", "ignore"])  # which has a while to end
 def test_the_command_is_ended_when_the_server_fails(word: str) -> None:
     words = ("--quiet", "--", sys.executable, "-c", CALLS_IT, word)
-    done = finished("-c", FAILING, *words)
+    a_while = "import cli.command; cli.command.COMMAND_GRACE = 0.5"
+    done = finished("-c", f"{a_while}\n{FAILING}", *words)
     assert done.status == 1
     assert "error: the server failed: " in done.stderr
     assert not Path(f"/proc/{int(done.stdout)}").exists()

@@ -165,11 +165,17 @@ def shared_page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def console(shared_page: Page, live_url: str, own_token: str) -> Iterator[Console]:
-    """The console with a world that no other test uses."""
+def page(shared_page: Page) -> Iterator[Page]:
+    """The shared page, for a test with a server of its own, which has an origin of its own."""
     shared_page.mouse.move(1, 1)
-    console = Console(shared_page, live_url, own_token)
-    console.visit()
-    shared_page.evaluate(AS_LOADED)
-    yield console
+    yield shared_page
     check(shared_page)
+
+
+@pytest.fixture
+def console(page: Page, live_url: str, own_token: str) -> Console:
+    """The console with a world that no other test uses."""
+    console = Console(page, live_url, own_token)
+    console.visit()
+    page.evaluate(AS_LOADED)
+    return console

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from app import create_app
 from tests.conftest import needs
@@ -226,10 +226,10 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
 
 
 def test_empty_states_have_a_command_with_the_variable_of_the_token(
-    context: BrowserContext, tmp_path: Path
+    page: Page, tmp_path: Path
 ) -> None:
     with serving(create_app(tokens=["another-secret"])) as port:
-        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console = Console(page, f"http://127.0.0.1:{port}")
         console.page.goto(f"{console.url}/#token=another-secret&world=job")
         for name in ("Projects", "Requests", "Controls", "Coverage"):
             part = console.tab(name) if name[0] == "C" else console.region(name)

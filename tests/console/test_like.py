@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from stub.like.profile import make_profile
 from tests.console.conftest import Console
@@ -25,10 +25,10 @@ FORM = {
 }
 
 
-def test_a_project_is_created_and_its_deployment_followed(context: BrowserContext) -> None:
+def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
     profile = replace(make_profile(FORM), file="service.json")
     with serving(like(profile, pace=300), control_prefix="/_stub/") as port:
-        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         banner = console.page.get_by_role("banner")
         expect(banner).to_contain_text("like service.json, observed 2026-11-25")

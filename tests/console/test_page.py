@@ -5,7 +5,7 @@ import re
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults
-from playwright.sync_api import BrowserContext, ElementHandle, expect
+from playwright.sync_api import ElementHandle, Page, expect
 
 from app import create_app
 from tests.conftest import ROOT, SAMPLE_SEED
@@ -178,10 +178,10 @@ def test_the_reset_is_on_the_first_screen_and_takes_messages_with_it(console: Co
     expect(message).to_have_count(0)
 
 
-def test_names_that_end_otherwise_are_offered(context: BrowserContext) -> None:
+def test_names_that_end_otherwise_are_offered(page: Page) -> None:
     app = create_app(outcomes=[("*-fails", "failed"), ("[a]", "odd")])
     with serving(app, control_prefix="/_stub/") as port:
-        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         name = console.page.get_by_label("Name", exact=True)
         name.fill("mine")
@@ -327,10 +327,10 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
 
 
 def test_worlds_are_listed_chosen_and_shown_apart(
-    context: BrowserContext, monkeypatch: pytest.MonkeyPatch
+    page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(create_app(seed=SAMPLE_SEED)) as port:
-        console = Console(context.new_page(), f"http://127.0.0.1:{port}")
+        console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
         expect(console.page.get_by_text(console.url, exact=True)).to_be_visible()
         call(console.url, "/v1/projects", body=b'{"name": "job-shop"}', token="dev-token.job-5")
@@ -374,9 +374,9 @@ def test_worlds_are_listed_chosen_and_shown_apart(
         expect(console.status).to_have_text("Connected")
 
 
-def test_the_worlds_are_those_of_the_tenant_of_the_token(context: BrowserContext) -> None:
+def test_the_worlds_are_those_of_the_tenant_of_the_token(page: Page) -> None:
     with serving(create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED)) as port:
-        console = Console(context.new_page(), f"http://127.0.0.1:{port}", "one")
+        console = Console(page, f"http://127.0.0.1:{port}", "one")
         for token in ("one.job-1", "two.job-2"):
             call(console.url, "/v1/projects", token=token)
         console.page.goto(f"{console.url}/#token=one&world=job-1")

@@ -153,8 +153,9 @@ def test_a_cut_arrives_and_nothing_is_sent_twice(site: Site) -> None:
     assert [entry["fault"] for entry in requests] == ["flt_1", "flt_2"]
 
 
+@pytest.mark.slow
 def test_a_browser_opens_the_console(site: Site) -> None:
-    # A browser with a profile of its own starts: 2 seconds.
+    # A browser with a profile of its own starts.
     needs("chromium", "certutil")
     for command in commands("mkdir ", "certutil "):
         assert site.run(command).returncode == 0

@@ -340,11 +340,11 @@ def test_a_part_varies_alike_alone_and_among_others_and_nothing_else_does(axis: 
     plain = seen(plainly())
     others = [each for each in AXES if ASPECTS[each] != ASPECTS[axis]]
     among = seen(session(app_of(axis, *others)))
-    of_seeds = [seen(session(app_of(axis, seed=seed))) for seed in range(4)]
+    of_seeds = [seen(session(app_of(axis, seed=seed))) for seed in range(2)]
     assert axis == "success-code" or of_seeds[0] not in of_seeds[1:]
     # The order of an object of one member varies only beside `members`.
     parts = [each for each in PARTS[axis] if (axis, each) != ("member-order", "ProjectList")]
-    for part in parts if len(parts) < 8 else parts[::5]:  # a sample of the responses
+    for part in parts if len(parts) < 8 else parts[::9]:  # a sample of the responses
         app = app_of(f"{axis}@{part}")
         responses = session(app)
         alone, here = seen(responses), (ASPECTS[axis], part)
