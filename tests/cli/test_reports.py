@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.reports import Case, Failure, github_lines, junit_xml
+from cli.reports import Case, Failure, add_to_summary, github_lines, junit_xml
 from tests.program import run
 from tests.verify.conftest import TOKEN, Service, verify
 from tests.verify.differences import on, on_deployment, without
@@ -103,6 +103,12 @@ def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
     env["GITHUB_STEP_SUMMARY"] = str(tmp_path)
     assert "warning: GITHUB_STEP_SUMMARY: Is a directory\n" in run(during=ask, env=env).stderr
     assert "\n::" not in run(*options, during=ask).stderr
+
+
+def test_no_text_ends_the_fence_of_a_summary(tmp_path: Path) -> None:
+    file = tmp_path / "summary.md"
+    add_to_summary({"GITHUB_STEP_SUMMARY": str(file)}, "verify", "a\n````\nb\n")
+    assert file.read_text("utf-8") == "### verify\n\n`````text\na\n````\nb\n`````\n\n"
 
 
 def test_a_line_for_github_stays_one() -> None:
