@@ -354,7 +354,7 @@ def counted(names: Sequence[str], one: str, many: str) -> str:
 
 
 def mark_implied(axis: Run, other: Run) -> None:
-    """Mark what breaks along two axes, of which the other one has the cause."""
+    """Mark the parts of an axis that break along the other axis, too: that one has the cause."""
     implied = [part for part in axis.broken_parts if part in other.broken_parts]
     for part in implied:
         axis.alone[part].result = "implied"

@@ -88,7 +88,7 @@ def github_lines(environ: Mapping[str, str], kind: str, messages: Sequence[str])
 def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
     """Add a text to the summary of the step in GitHub Actions, as it stands on a terminal."""
     path = environ.get("GITHUB_STEP_SUMMARY")
-    if not path or not text:
+    if environ.get("GITHUB_ACTIONS") != "true" or not path or not text:
         return
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -290,11 +290,9 @@ def cases_of(
     for kind, failures in found.items():
         is_judged = failures or kind in settings.fail_on
         cases.append(Case(kind, failures, "" if is_judged else "--fail-on does not name it"))
-    if command and command.status:
-        failure = Failure(f"the command has ended with status {command.status}")
-        cases.append(Case("command", [failure]))
-    elif command:
-        cases.append(Case("command"))
+    if command:
+        failed = [Failure(f"the command has ended with status {command.status}")]
+        cases.append(Case("command", failed if command.status else ()))
     if probe:
         cases.append(Case("probe", [Failure(f"no request in {name}") for name in probe.not_run]))
     return cases

@@ -167,7 +167,7 @@ class RedisStore:
                 raise CONFLICTS[status]
             is_project_used, is_deployment_used = row
             if is_project_used:  # another one, whose deployment may have the first id
-                project_tries = project_tries + 1
+                project_tries += 1
                 deployment_tries = 0
             elif is_deployment_used:
                 deployment_tries += 1

@@ -62,6 +62,8 @@ def test_a_host_that_begins_a_token_is_masked() -> None:
         "My.Own",
         "My.Own~Secret_2/x+y",
         "my.own.",
+        ".my.own",
+        "[my.own].",
         "a@my.own:1",
     ):
         assert redactor.host(host) == "***", host

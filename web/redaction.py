@@ -55,10 +55,10 @@ class Redactor:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
         `/` and no `+`, which may follow there.
         """
-        name = name_of_host(host).rpartition("@")[2].rstrip(".").lower()
-        for token in self._tokens:
-            if name and token.lower().startswith(name):
-                return MASK
+        _, _, name = name_of_host(host).rpartition("@")
+        name = name.strip("[].").lower()
+        if name and any(token.lower().startswith(name) for token in self._tokens):
+            return MASK
         return self.text(host)
 
     def target(self, target: str) -> str:

@@ -156,7 +156,7 @@ def within_timeout(call: Callable[[], T], otherwise: T) -> T:
 
 
 def failure_of(error: Exception) -> str:
-    """Why there is no response, in a few words; `health` has the error of an opener."""
+    """Why there is no response, in a few words. urllib wraps the error in a `URLError`."""
     reason = error.reason if isinstance(error, URLError) else error
     if isinstance(reason, ConnectionResetError | IncompleteRead):
         return CUT_OFF

@@ -69,16 +69,16 @@ def view(world: World) -> dict[str, Any]:
     """
     first, last, coverage = world.recorded()
     projects = world.store.list_projects()
-    now, is_frozen = world.clock.reading()
     newest = []
     for project in reversed(projects[-SHOWN_PROJECTS:]):
         deployment = world.store.get_deployment(project.latest_deployment_id)
         if deployment:
-            newest.append(status_of(project, deployment, now))
+            newest.append((project, deployment))
+    now, is_frozen = world.clock.reading()
     statuses = dict.fromkeys(coverage["deployment_statuses"])
     statuses.update(dict.fromkeys(status for _, status in world.outcomes))
     like = world.like
-    faults = [short_fault(each) for each in world.faults.documents()]
+    faults = beginning(world.faults.documents(), SHOWN_FAULTS)
     grease = world.grease.initial
     if not grease.parts:
         grease = Grease(dict.fromkeys(TIER_1, ()), grease.seed)
@@ -87,13 +87,16 @@ def view(world: World) -> dict[str, Any]:
         "world": world.short_name,
         "instance": world.instance,
         "clock": {"now": timestamp(now), "ahead": world.clock.advanced, "frozen": is_frozen},
-        "projects": {"count": len(projects), "newest": newest},
+        "projects": {
+            "count": len(projects),
+            "newest": [status_of(project, deployment, now) for project, deployment in newest],
+        },
         "statuses": list(statuses),
         "outcomes": [{"names": names, "status": status} for names, status in world.outcomes],
         "request": world.request,
         "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
         "requests": {"first": first, "last": last},
-        "faults": beginning(faults, SHOWN_FAULTS),
+        "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},
         "grease": {**world.grease.current.document(), "default": grease.document()},
         "coverage": {
             "operations": coverage["operations"],

@@ -105,9 +105,12 @@ def test_github_shows_each_finding_and_the_table(tmp_path: Path) -> None:
     assert "\n::" not in run(*options, during=ask).stderr
 
 
-def test_no_text_ends_the_fence_of_a_summary(tmp_path: Path) -> None:
+def test_a_summary_is_of_github_alone_and_no_text_ends_its_fence(tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
-    add_to_summary({"GITHUB_STEP_SUMMARY": str(file)}, "verify", "a\n````\nb\n")
+    add_to_summary({"GITHUB_STEP_SUMMARY": str(file)}, "verify", "elsewhere")
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(file)}
+    add_to_summary(github, "verify", "")
+    add_to_summary(github, "verify", "a\n````\nb\n")
     assert file.read_text("utf-8") == "### verify\n\n`````text\na\n````\nb\n`````\n\n"
 
 
