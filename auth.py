@@ -135,9 +135,9 @@ class BearerAuth:
 
     def _mistake(self, header: str) -> str:
         """What is wrong with a header, without saying which tokens exist."""
-        word, rest = header[:6], header[6:]
-        if word != "Bearer":
+        if not header.startswith("Bearer"):
             return "This request spells the word Bearer in another case."
+        rest = header.removeprefix("Bearer")
         if not rest.strip():
             return "This request has no token after the word."
         if not re.match(r" \S", rest):

@@ -212,7 +212,8 @@ class MemoryStore:
     def remove_projects(self) -> None:
         with self._lock:
             self._prepare_change()
-            self._projects, self._names = {}, set()
+            self._projects = {}
+            self._names = set()
             self._deployments = {
                 each.id: each for each in self._deployments.values() if each.project_id is None
             }

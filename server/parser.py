@@ -148,8 +148,9 @@ class ChunkedBody(ChunkedReceiver):
     """
 
     def received(self, data: bytes) -> int:
-        pending, at = len(self.control_line), 0
+        pending = len(self.control_line)
         data = self.control_line + data
+        at = 0
         while at < len(data) and not self.completed:
             if self.chunk_remainder:
                 piece = data[at : at + self.chunk_remainder]

@@ -71,7 +71,9 @@ def respond(error: HTTPException) -> ResponseReturnValue:
     headers = dict(PROBLEM_JSON)
     errors: Sequence[FieldError] = ()
     if isinstance(error, Problem):
-        code, detail, errors = error.problem_code, error.description, error.errors
+        code = error.problem_code
+        detail = error.description
+        errors = error.errors
         headers |= error.headers
     else:
         code, detail = WERKZEUG_ERRORS.get(status, INTERNAL_ERROR)
