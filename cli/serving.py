@@ -154,7 +154,7 @@ def server_options(
         log.add_rejected(rejected)
         current = runner.app if runner else app
         if current and "stub" in current.extensions:
-            current.extensions["stub"].count_rejection(*rejected)
+            current.extensions["stub"].rejections.count(*rejected)
 
     def follow(port: int, stop: Callable[[], None]) -> None:
         url = settings.reachable_url(port)

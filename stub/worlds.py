@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
-from threading import Lock
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
@@ -29,6 +28,7 @@ from .journal import Journal, JournalMemory
 from .like.markers import NAME
 from .like.profile import Profile
 from .like.service import LikeStore, Responses
+from .rejections import Rejections
 from .seed import Seed
 from .tenants import Tenant, prefix_of
 from .verdict import Finding, Verdict
@@ -142,7 +142,9 @@ class Stub:
             id_forms = self.like.ids
         self.contract = Contract(json.loads(self.openapi))
         self.operations = [operation.id for operation in self.contract.operations]
-        self.coverage = Coverage(self.contract)  # of all worlds, also of those that have ended
+        # Of all worlds, also of those that have ended.
+        self.coverage = Coverage(self.contract)
+        self.rejections = Rejections(self.redactor)
         self.parts = Parts(self.contract)
         self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         self.delays = Random(options.delay_seed)
@@ -156,9 +158,6 @@ class Stub:
             self.shared = cast(SharedStores, self.new_store)
         self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
         self.memory = JournalMemory(options.journal_bytes, self._journals)
-        # By code: how many, and the first.
-        self._count_lock = Lock()
-        self._rejections: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def tenant(self, world: str) -> Tenant:
         """The tenant of a world."""
@@ -182,29 +181,6 @@ class Stub:
         """A world as at the start, which its tenant does not have yet."""
         return World(name, self)
 
-    def count_rejection(
-        self, method: str, target: str, host: str, status: int | None, code: str, detail: str
-    ) -> None:
-        """Count a request that the server rejected before the app, or that did not arrive whole.
-
-        The target is as it was sent; without a response there is no status.
-        """
-        redactor = self.redactor
-        path, _, query = target.partition("?")
-        request = {  # as the first one of a finding, which has a world and a number
-            "world": None,
-            "number": None,
-            **redactor.request_line(method, path, query),
-            "headers": {"Host": redactor.host(host)} if host else {},
-            "body": "",
-            "status": status,
-            "code": code,
-            "reason": detail,
-        }
-        with self._count_lock:
-            count, first = self._rejections.get(code, (0, request))
-            self._rejections[code] = count + 1, first
-
     def judge(
         self,
         fail_on: Collection[str] = (),
@@ -218,7 +194,7 @@ class Stub:
         tenants = [*self._tenants.values()]
         unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
         dropped = sum(tenant.dropped() for tenant in tenants)
-        rejections = self._rejections.values()
+        rejections = self.rejections.counted()
         return Verdict(
             self.coverage, unused, rejections, self.redactor, fail_on, allowed, more, dropped
         )

@@ -68,7 +68,7 @@ def race_to_add_the_last_faults(app: Flask) -> None:
 
 def race_to_count_rejections(app: Flask) -> None:
     rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(stub_of(app).count_rejection, *rejection)], "worlds")
+    race(8 * [partial(stub_of(app).rejections.count, *rejection)], "rejections")
     document = stub_of(app).judge().document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 
@@ -148,7 +148,7 @@ def race_for_the_number_of_an_id(app: Flask) -> None:
 RACES = [
     ("faults", race_for_the_last_faults),
     ("faults", race_to_add_the_last_faults),
-    ("worlds", race_to_count_rejections),
+    ("rejections", race_to_count_rejections),
     ("coverage", race_to_be_counted_by_the_run),
     ("journal", race_to_read_the_journal),
     ("clock", race_to_the_end_of_time),
