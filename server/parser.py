@@ -49,7 +49,9 @@ WRONG_LINE = (
     "Start with a method in upper case, one space, a target of visible ASCII characters without a "
     "fragment, one space, and HTTP/1.1 or HTTP/1.0."
 )
-WRONG_FRAMING = "Send one Content-Length of decimal digits, or one Transfer-Encoding: chunked."
+WRONG_FRAMING = (
+    "Send one Content-Length of 1 to 19 decimal digits, or one Transfer-Encoding: chunked."
+)
 
 # Bytes that no line can hold.
 STRAY = rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n|\Z)|(?<!\r)\n"
