@@ -125,6 +125,11 @@ def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
         yield from judge_relations(run, exchange)
 
 
+def says_nothing(run: Run, exchanges: list[Exchange]) -> bool:
+    """Whether no response says anything about the contract."""
+    return not any(list(claims_of(run, each)) for each in exchanges)
+
+
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
     check = exchange.check

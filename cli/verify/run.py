@@ -12,6 +12,7 @@ from web.redaction import Redactor
 from .checks import (
     CREATE,
     FOLLOWED,
+    GET_DEPLOYMENT,
     LIST,
     LIST_AGAIN,
     LISTED,
@@ -25,6 +26,7 @@ from .places import find_id, find_items, find_named, find_status, id_in_url, nam
 from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
+DEPLOYMENTS = (FOLLOWED.name, GET_DEPLOYMENT.name)
 
 
 @dataclass

@@ -25,9 +25,9 @@ from .checks import (
 )
 from .client import Client
 from .exchange import Exchange
-from .judge import LATEST, NOT_SEEN, claims_of
+from .judge import LATEST, NOT_SEEN, says_nothing
 from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
-from .run import Run
+from .run import DEPLOYMENTS, Run
 from .values import NOTHING, is_through_objects
 from .verdicts import conclude
 
@@ -113,7 +113,7 @@ class Session:
                 raise click.UsageError(f"{scheme}.")
         if all(each.status in (401, 403) for each in responses[:2]):
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
-        if not any(list(claims_of(run, each)) for each in responses):
+        if says_nothing(run, responses):
             reason = first.failure or "no JSON"
             raise click.UsageError(f"nothing could be checked: {reason}.")
         if not has_json:
@@ -265,7 +265,7 @@ class Session:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
         lack = ""
-        if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
+        if not run.succeeded(*DEPLOYMENTS):
             lack = "no deployment was read"
         elif self.deployment and self.words["listed"] != self.deployment:
             lack = f"{self.deployment} was not read"
@@ -292,7 +292,7 @@ class Session:
 
     def _why_no_deployment(self) -> str:
         run = self.run
-        asked = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
+        asked = run.of(*DEPLOYMENTS)
         if self.deployment:
             asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
         if asked:
