@@ -95,10 +95,10 @@ class Session:
     def _read(self, check: Check) -> list[Exchange]:
         if check.needs and not self.words[check.needs]:
             return []
-        found = [self._send(check)]
+        times = 1
         if self.reads_twice and check.level == READ and check.method == "GET":
-            found.append(self._send(check))
-        return found
+            times = 2
+        return [self._send(check) for _ in range(times)]
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
@@ -107,10 +107,9 @@ class Session:
         first = responses[0]
         status = first.status
         has_json = any(each.has_json for each in responses)
-        if not has_json:
-            scheme = self.client.explain_scheme()
-            if scheme:
-                raise click.UsageError(f"{scheme}.")
+        reason = "" if has_json else self.client.explain_scheme()
+        if reason:
+            raise click.UsageError(f"{reason}.")
         if all(each.status in (401, 403) for each in responses[:2]):
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
         if says_nothing(run, responses):
@@ -217,7 +216,8 @@ class Session:
         if not self._has_ended(first):
             found += self._poll(check, self._has_ended)
         if self.reads_twice:
-            found.append(self._send(check))
+            last = self._send(check)
+            found.append(last)
         self.run.look()
         return [each for each in found if each.is_success]
 
@@ -264,13 +264,14 @@ class Session:
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
+        given = self.deployment
+        if run.level != READ and run.creation is None:
+            self._note_unseen("project", self._why_no_project(), "create")
         lack = ""
         if not run.succeeded(*DEPLOYMENTS):
             lack = "no deployment was read"
-        elif self.deployment and self.words["listed"] != self.deployment:
-            lack = f"{self.deployment} was not read"
-        if run.level != READ and run.creation is None:
-            self._note_unseen("project", self._why_no_project(), "create")
+        elif given and self.words["listed"] != given:
+            lack = f"{given} was not read"
         if lack:
             why = f"{lack}: {self._why_no_deployment()}"
             self._note_unseen("deployment", why, "deployment, statuses")
@@ -291,13 +292,13 @@ class Session:
         return reason
 
     def _why_no_deployment(self) -> str:
-        run = self.run
-        asked = run.of(*DEPLOYMENTS)
+        asked = self.run.of(*DEPLOYMENTS)
         if self.deployment:
-            asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
-        if asked:
-            return asked[-1].reason
-        return "no response names one; give --deployment ID"
+            exchanges = self.run.exchanges
+            asked = [each for each in exchanges if each.deployment_id == self.deployment]
+        if not asked:
+            return "no response names one; give --deployment ID"
+        return asked[-1].reason
 
     # Requests
 
@@ -320,13 +321,13 @@ class Session:
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
         first = self._send_once(check)
-        seconds = first.header("Retry-After") or ""
-        if first.status == 429 and re.fullmatch("[0-9]|10", seconds):
-            time.sleep(int(seconds))
-            return self._send_once(check)
-        if first.status >= 500 and check.method != "POST":
-            return self._send_once(check)
-        return first
+        is_repeated = first.status >= 500 and check.method != "POST"
+        if first.status == 429:
+            seconds = first.header("Retry-After") or ""
+            is_repeated = re.fullmatch("[0-9]|10", seconds) is not None
+            if is_repeated:
+                time.sleep(int(seconds))
+        return self._send_once(check) if is_repeated else first
 
     def _send_once(self, check: Check) -> Exchange:
         client = self.client
