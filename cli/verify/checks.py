@@ -89,9 +89,11 @@ class Check(NamedTuple):
         return target
 
     def fill_body(self, name: str, words: Mapping[str, str]) -> str:
-        body = self.body.replace(NAME_MARKER, json.dumps(name)[1:-1])
-        for own, key in ((WORD, "word"), (CREATED_NAME, "created")):
-            body = body.replace(own, json.dumps(words[key])[1:-1])
+        body = self.body
+        texts = {NAME_MARKER: name, WORD: words["word"], CREATED_NAME: words["created"]}
+        for marker, text in texts.items():
+            quoted = json.dumps(text)
+            body = body.replace(marker, quoted[1:-1])
         return body
 
 

@@ -61,16 +61,15 @@ class Client:
         """What will be sent for a check, some words of which are random."""
         word = secrets.token_hex(4)
         words = {**words, "word": word}
+        headers = {
+            "Authorization": self._authorization[check.authorization],
+            "Content-Type": check.content_type,
+        }
+        target = self._base.path.rstrip("/") + check.fill_target(words)
+        sent = tuple((name, value) for name, value in headers.items() if value)
         # Small letters, digits and `-`: some services make the name of a host of it.
-        name = f"{NAME_PREFIX}{word}"
-        credential = self._authorization[check.authorization]
-        headers = (("Authorization", credential), ("Content-Type", check.content_type))
-        return Exchange(
-            check,
-            self._base.path.rstrip("/") + check.fill_target(words),
-            tuple(each for each in headers if each[1]),
-            check.fill_body(name, words).encode(),
-        )
+        body = check.fill_body(f"{NAME_PREFIX}{word}", words)
+        return Exchange(check, target, sent, body.encode())
 
     def send(self, request: Exchange) -> Exchange:
         """Send and receive."""

@@ -4,11 +4,12 @@ import base64
 import binascii
 import json
 import re
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from dataclasses import replace
 from email.message import Message
+from operator import attrgetter
 from pathlib import Path as File
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from stub.contract import object_in
@@ -22,6 +23,7 @@ from .constants import is_secret_query
 from .exchange import Exchange
 from .values import (
     Path,
+    at,
     called_name,
     is_through_objects,
     parse_seconds,
@@ -42,15 +44,13 @@ MAX_EXCHANGES = 2000
 NO_BODY = "it was recorded without its body"
 
 
-@dataclass(frozen=True)
-class Recording:
-    """The exchanges of a file with one service, whose URL is `base`.
+class Recording(NamedTuple):
+    """The exchanges of a file with one service.
 
     `request` is the body of the creation, with the marker of the name. `tokens` are the
     bearer tokens, `secrets` other texts that are masked, such as cookies.
     """
 
-    base: str
     exchanges: list[Exchange]
     request: dict[str, Any]
     tokens: list[str]
@@ -66,34 +66,38 @@ def read_har(file: File, base: str) -> Recording:
         document = json.loads(content_of(file).decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: no JSON, perhaps cut off: {error}") from None
-    log = document.get("log") if isinstance(document, dict) else None
-    entries = log.get("entries") if isinstance(log, dict) else None
+    entries = at(document, ("log", "entries"))
     if not isinstance(entries, list):
         raise ValueError(f"{file}: no HAR file: there is no log with entries")
-    found = [each for each in map(read_entry, entries) if each is not None]
-    bases = Counter(each_base for each_base, _ in found)
-    chosen = choose_base(file, bases, base)
-    exchanges = [exchange for each_base, exchange in found if each_base == chosen]
-    exchanges.sort(key=lambda exchange: exchange.sent_at)  # some proxies write the end first
-    exchanges = first_of_each(exchanges)
+    by_base: dict[str, list[Exchange]] = defaultdict(list)
+    for entry in entries:
+        found = read_entry(entry)
+        if found:
+            entry_base, exchange = found
+            by_base[entry_base].append(exchange)
+    chosen = choose_base(file, by_base, base.rstrip("/"))
+    in_order = sorted(by_base[chosen], key=attrgetter("sent_at"))  # some write the end first
+    exchanges = first_of_each(in_order)
     session = as_session(exchanges)
     if not session:
         raise ValueError(f"{file}: no exchange with {chosen} says anything")
-    tokens, others = secrets_of(exchanges)
-    return Recording(chosen, session, request_of(exchanges), tokens, others)
+    tokens, secrets = secrets_of(exchanges)
+    return Recording(session, request_of(exchanges), tokens, secrets)
 
 
-def choose_base(file: File, bases: Counter[str], base: str) -> str:
+def choose_base(file: File, by_base: dict[str, list[Exchange]], base: str) -> str:
     """The base URL of the service. Raises `ValueError` if it is none of these, or not one alone."""
-    listed = ", ".join(f"{each} ({count} requests)" for each, count in bases.most_common())
-    if not bases:
+    if not by_base:
         ends = "/v1/projects or /v1/deployments/{id}"
         raise ValueError(f"{file}: no request to a path that ends in {ends}")
-    if base and base.rstrip("/") not in bases:
+    if base in by_base:
+        return base
+    listed = ", ".join(f"{each} ({len(found)} requests)" for each, found in by_base.items())
+    if base:
         raise ValueError(f"--base: {base} is none of {listed}")
-    if not base and len(bases) > 1:
+    if len(by_base) > 1:
         raise ValueError(f"{file}: several services; give --base with one of {listed}")
-    return base.rstrip("/") or next(iter(bases))
+    return next(iter(by_base))
 
 
 # Entries
@@ -119,6 +123,10 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
     posted = request.get("postData") or {}
     body = posted.get("text") or ""
     query = f"?{url.query}" if url.query else ""
+    cookies = cookie_fields(request) + cookie_fields(response)
+    headers = Message()
+    for name, value in pairs_of(response["headers"]):
+        headers[name] = value
     content, failure = read_content(response.get("content") or {})
     status = response["status"]
     if status == 429 or status >= 500:
@@ -127,12 +135,12 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
         failure = "it was not answered"
     return Exchange(
         Check("", "", str(request["method"]), ""),
-        f"{url.path}{query}",
-        (*pairs_of(request["headers"]), *cookie_fields(request), *cookie_fields(response)),
+        url.path + query,
+        (*pairs_of(request["headers"]), *cookies),
         body.encode(errors="replace"),
         parse_seconds(entry["startedDateTime"]) or 0.0,
         status,
-        message_of(pairs_of(response["headers"])),
+        headers,
         content,
         failure,
     )
@@ -140,24 +148,19 @@ def exchange_of(entry: dict[str, Any], url: SplitResult) -> Exchange:
 
 def pairs_of(headers: Any) -> list[tuple[str, str]]:
     """Header fields; HTTP/2 has some whose names begin with a colon."""
-    return [
-        (str(each["name"]), str(each["value"]).replace("\n", ", "))
-        for each in headers
-        if each["name"] and not str(each["name"]).startswith(":")
-    ]
+    pairs = []
+    for each in headers:
+        name = str(each["name"] or "")
+        if name and not name.startswith(":"):
+            value = str(each["value"])
+            pairs.append((name, value.replace("\n", ", ")))
+    return pairs
 
 
 def cookie_fields(message: dict[str, Any]) -> list[tuple[str, str]]:
     """The cookies that a message has beside its header fields, as such fields: to be masked."""
     cookies = pairs_of(message.get("cookies") or [])
     return [("Cookie", f"{name}={value}") for name, value in cookies]
-
-
-def message_of(headers: list[tuple[str, str]]) -> Message:
-    message = Message()
-    for name, value in headers:
-        message[name] = value
-    return message
 
 
 def read_content(content: dict[str, Any]) -> tuple[bytes, str]:
@@ -305,17 +308,19 @@ def secrets_of(exchanges: list[Exchange]) -> tuple[list[str], list[str]]:
     others: list[str] = []
     for exchange in exchanges:
         for name, value in (*exchange.sent, *exchange.headers.items()):
-            if name.lower() == "authorization":
-                tokens.append(value.rpartition(" ")[2])
-            elif name.lower() in ("cookie", "set-cookie"):
+            lower_name = name.lower()
+            if lower_name == "authorization":
+                _, _, token = value.rpartition(" ")
+                tokens.append(token)
+            elif lower_name in ("cookie", "set-cookie"):
                 others += cookies_in(value)
             elif SECRET_NAME.search(name):
                 others.append(value)
         for name, value in parse_qsl(exchange.query):
             if is_secret_query(name):
                 others.append(value)
-    long = [token for token in dict.fromkeys(tokens) if len(token) >= LEAST_TOKEN]
-    return long, [text for text in dict.fromkeys(others) if is_distinctive(text)]
+    long_tokens = {token for token in tokens if len(token) >= LEAST_TOKEN}
+    return list(long_tokens), list(filter(is_distinctive, others))
 
 
 def cookies_in(field: str) -> list[str]:

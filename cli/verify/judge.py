@@ -27,6 +27,7 @@ from .checks import (
     SCHEMAS,
     UNKNOWN_DEPLOYMENT,
     UNKNOWN_PATH,
+    Check,
 )
 from .exchange import Exchange
 from .record import Record, find_record
@@ -93,16 +94,15 @@ def has_other_cause(run: Run, exchange: Exchange) -> bool:
         return False
     if exchange.check.method == "POST" and (status < 400 or status in OF_A_BODY):
         return True
-    return not accepts_token(run, exchange)
+    return not accepts_token(run, exchange.check)
 
 
-def accepts_token(run: Run, exchange: Exchange) -> bool:
+def accepts_token(run: Run, check: Check) -> bool:
     """Whether the operation was successful with the token."""
-    check = exchange.check
     for other in run.exchanges:
-        sent = other.check
-        is_same = sent.path == check.path and sent.method == check.method
-        if is_same and other.is_success and sent.status < 400:
+        with_token = other.check
+        is_same = with_token.path == check.path and with_token.method == check.method
+        if is_same and other.is_success and with_token.status < 400:
             return True
     return False
 
@@ -125,6 +125,11 @@ def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
         yield from judge_relations(run, exchange)
 
 
+def says_nothing(run: Run, exchanges: list[Exchange]) -> bool:
+    """Whether no response says anything about the contract."""
+    return not any(list(claims_of(run, each)) for each in exchanges)
+
+
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says of a request that should be rejected."""
     check = exchange.check
@@ -133,17 +138,13 @@ def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
     if is_accepted or status >= 400 or BEARER in check.rules:
         for rule in check.rules:
             yield Claim(rule, not is_accepted, "rejected", f"accepted with {status}")
-    if status == check.status:
-        yield from judge_response(run, exchange)
-        yield from judge_errors(run, exchange)
-    elif not is_accepted or not check.rules:
-        yield Claim(check.expects, False, str(check.status), str(status))
-
-
-def judge_errors(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """The claim of the errors of an invalid body, where the response is a problem at all."""
+    if status != check.status:
+        if not is_accepted or not check.rules:
+            yield another_status(exchange)
+        return
+    yield from judge_response(run, exchange)
     problem = record_in(run, PROBLEM, exchange.json)
-    if exchange.check.expects == INVALID_BODY and problem.has_any:
+    if check.expects == INVALID_BODY and problem.has_any:
         yield Claim(ERRORS, "errors" in problem.members, "present", MISSING)
 
 
@@ -164,7 +165,9 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
     yield Claim(pointer, is_same, media_type, exchange.media_type or "no media type")
     if exchange.has_json:
         content = f"{pointer}/content{json_pointer(media_type)}"
-        yield from judge_body(run, f"{content}/schema", exchange.json)
+        schema, _ = run.contract.find(f"{content}/schema")
+        judge = judge_envelope if schema == PROJECT_LIST else judge_value
+        yield from judge(run, schema, exchange.json)
     elif is_same:
         yield Claim(pointer, False, "JSON", "no JSON")
 
@@ -172,20 +175,12 @@ def judge_response(run: Run, exchange: Exchange) -> Iterator[Claim]:
 # Bodies
 
 
-def judge_body(run: Run, pointer: str, body: Any) -> Iterator[Claim]:
-    schema, _ = run.contract.find(pointer)
-    if schema == PROJECT_LIST:
-        yield from judge_envelope(run, body)
-    else:
-        yield from judge_value(run, schema, body)
-
-
-def judge_envelope(run: Run, body: Any) -> Iterator[Claim]:
+def judge_envelope(run: Run, schema: str, body: Any) -> Iterator[Claim]:
     """The claims of a list: of what is around the array of the projects, and of each of these."""
     path = run.places.items
     items = None if path is None else at(body, path)
     is_object = isinstance(body, dict)
-    yield judge_type(PROJECT_LIST, "object", body)
+    yield judge_type(schema, "object", body)
     if path is None or not isinstance(items, list):
         if is_object:
             yield Claim(ITEMS, False, "present", MISSING)
@@ -197,7 +192,7 @@ def judge_envelope(run: Run, body: Any) -> Iterator[Claim]:
         yield Claim(ITEMS, False, "present", f"at {json_pointer(*path)}")
     if len(path) > 1 and has_name:
         around = json_pointer(*path[:-1])
-        yield Claim(PROJECT_LIST, False, THEMSELVES, f"at {around}")
+        yield Claim(schema, False, THEMSELVES, f"at {around}")
     for item in items:
         yield from judge_value(run, PROJECT, item)
 
@@ -236,6 +231,7 @@ def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     _, schema = run.contract.find(pointer)
     required = schema["required"]
     record = record_in(run, pointer, value)
+    members = record.members
     is_object = isinstance(value, dict)
     has_none = len(required) > 1 and not record.has_any
     if is_object and has_none:
@@ -243,14 +239,15 @@ def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
     elif is_object and record.path:
         yield Claim(pointer, False, THEMSELVES, f"at {json_pointer(*record.path)}")
     for name in schema["properties"]:
-        member, declared = run.contract.find(f"{pointer}/properties/{name}")
+        part, declared = run.contract.find(f"{pointer}/properties/{name}")
         is_fixed = "fixed" in declared["x-origin"]
-        if name in record.members:
-            yield from judge_value(run, member, record.members[name])
-        elif member == STATUS and run.status_of(value) is not None:
+        is_expected = is_object and not has_none
+        if name in members:
+            yield from judge_value(run, part, members[name])
+        elif part == STATUS and run.status_of(value) is not None:
             yield Claim(STATUS, True, "string")  # the interface names no member (§3)
-        elif name in required and (is_fixed or (is_object and not has_none)):
-            yield Claim(member, False, "present", MISSING)
+        elif name in required and (is_fixed or is_expected):
+            yield Claim(part, False, "present", MISSING)
 
 
 def judge_form(part: str, form: str, text: str) -> Claim:
@@ -273,28 +270,32 @@ def record_in(run: Run, schema: str, value: Any) -> Record:
 def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """What it says that a request which should succeed did not."""
     check = exchange.check
-    status = str(exchange.status)
-    operation = check.expects.partition("/responses/")[0]
+    status = exchange.status
+    operation, _, _ = check.expects.partition("/responses/")
     is_list = check.path == PROJECTS
     if exchange.is_redirect and check.method == "GET":
         yield Claim(check.path, False, "exists", f"{status}, a redirect")
     elif exchange.is_redirect:
-        yield Claim(check.expects, False, str(check.status), status)
+        yield another_status(exchange)
     elif check.method == "POST":
-        yield judge_failed_creation(operation, exchange)
-    elif exchange.status == 404 and (is_list or is_as_unknown(run, exchange)):
+        yield judge_failed_creation(operation, status)
+    elif status == 404 and (is_list or is_as_unknown(run, exchange)):
         for part in (operation, check.path):
             yield Claim(part, False, "exists", "404, as for a path that does not exist")
-    elif exchange.status == 405 or is_list:
-        yield Claim(operation, False, "success", status)
-    elif exchange.status == 404:
-        yield Claim(LATEST, False, "the id of a deployment", status)
+    elif status == 405 or is_list:
+        yield Claim(operation, False, "success", str(status))
+    elif status == 404:
+        yield Claim(LATEST, False, "the id of a deployment", "404")
     else:
-        yield Claim(check.expects, False, str(check.status), status)
+        yield another_status(exchange)
 
 
-def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
-    status = exchange.status
+def another_status(exchange: Exchange) -> Claim:
+    check = exchange.check
+    return Claim(check.expects, False, str(check.status), str(exchange.status))
+
+
+def judge_failed_creation(operation: str, status: int) -> Claim:
     if status in (404, 405):
         return Claim(operation, False, "success", str(status))
     if status == 415:
@@ -304,8 +305,8 @@ def judge_failed_creation(operation: str, exchange: Exchange) -> Claim:
 
 def is_as_unknown(run: Run, exchange: Exchange) -> bool:
     """Whether the response is that of a path that does not exist."""
-    unknown = [likeness(each) for each in run.of(UNKNOWN_PATH.name)]
-    return likeness(exchange) in unknown
+    unknown = run.of(UNKNOWN_PATH.name)
+    return likeness(exchange) in map(likeness, unknown)
 
 
 def likeness(exchange: Exchange) -> Any:
@@ -331,8 +332,9 @@ def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     """How listed projects relate to each other, and to the created one."""
-    has_order = order_of_projects(run, run.items_of(exchange)) in (OLDEST, None)
-    yield Claim(ITEMS, has_order, OLDEST, OTHER_ORDER)
+    records = [record_in(run, PROJECT, item).members for item in run.items_of(exchange)]
+    times = [parse_seconds(record.get("created_at")) for record in records]
+    yield Claim(ITEMS, order_of(times) in (OLDEST, None), OLDEST, OTHER_ORDER)
     path = run.places.items
     if exchange.check.name != LISTED.name or path is None:
         return
@@ -344,12 +346,6 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
     if mine is not None and OWN_MEMBER in created:
         listed = record_in(run, PROJECT, mine).members
         yield Claim(PROJECT, OWN_MEMBER in listed, AS_SENT, "not in the list")
-
-
-def order_of_projects(run: Run, items: list[Any]) -> str | None:
-    """The order of projects, "" if it is another one, None if their times do not tell."""
-    records = [record_in(run, PROJECT, item).members for item in items]
-    return order_of([parse_seconds(record.get("created_at")) for record in records])
 
 
 def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:

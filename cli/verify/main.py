@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -32,7 +31,7 @@ from .checks import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, RE
 from .client import Client
 from .drift import Drift, compare
 from .har import Recording, read_har
-from .judge import NOT_SEEN, claims_of
+from .judge import NOT_SEEN, says_nothing
 from .observation import Observation
 from .observe import observe
 from .report import (
@@ -43,7 +42,7 @@ from .report import (
     text_of_parts,
     text_of_profile,
 )
-from .run import Run, names_deployment
+from .run import DEPLOYMENTS, Run, names_deployment
 from .session import Session
 from .values import Path as JSONPath
 from .values import first_of, scalars, with_scalars
@@ -92,7 +91,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         result = judge(run, options, inputs.like, started)
         tell(*text_of_parts(run, result.parts, result.drift))
         if result.drift and result.observation:
-            tell(*text_of_drift(result.drift, result.observation, run.redactor))
+            tell(*text_of_drift(run, result.drift, result.observation))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130
@@ -103,13 +102,14 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     chosen = [line for line in found if line.partition(":")[0] in options.fail_on]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
-    write_files(run, options, result, started, findings)
+    if options.report:
+        write_report(options.report, run, options, result.parts, started, findings)
     if options.save and result.observation:
+        write_file(options.save, result.observation.profile)
         profile = Profile(result.observation.profile)
         tell(*text_of_profile(result.observation, lacking(profile), options.save))
         tell(*warnings_of_run(run, profile))
-    tell_findings(findings, unused, options, tell)
-    tell_github(environ, run, findings, unused)
+    tell_findings(run, options, environ, findings, unused, tell)
     return 1 if findings else 0
 
 
@@ -127,6 +127,7 @@ def check_options(options: Options) -> None:
     save = options.save
     report = options.report
     inputs = [options.known, options.ca, options.body, har]
+    outputs = [options.like, save]
     contradictions = {
         "give the URL of a service, or --har FILE.": bool(options.url) == bool(har),
         "--abuse may create projects: give --write, too.": options.abuse and not options.write,
@@ -134,8 +135,7 @@ def check_options(options: Options) -> None:
         "--base chooses in a HAR file: give --har, too.": options.base and not har,
         "--write: with --har nothing is asked.": har and options.write,
         "--ca: with --har nothing is asked.": har and options.ca,
-        f"--report: {report} is no file of its own.": report
-        and report in (*inputs, options.like, save),
+        f"--report: {report} is no file of its own.": report and report in inputs + outputs,
         f"--save: {save} is no file of its own.": save and save in inputs,
     }
     for sentence, is_one in contradictions.items():
@@ -160,12 +160,9 @@ def read_inputs(options: Options, token: str) -> Inputs:
 
 def read_known(path: Path) -> list[str]:
     """The lines of a file of known findings, without their reasons, which follow a ` # `."""
-    known = []
-    for line in content_of(path).decode(errors="replace").splitlines():
-        finding, *_ = re.split(r"(?:^|\s)#(?:\s|$)", line)
-        if finding.strip():
-            known.append(finding.strip())
-    return known
+    text = content_of(path).decode(errors="replace")
+    findings = [re.sub(r"(^|\s)#(\s.*|$)", "", line).strip() for line in text.splitlines()]
+    return [finding for finding in findings if finding]
 
 
 def read_request(path: Path) -> dict[str, Any]:
@@ -199,17 +196,24 @@ def prepare_outputs(options: Options) -> None:
         remove_old_report(options.report)
 
 
-def write_files(
-    run: Run, options: Options, result: Result, started: datetime, findings: list[str]
+def write_report(
+    path: Path,
+    run: Run,
+    options: Options,
+    parts: list[Part],
+    started: datetime,
+    findings: list[str],
 ) -> None:
-    if options.report and is_xml(options.report):
-        cases = cases_of(run, result.parts, findings)
-        write_text(options.report, junit_xml("verify", cases))
-    elif options.report:
-        document = report_of(run, result.parts, source_of(options), started)
-        write_file(options.report, masked(document, run.redactor))
-    if options.save and result.observation:
-        write_file(options.save, result.observation.profile)
+    if is_xml(path):
+        cases = cases_of(run, parts, findings)
+        write_whole(path, junit_xml("verify", cases))
+        return
+    document = report_of(run, parts, source_of(options), started)
+
+    def mask(value: Any) -> Any:
+        return run.redactor.text(value) if isinstance(value, str) else value
+
+    write_file(path, with_scalars(document, mask))
 
 
 def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> dict[str, Any]:
@@ -228,29 +232,13 @@ def report_of(run: Run, parts: list[Part], source: str, started: datetime) -> di
     }
 
 
-def masked(document: Any, redactor: Redactor) -> Any:
-    """A JSON value with the secrets in its texts masked."""
-
-    def mask(value: Any) -> Any:
-        return redactor.text(value) if isinstance(value, str) else value
-
-    return with_scalars(document, mask)
-
-
 def write_file(path: Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False)
     # JSON may have half of a character (RFC 8259 §8.2), and UTF-8 not.
     data = text.encode(errors="replace")
     if len(data) > MAX_BYTES:
         raise click.UsageError(f"{path}: it would have over {MAX_BYTES} bytes.")
-    write_text(path, f"{data.decode()}\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise click.UsageError(f"{path}: {error.strerror}.") from None
+    write_whole(path, f"{data.decode()}\n")
 
 
 def teller(redactor: Redactor) -> Tell:
@@ -276,22 +264,18 @@ def source_of(options: Options) -> str:
 
 def make_run(options: Options, inputs: Inputs, token: str) -> Run:
     contract = stub.Contract(json.loads(read_file("openapi.json")))
-    status_path = None
+    tokens = [token]
+    secrets: list[str] = []
+    if inputs.recording:
+        tokens = inputs.recording.tokens
+        secrets = inputs.recording.secrets
+    level = level_of(options)
+    run = Run(contract, level, Redactor(tokens + secrets), Redactor(tokens), inputs.request)
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
-        status_path = status_path_of(inputs.like)
-    recording = inputs.recording
-    tokens = recording.tokens if recording else [token]
-    secrets = recording.secrets if recording else []
-    return Run(
-        contract,
-        level_of(options),
-        Redactor([*tokens, *secrets]),
-        Redactor(tokens),
-        inputs.request,
-        known_status_path=status_path,
-    )
+        run.known_status_path = status_path_of(inputs.like)
+    return run
 
 
 def level_of(options: Options) -> str:
@@ -305,8 +289,9 @@ def level_of(options: Options) -> str:
 def status_path_of(like: Profile) -> JSONPath | None:
     """Where a deployment has its status, by a profile."""
     form = like.form("deployment")
-    body = form.body if form else None
-    return first_of(path for path, value in scalars(body) if value == CHOICE)
+    if form is None:
+        return None
+    return first_of(path for path, value in scalars(form.body) if value == CHOICE)
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
@@ -339,18 +324,20 @@ def take_recording(run: Run, recording: Recording, given: str, tell: Tell) -> No
     run.look()
     find_followed(run, given)
     run.has_ended = has_ended(run)
-    for check in dict.fromkeys(each.check for each in run.exchanges):
+    recorded = dict.fromkeys(each.check for each in run.exchanges)
+    for check in recorded:
         conclude(run, check, run.of(check.name), tell)
     for check in run.checks:
-        if not run.of(check.name):
+        if check.name not in run.concluded:
             run.silent[check.name] = NOT_SEEN, "it was not recorded"
-    if given and given not in [each.deployment_id for each in run.exchanges]:
+    ids = [each.deployment_id for each in run.exchanges]
+    if given and given not in ids:
         tell(f"{given} was not recorded")
-    if not run.of(FOLLOWED.name, GET_DEPLOYMENT.name):
+    if not run.of(*DEPLOYMENTS):
         tell("no deployment was recorded")
     if not run.of(CREATE.name):
         tell("no creation was recorded")
-    if not any(list(claims_of(run, each)) for each in run.judged):
+    if says_nothing(run, run.judged):
         last = run.exchanges[-1]
         raise click.UsageError(f"nothing could be checked: {last.failure}.")
 
@@ -378,16 +365,16 @@ def has_ended(run: Run) -> bool:
 
 def judge(run: Run, options: Options, like: Profile | None, started: datetime) -> Result:
     run.look()
-    observation = None
-    drift = None
-    if options.save or like:
-        day = f"{started:%Y-%m-%d}"
-        if run.is_recorded:
-            last = run.exchanges[-1]
-            day = time.strftime("%Y-%m-%d", time.gmtime(last.sent_at))
-        observation = observe(run, day, given=options.deployment)
-        drift = compare(like, observation) if like else None
-    return Result(judge_parts(run), observation, drift)
+    parts = judge_parts(run)
+    if not options.save and not like:
+        return Result(parts, None, None)
+    seen_at = started
+    if run.is_recorded:
+        last = run.exchanges[-1]
+        seen_at = datetime.fromtimestamp(last.sent_at, timezone.utc)
+    observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment)
+    drift = compare(like, observation) if like else None
+    return Result(parts, observation, drift)
 
 
 def warnings_of_run(run: Run, profile: Profile) -> Iterator[str]:
@@ -402,20 +389,25 @@ def warnings_of_run(run: Run, profile: Profile) -> Iterator[str]:
         yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
 
 
-def tell_findings(findings: list[str], unused: list[str], options: Options, tell: Tell) -> None:
-    """Tell the findings, and the known ones that match none."""
-    tell("", *(f"finding: {each}" for each in findings))
+def tell_findings(
+    run: Run,
+    options: Options,
+    environ: Mapping[str, str],
+    findings: list[str],
+    unused: list[str],
+    tell: Tell,
+) -> None:
+    """Tell the findings, and the known ones that match none; GitHub Actions gets them, too."""
+    warnings = [f"--known {line!r} matches no finding" for line in unused]
+    tell("")
+    for line in findings:
+        tell(f"finding: {line}")
     if not findings:
         tell(f"no finding of the kinds {', '.join(options.fail_on)}")
-    tell(*(f"warning: --known {line!r} matches no finding" for line in unused))
-
-
-def tell_github(
-    environ: Mapping[str, str], run: Run, findings: list[str], unused: list[str]
-) -> None:
-    """Say the same to GitHub Actions, if that runs this."""
-    lines = [run.redactor.text(each) for each in findings]
-    click.echo(github_lines(environ, "error", lines), nl=False)
-    warnings = [run.redactor.text(f"--known {each!r} matches no finding") for each in unused]
-    click.echo(github_lines(environ, "warning", warnings), nl=False)
-    add_to_summary(environ, "verify", "\n".join(lines) or "no finding")
+    for line in warnings:
+        tell(f"warning: {line}")
+    mask = run.redactor.text
+    errors = [mask(line) for line in findings]
+    click.echo(github_lines(environ, "error", errors), nl=False)
+    click.echo(github_lines(environ, "warning", [mask(line) for line in warnings]), nl=False)
+    add_to_summary(environ, "verify", "\n".join(errors) or "no finding")

@@ -1,11 +1,10 @@
 """What a person reads of a run, and what is a finding."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from web.problems import PROBLEM_JSON
 from web.redaction import Redactor, cut
 from web.routing import CREATED
 
@@ -42,12 +41,8 @@ def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
         found.append(f"leaks: {check}: {LEAK}")
     for part in parts:
         if part.verdict in kinds:
-            found.append(text_of_difference(part))
+            found.append(part.sentence)
     return found
-
-
-def text_of_difference(part: Part) -> str:
-    return f"{part.verdict}: {part.part}: {part.expected} here, {part.observed} there"
 
 
 def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
@@ -56,10 +51,9 @@ def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
     cases = []
     for part in parts:
         failures = []
-        line = text_of_difference(part)
-        if line in findings:
-            shown = text_of_exchange(part.exchange, run.redactor) if part.exchange else ()
-            failures.append(Failure(mask(line), mask("\n".join(shown))))
+        if part.exchange and part.sentence in findings:
+            shown = "\n".join(text_of_exchange(run, part.exchange))
+            failures.append(Failure(mask(part.sentence), mask(shown)))
         reason = mask(part.reason) if part.verdict in UNCHECKED else ""
         cases.append(Case(part.part, failures, reason))
     for kind in OTHER_KINDS:
@@ -70,34 +64,38 @@ def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
 
 def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
     """A summary, the counts; the differences, or what drifted instead; what is unchecked."""
-    counts = Counter(each.verdict for each in parts)
-    yield summary_of(run, counts["broken"] + counts["differs"])
-    yield ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    by_verdict: dict[str, list[Part]] = {verdict: [] for verdict in VERDICTS}
+    for part in parts:
+        by_verdict[part.verdict].append(part)
+    yield summary_of(run, by_verdict["broken"] + by_verdict["differs"])
+    yield ", ".join(f"{len(found)} {verdict}" for verdict, found in by_verdict.items())
     for kind, advice in ADVICE.items():
-        found = [each for each in parts if each.verdict == kind]
-        if found and (drift is None or kind == "broken"):
+        if by_verdict[kind] and (drift is None or kind == "broken"):
             yield ""
             yield f"{kind} ({advice}):"
-            yield from text_of_differences(run, found)
+            yield from text_of_differences(run, by_verdict[kind])
     for kind in UNCHECKED:
-        found = [each for each in parts if each.verdict == kind]
-        for reason in dict.fromkeys(each.reason for each in found):
+        by_reason: dict[str, list[str]] = defaultdict(list)
+        for part in by_verdict[kind]:
+            by_reason[part.reason].append(part.part)
+        for reason, pointers in by_reason.items():
             yield ""
             yield f"{kind}: {reason}"
-            yield from indented((each.part for each in found if each.reason == reason), 2)
+            yield from indented(pointers, 2)
     if drift is not None and drift.notes:
         yield ""
         yield "varies (no finding):"
         yield from indented(drift.notes, 2)
 
 
-def summary_of(run: Run, count: int) -> str:
+def summary_of(run: Run, differences: list[Part]) -> str:
     """How many differences there are, and the largest ones in plain words."""
+    count = len(differences)
     if not count:
         return "no difference"
     noun = "difference" if count == 1 else "differences"
-    found = ", ".join(traits_of(run)) or "the names and the forms of single values"
-    return f"{count} {noun}: {found}"
+    traits = list(traits_of(run)) or ["the names and the forms of single values"]
+    return f"{count} {noun}: {', '.join(traits)}"
 
 
 def traits_of(run: Run) -> Iterator[str]:
@@ -111,29 +109,12 @@ def traits_of(run: Run) -> Iterator[str]:
     if creation is not None and creation.status != CREATED:
         yield f"a creation is {creation.status}"
     yield from envelope_of("a created project", run.created_body)
-    followed = run.followed
-    if followed:
-        last = followed[-1]
+    if run.followed:
+        last = run.followed[-1]
         yield from envelope_of("a deployment", last.json)
     status = run.status_path
     if status and status[-1] != "status":
         yield f"the status is called {status[-1]}"
-    words = dict.fromkeys(run.status_of(each.json) for each in followed)
-    known = run.contract.statuses
-    unknown = [str(word) for word in words if word not in known]
-    if unknown:
-        yield f"statuses are {', '.join(unknown)}"
-    ids = [run.own_id(project) for project in run.places.others]
-    if any(isinstance(each, int) for each in ids):
-        yield "ids are numbers"
-    types = []
-    for exchange in run.judged:
-        if exchange.status >= 400:
-            content_type = exchange.header("Content-Type") or ""
-            types.append(content_type.partition(";")[0])
-    if types and PROBLEM_JSON["Content-Type"] not in types:
-        first = types[0] or "without a media type"
-        yield f"errors are {first}"
 
 
 def envelope_of(what: str, body: Any) -> Iterator[str]:
@@ -147,16 +128,16 @@ def stands_in(path: Path) -> str:
     return f"stands in {'.'.join(map(str, path))}"
 
 
-def text_of_differences(run: Run, found: list[Part]) -> Iterator[str]:
+def text_of_differences(run: Run, parts: list[Part]) -> Iterator[str]:
     """The differences with both sides, and each exchange that showed some of them."""
-    by_exchange: dict[Exchange, list[Part]] = {}
-    for part in found:
-        if part.exchange:
-            by_exchange.setdefault(part.exchange, []).append(part)
-    for exchange, parts in by_exchange.items():
-        for part in parts:
+    by_exchange: dict[Exchange | None, list[Part]] = defaultdict(list)
+    for part in parts:
+        by_exchange[part.exchange].append(part)
+    for exchange, found in by_exchange.items():
+        for part in found:
             yield from text_of_sides(run, part)
-        yield from indented(text_of_exchange(exchange, run.redactor), 4)
+        if exchange:
+            yield from indented(text_of_exchange(run, exchange), 4)
 
 
 def text_of_sides(run: Run, part: Part) -> Iterator[str]:
@@ -172,14 +153,14 @@ def text_of_sides(run: Run, part: Part) -> Iterator[str]:
         yield f"    value:     {cut(value, MAX_SHOWN)}"
 
 
-def text_of_drift(drift: Drift, found: Observation, redactor: Redactor) -> Iterator[str]:
+def text_of_drift(run: Run, drift: Drift, found: Observation) -> Iterator[str]:
     """What has drifted, part by part, each with an exchange that showed it."""
     for place, exchanges in found.exchanges.items():
         lines = [line for line in drift.findings if line.startswith(f"drift: {place}/")]
         if lines:
             yield ""
             yield from indented(lines, 2)
-            yield from indented(text_of_exchange(exchanges[-1], redactor), 4)
+            yield from indented(text_of_exchange(run, exchanges[-1]), 4)
 
 
 def indented(lines: Iterable[str], size: int) -> Iterator[str]:
@@ -187,24 +168,21 @@ def indented(lines: Iterable[str], size: int) -> Iterator[str]:
         yield " " * size + line
 
 
-def text_of_exchange(exchange: Exchange, redactor: Redactor) -> Iterator[str]:
+def text_of_exchange(run: Run, exchange: Exchange) -> Iterator[str]:
     """A request and its response, masked."""
     yield f"> {exchange.check.method} {exchange.target}"
-    yield from text_of_fields(">", exchange.sent)
-    yield from text_of_body(">", exchange.body, redactor)
+    yield from text_of_message(run, ">", exchange.sent, exchange.body)
     yield f"< {exchange.status}"
-    yield from text_of_fields("<", exchange.headers.items())
-    yield from text_of_body("<", exchange.content, redactor)
+    yield from text_of_message(run, "<", exchange.headers.items(), exchange.content)
 
 
-def text_of_fields(mark: str, fields: Iterable[tuple[str, Any]]) -> Iterator[str]:
+def text_of_message(
+    run: Run, mark: str, fields: Iterable[tuple[str, Any]], body: bytes
+) -> Iterator[str]:
     for name, value in fields:
         yield f"{mark} {name}: {Redactor.secret(name, str(value))}"
-
-
-def text_of_body(mark: str, body: bytes, redactor: Redactor) -> Iterator[str]:
     # Masked before it is cut: half a token would not be found.
-    masked = redactor.text(body.decode(errors="replace"))
+    masked = run.redactor.text(body.decode(errors="replace"))
     for line in cut(masked, MAX_SHOWN).splitlines():
         yield f"{mark} {line}"
     if len(body) > MAX_SHOWN:
@@ -219,8 +197,7 @@ def text_of_profile(found: Observation, lacks: list[str], path: object) -> Itera
         yield f"it lacks {', '.join(lacks)}: these are as the contract says"
     if found.unsaid or found.varying:
         yield "what a profile cannot say:"
-    for sentence in found.unsaid:
-        yield f"  {sentence}"
+        yield from indented(found.unsaid, 2)
     for place in found.varying:
         yield f"  {place}: another value in each reading; the profile has the first one"
     if found.kept:

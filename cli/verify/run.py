@@ -12,6 +12,7 @@ from web.redaction import Redactor
 from .checks import (
     CREATE,
     FOLLOWED,
+    GET_DEPLOYMENT,
     LIST,
     LIST_AGAIN,
     LISTED,
@@ -25,6 +26,7 @@ from .places import find_id, find_items, find_named, find_status, id_in_url, nam
 from .values import NOTHING, Path, at, is_id, is_through_objects, last_name, scalars, values_in
 
 LISTS = (LIST.name, LISTED.name, LIST_AGAIN.name)
+DEPLOYMENTS = (FOLLOWED.name, GET_DEPLOYMENT.name)
 
 
 @dataclass
@@ -98,12 +100,11 @@ class Run:
             last = lists[-1]
             places.items = find_items(last.json, first.json, self.created_name, self.created_body)
             places.others = self.items_of(last)
-        for exchange in reversed(lists):
+        for exchange in lists:  # the last one that has the created project counts
             mine = self.created_item(exchange)
             if mine is not None:
                 places.mine = mine
                 places.others = [item for item in self.items_of(exchange) if item is not mine]
-                break
         places.id = self._find_id()
         places.created_id = self.own_id(places.mine)
         if places.created_id is None and self.creation:
@@ -234,12 +235,8 @@ class Run:
 
     def bodies_of_creation(self) -> list[Any]:
         """The bodies that tell of the created project: the response, and the item of the list."""
-        found = []
-        if self.created_body is not NOTHING:
-            found.append(self.created_body)
-        if self.places.mine is not None:
-            found.append(self.places.mine)
-        return found
+        found = [self.created_body, self.places.mine]
+        return [body for body in found if body is not NOTHING and body is not None]
 
     def owners_of(self, deployment_id: str) -> list[str]:
         """The ids of the projects that name a deployment."""

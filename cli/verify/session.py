@@ -25,14 +25,13 @@ from .checks import (
 )
 from .client import Client
 from .exchange import Exchange
-from .judge import LATEST, NOT_SEEN, claims_of
+from .judge import LATEST, NOT_SEEN, says_nothing
 from .places import MAX_CANDIDATES, Candidate, find_candidates, has_status_name, texts_of_status
-from .run import Run
-from .values import Path, is_through_objects
+from .run import DEPLOYMENTS, Run
+from .values import NOTHING, is_through_objects
 from .verdicts import conclude
 
 STILL = 10.0  # seconds for which a deployment with an unknown status is followed
-VOLATILE = 5  # changes, read after read, of a text that is no status
 NAME_OF_LATEST = LATEST.rpartition("/")[2]
 NO_ID = (400, 404, 410, 422)  # statuses for a value that is the id of no deployment
 
@@ -56,8 +55,10 @@ class Session:
     tell: Callable[[str], None]
     # What the checks need of earlier responses.
     words: dict[str, str] = field(default_factory=lambda: dict.fromkeys(NEEDS, ""))
-    candidates_left: int = MAX_CANDIDATES
+    candidates_left: int = MAX_CANDIDATES - 1  # one is for a deployment of a listed project
     named: Exchange | None = None  # the response to the id in the contract's own member
+    status: object = NOTHING  # of the created deployment, as it was read last
+    status_since: float = 0.0  # monotonic seconds
 
     def ask_all(self) -> None:
         """Ask. Raises `click.UsageError` if the first responses have nothing to be judged."""
@@ -66,14 +67,14 @@ class Session:
         if run.level == READ:
             self.tell("without --write, no creation and no run of a deployment is seen")
         for check in run.checks:
-            name = check.name
             if check.level not in levels:
-                run.silent[name] = NOT_SEEN, NEEDS[check.level]
+                run.silent[check.name] = NOT_SEEN, NEEDS[check.level]
                 continue
-            conclude(run, check, self._ask(check), self.tell)
-            if name == UNKNOWN_PATH.name:
+            asked = self._ask(check)
+            conclude(run, check, asked, self.tell)
+            if check.name == UNKNOWN_PATH.name:
                 self._check_first()
-            if name == GET_DEPLOYMENT.name:
+            if check.name == GET_DEPLOYMENT.name:
                 self._tell_what_is_unseen()
         for check in (CANDIDATE, LIST_AGAIN):
             asked = run.of(check.name)
@@ -82,24 +83,22 @@ class Session:
 
     def _ask(self, check: Check) -> list[Exchange]:
         """Ask a check as often as it needs; return the exchanges that say something."""
-        name = check.name
-        if name == CREATE.name:
-            return self._create(check)
-        if name == FOLLOWED.name:
-            return self._follow(check)
-        if name == LISTED.name:
-            return self._find_listed(check)
-        if name == GET_DEPLOYMENT.name:
-            return self._read_deployment(check)
-        if check.needs and not self.words[check.needs]:
-            return []
-        return self._read(check)
+        special = {
+            CREATE.name: self._create,
+            FOLLOWED.name: self._follow,
+            LISTED.name: self._find_listed,
+            GET_DEPLOYMENT.name: self._read_deployment,
+        }
+        ask = special.get(check.name, self._read)
+        return ask(check)
 
     def _read(self, check: Check) -> list[Exchange]:
-        found = [self._send(check)]
+        if check.needs and not self.words[check.needs]:
+            return []
+        times = 1
         if self.reads_twice and check.level == READ and check.method == "GET":
-            found.append(self._send(check))
-        return found
+            times = 2
+        return [self._send(check) for _ in range(times)]
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
@@ -113,16 +112,14 @@ class Session:
             raise click.UsageError(f"{reason}.")
         if all(each.status in (401, 403) for each in responses[:2]):
             raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
-        if not any(list(claims_of(run, each)) for each in responses):
+        if says_nothing(run, responses):
             reason = first.failure or "no JSON"
             raise click.UsageError(f"nothing could be checked: {reason}.")
         if not has_json:
-            place = ""
-            if first.is_redirect:
-                location = f" to {first.header('Location')}"
-                place = printable(run.redactor.text(location))
+            place = f" to {first.header('Location')}" if first.is_redirect else ""
+            shown = printable(run.redactor.text(place))
             raise click.UsageError(
-                f"no response is JSON ({status}{place}): give the URL of the service itself, "
+                f"no response is JSON ({status}{shown}): give the URL of the service itself, "
                 "with its scheme, without a redirect or a login page before it."
             )
 
@@ -146,7 +143,9 @@ class Session:
         """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
-        asked = self.run.of(check.name) or self._poll(check, self._is_listed)
+        asked = self.run.of(check.name)
+        if not asked:
+            asked = self._poll(check, self._is_listed)
         return asked[-1:]
 
     def _is_listed(self, exchange: Exchange) -> bool:
@@ -156,14 +155,11 @@ class Session:
     # Deployments
 
     def _follow(self, check: Check) -> list[Exchange]:
-        """Find the created deployment, and read it until it has ended.
-
-        One of the GETs is left for the deployment of a listed project, or the one that was given.
-        """
+        """Find the created deployment, and read it until it has ended."""
         if not self.words["created"]:
             return []
         likely = [each for each in self._candidates() if each.rank == 0]
-        first = self._seek(likely, least=1)
+        first = self._seek(likely)
         if first is None and not self.deployment:
             self._find_listed(LISTED)
             first = self._seek_patiently() or self.named
@@ -179,14 +175,9 @@ class Session:
         """What may be the id of the created deployment."""
         return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
 
-    def _seek(self, candidates: list[Candidate], least: int = 0) -> Exchange | None:
-        """The response to the first of these ids that the service does not reject, if any.
-
-        `least` is the number of GETs that stay for a later search.
-        """
-        for candidate in candidates:
-            if self.candidates_left <= least:
-                break
+    def _seek(self, candidates: list[Candidate]) -> Exchange | None:
+        """The response to the first of these ids that the service does not reject, if any."""
+        for candidate in candidates[: self.candidates_left]:
             self.candidates_left -= 1
             self.words["candidate"] = candidate.id
             exchange = self._send(CANDIDATE)
@@ -200,17 +191,17 @@ class Session:
     def _seek_patiently(self) -> Exchange | None:
         """Seek the created deployment, the likeliest id more than once: it may appear later."""
         candidates = self._candidates()
-        is_likely = bool(candidates) and candidates[0].rank == 0
+        found = self._seek(candidates)
+        likeliest = [each for each in candidates[:1] if each.rank == 0]
         until = time.monotonic() + self.wait
         pause = 0.02
-        while True:
-            found = self._seek(candidates, least=1)
-            is_over = self.candidates_left <= 1 or time.monotonic() + pause > until
-            if found is not None or not is_likely or is_over:
-                return found
+        while found is None and likeliest and self.candidates_left > 0:
+            if time.monotonic() + pause > until:
+                break
             time.sleep(pause)
             pause *= 2
-            candidates = candidates[:1]
+            found = self._seek(likeliest)
+        return found
 
     def _rename(self, exchange: Exchange, check: Check) -> Exchange:
         """Give an exchange the check that it turned out to be."""
@@ -221,42 +212,51 @@ class Session:
 
     def _read_until_end(self, check: Check, first: Exchange) -> list[Exchange]:
         """Poll the created deployment until it has ended, or keeps a status that is not known."""
-        run = self.run
-        watch = Watch(run.contract.statuses, run.contract.running)
-
-        def has_ended(exchange: Exchange) -> bool:
-            if not exchange.is_success:
-                return False
-            has_changed = watch.look(exchange.json, time.monotonic())
-            if has_changed and self.reads_twice:
-                self._send(LIST_AGAIN)
-            return watch.has_ended(time.monotonic())
-
         found = [first]
-        if not has_ended(first):
-            found += self._poll(check, has_ended)
-        run.has_ended = watch.has_ended(time.monotonic())
+        if not self._has_ended(first):
+            found += self._poll(check, self._has_ended)
         if self.reads_twice:
-            found.append(self._send(check))
-        run.look()
+            last = self._send(check)
+            found.append(last)
+        self.run.look()
         return [each for each in found if each.is_success]
+
+    def _has_ended(self, deployment: Exchange) -> bool:
+        """Whether the created deployment runs no more; with each new status the list is read."""
+        if not deployment.is_success:
+            return False
+        run = self.run
+        now = time.monotonic()
+        status = run.status_of(deployment.json)
+        if status != self.status:
+            self.status = status
+            self.status_since = now
+            if self.reads_twice:
+                self._send(LIST_AGAIN)
+        words = words_of_status(deployment.json)
+        known = words.intersection(run.contract.statuses)
+        if known:
+            run.has_ended = known.isdisjoint(run.contract.running)
+        else:
+            run.has_ended = now - self.status_since >= STILL
+        return run.has_ended
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
         run = self.run
-        words = self.words
         candidates = [Candidate(self.deployment, "", 0)]
         if not self.deployment:
             others = run.places.others
             own_id = run.own_id(others[0]) if others else None
             candidates = find_candidates(others, own_id)
         self.named = None
+        self.candidates_left += 1
         found = self._seek(candidates) or self.named
         if found is None:
-            words["listed"] = words["followed"]
-            return self._read(check) if words["listed"] else []
+            self.words["listed"] = self.words["followed"]
+            return self._read(check)
         found = self._rename(found, check)
-        words["listed"] = found.deployment_id
+        self.words["listed"] = found.deployment_id
         if self.reads_twice and found.is_success:
             return [found, self._send(check)]
         return [found]
@@ -264,13 +264,14 @@ class Session:
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
-        lack = ""
-        if not run.succeeded(FOLLOWED.name, GET_DEPLOYMENT.name):
-            lack = "no deployment was read"
-        elif self.deployment and self.words["listed"] != self.deployment:
-            lack = f"{self.deployment} was not read"
+        given = self.deployment
         if run.level != READ and run.creation is None:
             self._note_unseen("project", self._why_no_project(), "create")
+        lack = ""
+        if not run.succeeded(*DEPLOYMENTS):
+            lack = "no deployment was read"
+        elif given and self.words["listed"] != given:
+            lack = f"{given} was not read"
         if lack:
             why = f"{lack}: {self._why_no_deployment()}"
             self._note_unseen("deployment", why, "deployment, statuses")
@@ -291,13 +292,13 @@ class Session:
         return reason
 
     def _why_no_deployment(self) -> str:
-        run = self.run
-        asked = run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
+        asked = self.run.of(*DEPLOYMENTS)
         if self.deployment:
-            asked = [each for each in run.exchanges if each.deployment_id == self.deployment]
-        if asked:
-            return asked[-1].reason
-        return "no response names one; give --deployment ID"
+            exchanges = self.run.exchanges
+            asked = [each for each in exchanges if each.deployment_id == self.deployment]
+        if not asked:
+            return "no response names one; give --deployment ID"
+        return asked[-1].reason
 
     # Requests
 
@@ -320,13 +321,13 @@ class Session:
         After a 429 it is sent again at its Retry-After, if that is within 10 seconds.
         """
         first = self._send_once(check)
-        seconds = first.header("Retry-After") or ""
-        if first.status == 429 and re.fullmatch("[0-9]|10", seconds):
-            time.sleep(int(seconds))
-            return self._send_once(check)
-        if first.status >= 500 and check.method != "POST":
-            return self._send_once(check)
-        return first
+        is_repeated = first.status >= 500 and check.method != "POST"
+        if first.status == 429:
+            seconds = first.header("Retry-After") or ""
+            is_repeated = re.fullmatch("[0-9]|10", seconds) is not None
+            if is_repeated:
+                time.sleep(int(seconds))
+        return self._send_once(check) if is_repeated else first
 
     def _send_once(self, check: Check) -> Exchange:
         client = self.client
@@ -340,43 +341,8 @@ class Session:
         return received
 
 
-@dataclass
-class Watch:
-    """Sees in the texts of a deployment whether it still runs.
-
-    `statuses` are the known ones, `running` those of them that end no deployment.
-    """
-
-    statuses: list[str]
-    running: list[str]
-    texts: dict[Path, str] = field(default_factory=dict)
-    changed_at: dict[Path, float] = field(default_factory=dict)  # monotonic seconds
-    changes: dict[Path, int] = field(default_factory=dict)  # one read after the other
-
-    def look(self, body: object, now: float) -> bool:
-        """Note what was read; return whether it is another state than before."""
-        texts = texts_of_status(body)
-        changed = [path for path, text in texts.items() if self.texts.get(path) != text]
-        is_new = any(not self._is_volatile(path) for path in changed)
-        for path in texts:
-            if path in changed:
-                self.changed_at[path] = now
-                self.changes[path] = self.changes.get(path, -1) + 1
-            else:
-                self.changes[path] = 0
-        self.texts = texts
-        return is_new
-
-    def _is_volatile(self, path: Path) -> bool:
-        return self.changes.get(path, 0) >= VOLATILE
-
-    def has_ended(self, now: float) -> bool:
-        texts = self.texts
-        named = [path for path in texts if has_status_name(path) and is_through_objects(path)]
-        words = {texts[path] for path in named}
-        if words.intersection(self.running):
-            return False
-        if words.intersection(self.statuses):
-            return True
-        since = now - STILL
-        return all(self.changed_at[path] <= since or self._is_volatile(path) for path in texts)
+def words_of_status(deployment: object) -> set[str]:
+    """The texts of a deployment whose members are called as a status is."""
+    texts = texts_of_status(deployment)
+    named = [path for path in texts if has_status_name(path) and is_through_objects(path)]
+    return {texts[path] for path in named}

@@ -1,13 +1,15 @@
 """The verdict of each part of the contract, from what all responses say of it."""
 
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import stub
 from web.redaction import Redactor
 from web.validation import pointer as json_pointer
 
-from .checks import BEARER, INVALID_BODY, LEVELS, NEEDS, Check
+from .checks import BEARER, CANDIDATE, INVALID_BODY, LEVELS, NEEDS, Check
 from .exchange import Exchange
 from .judge import COULD_NOT_CHECK, ERRORS, NOT_SEEN, Claim, claims_of, silence_of
 from .run import LISTS, Run
@@ -29,6 +31,11 @@ class Part(NamedTuple):
     check: str = ""
     value: str = ""
     exchange: Exchange | None = None
+
+    @property
+    def sentence(self) -> str:
+        """A difference, as a finding has it."""
+        return f"{self.verdict}: {self.part}: {self.expected} here, {self.observed} there"
 
     def as_json(self) -> dict[str, str]:
         """What the report has of it, where a check is called a probe."""
@@ -52,23 +59,22 @@ class Seen(NamedTuple):
 
 def judge_parts(run: Run) -> list[Part]:
     """The parts of the contract with their verdicts, in its order."""
-    seen: dict[str, list[Seen]] = {}
+    seen: dict[str, list[Seen]] = defaultdict(list)
     for exchange in run.judged:
         for claim in claims_of(run, exchange):
-            seen.setdefault(claim.part, []).append(Seen(claim, exchange))
+            seen[claim.part].append(Seen(claim, exchange))
     witnesses = witnesses_of(run)
     found = []
     for pointer, origin in parts_in(run.contract, "#").items():
         part = Part(pointer, origin)
-        claims = seen.get(pointer, [])
-        found.append(judge_part(run, part, claims, witnesses.get(pointer, [])))
+        found.append(judge_part(run, part, seen[pointer], witnesses[pointer]))
     return found
 
 
 def witnesses_of(run: Run) -> dict[str, list[Check]]:
     """The checks that can show a part, by the part."""
     errors = parts_in(run.contract, ERRORS).keys()
-    found: dict[str, list[Check]] = {}
+    found: dict[str, list[Check]] = defaultdict(list)
     for check in run.checks:
         shown = set(check.rules)
         if check.expects:
@@ -76,7 +82,7 @@ def witnesses_of(run: Run) -> dict[str, list[Check]]:
         if check.expects != INVALID_BODY:
             shown -= errors
         for part in shown:
-            found.setdefault(part, []).append(check)
+            found[part].append(check)
     return found
 
 
@@ -120,7 +126,7 @@ def unseen(run: Run, part: Part, witnesses: list[Check]) -> Part:
     if not witnesses:
         return part._replace(reason="cannot be provoked by a well-formed request")
     found = []
-    for check in sorted(witnesses, key=lambda check: rank_of(run, check)):
+    for check in sorted(witnesses, key=partial(rank_of, run)):
         verdict, reason = run.silent.get(check.name, (NOT_SEEN, "no response had it"))
         found.append(part._replace(verdict=verdict, reason=reason, check=check.name))
     failed = [each for each in found if each.verdict == COULD_NOT_CHECK]
@@ -172,24 +178,25 @@ def conclude(
 
 def has_token(tokens: Redactor, exchange: Exchange) -> bool:
     """Whether a response contains a token."""
-    texts = [f"{name}: {value}" for name, value in exchange.headers.items()]
-    texts.append(exchange.content.decode(errors="replace"))
+    texts = [exchange.content.decode(errors="replace")]
+    for name, value in exchange.headers.items():
+        texts.append(f"{name}: {value}")
     return any(tokens.text(text) != text for text in texts)
 
 
 def outcome_of(run: Run, name: str) -> str:
-    """What came of a check, in a few words."""
-    failed = ""
+    """What came of a check, in a few words, and what failed before it was sent again."""
+    judged = [each for each in run.judged if each.check.name == name]
+    claims = [claim for each in judged for claim in claims_of(run, each)]
+    if name in run.silent:
+        outcome = ": ".join(run.silent[name])
+    elif name == CANDIDATE.name:
+        outcome = "no id of a deployment"
+    elif all(claim.holds for claim in claims):
+        outcome = "agrees"
+    else:
+        outcome = "differs"
     for exchange in run.of(name)[:-1]:
         if exchange.status >= 429:
-            failed += f"; once {exchange.status}"
-    if name in run.silent:
-        verdict, reason = run.silent[name]
-        return f"{verdict}: {reason}{failed}"
-    judged = [each for each in run.judged if each.check.name == name]
-    if not any(each.check.expects for each in judged):
-        return f"no id of a deployment{failed}"
-    for exchange in judged:
-        if not all(claim.holds for claim in claims_of(run, exchange)):
-            return f"differs{failed}"
-    return f"agrees{failed}"
+            outcome += f"; once {exchange.status}"
+    return outcome
