@@ -319,8 +319,9 @@ def secrets_of(exchanges: list[Exchange]) -> tuple[list[str], list[str]]:
         for name, value in parse_qsl(exchange.query):
             if is_secret_query(name):
                 others.append(value)
-    long_tokens = {token for token in tokens if len(token) >= LEAST_TOKEN}
-    return list(long_tokens), list(filter(is_distinctive, others))
+    distinct = dict.fromkeys(tokens)
+    long_tokens = [token for token in distinct if len(token) >= LEAST_TOKEN]
+    return long_tokens, list(filter(is_distinctive, dict.fromkeys(others)))
 
 
 def cookies_in(field: str) -> list[str]:
