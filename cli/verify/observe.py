@@ -9,21 +9,34 @@ from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
 from .checks import FOLLOWED, GET_DEPLOYMENT
-from .choices import merge
 from .constants import Constants
-from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
 from .fields import Fields, Mark
+from .forms import times_form
 from .ids import observe_ids
-from .marks import Marks
+from .marks import ListMarks, Marks, mark_inside, named
 from .observation import Observation, Part
 from .places import has_status_name, says_deployment
 from .readings import Reading, Readings
 from .run import LISTS, Run
-from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replaced, scalars, texts_in
+from .values import (
+    NEWEST,
+    Path,
+    at,
+    first_of,
+    is_same,
+    last_name,
+    order_of,
+    parse_seconds,
+    replaced,
+    scalars,
+    texts_in,
+    words_of,
+)
 
 STATUSES_OF_CREATION = (200, 201, 202)
+COUNT_WORDS = {"count", "total", "length"}
 
 
 def observe(run: Run, date: str, *, given: str) -> Observation:
@@ -43,7 +56,7 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
         "deployment": observer.deployment_form(),
         "errors": observer.error_forms(),
         "ids": observe_ids(readings, found),
-        "times": readings.times,
+        "times": times_form(readings.times()),
     }
     for name, part in parts.items():
         if part:
@@ -59,7 +72,6 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
     if fields.left_out:
         names = ", ".join(sorted(fields.left_out))
         found.cannot_say(f"header fields that vary: {names}")
-    found.exchanges = fields.exchanges
     return found
 
 
@@ -84,68 +96,64 @@ class Observer:
     fields: Fields
     found: Observation
 
-    # The list
-
     def list_form(self) -> Part | None:
         run = self.run
-        found = self.found
-        lists = run.succeeded(*LISTS)
+        asked = self._asked("list", *LISTS)
         path = run.places.items
-        self._check_strict("list", *LISTS)
-        if lists and path is None:
-            found.unreadable.append("list")
-        last = self._last_list(lists)
-        if path is None or last is None or not found.is_strict(last, "list"):
+        if asked and path is None:
+            self.found.unreadable.append("list")
+        own = [each for each in asked if each in self.readings.items]
+        lists = [each for each in asked if run.items_of(each)]
+        if path is None or not lists:
             return None
-        place = "/list/body"
-        first_item = (*path, 0)
-        item = self._item(last, place + pointer(*first_item))
-        listings = {exchange: listing_of(run, exchange) for exchange in lists}
-        is_own = self.readings.item_in(last) is not None
-        envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
+        last = (own or lists)[-1]
+        marks = self._list_marks(lists, is_sure=bool(own))
+        bodies = [("", each.mark(exchange.json)) for exchange, each in marks.items()]
+        body = self.found.merge(bodies, "/list/body")
+        item = self._created_item(path) if own else self._other_item(run.items_of(last))
 
         def mark(value: str, exchange: Exchange) -> str:
-            return listings[exchange].mark_field(value)
+            if value == str(len(run.items_of(exchange))):
+                return "{count}"
+            return str(mark_inside(value, marks[exchange].ids))
 
-        form = self._form("/list", lists, envelope.mark(last.json), mark)
+        form = self._form("list", lists, body, mark)
         form["body"] = replaced(form["body"], path, [item])
         if self._is_newest_first(last):
             form["order"] = NEWEST
-        for varying in envelope.varying:
-            found.varying.append(place + pointer(*varying))
-        found.note_status("list", last)
+        self.found.note_status("list", last)
         return form
 
-    def _last_list(self, lists: list[Exchange]) -> Exchange | None:
-        """The last list with the created project, or else with any project."""
-        for each in reversed(lists):
-            if self.readings.item_in(each) is not None:
-                return each
-        for each in reversed(lists):
-            if self.run.items_of(each):
-                return each
-        return None
+    def _list_marks(self, lists: list[Exchange], *, is_sure: bool) -> dict[Exchange, ListMarks]:
+        run = self.run
+        path = run.places.items
+        assert path is not None
+        count_paths = self._paths_of_count(lists)
+        marks = {}
+        for exchange in lists:
+            items = run.items_of(exchange)
+            ids = named({"first.id": run.own_id(items[0]), "last.id": run.own_id(items[-1])})
+            is_map = self.constants.is_map
+            marks[exchange] = ListMarks(path, count_paths, ids, is_map, is_sure)
+        return marks
 
-    def _item(self, exchange: Exchange, place: str) -> Any:
-        """The form of each project: of the created one, or of another one without its values."""
-        readings = self.readings
-        if readings.item_in(exchange) is not None:
-            item = self._created_item(place)
-            return self.constants.clean(item, place)
-        items = self.run.items_of(exchange)
-        first = items[0]
-        marks = readings.marks_of_other("project", first, is_shown=False)
-        marks.names = common_names(items)
-        paths = [path for path, _ in scalars(first)]
-        marks.status_paths.update(filter(is_deployment_status, paths))
-        return marks.mark(first)
+    def _paths_of_count(self, lists: list[Exchange]) -> set[Path]:
+        """Where each list has the number of its projects; of one size, where a name says so."""
+        sizes = [len(self.run.items_of(each)) for each in lists]
+        found = set()
+        for path, _ in scalars(lists[0].json):
+            is_called = not COUNT_WORDS.isdisjoint(words_of(last_name(path)))
+            values = [at(each.json, path) for each in lists]
+            if is_same(values, sizes) and (is_called or len(set(sizes)) > 1):
+                found.add(path)
+        return found
 
-    def _created_item(self, place: str) -> Any:
-        readings = self.readings
-        items = readings.items
-        marks = readings.marks_of_created("project")
-        if readings.words:
-            marks.status_paths = readings.status_paths(items)
+    def _created_item(self, path: Path) -> Any:
+        """The form of each project, with the values of the created one."""
+        place = "/list/body" + pointer(*path, 0)
+        items = [*self.readings.items.values()]
+        marks = self.readings.marks_of_created("project")
+        marks.status_paths = self.readings.status_paths(items)
         status_path = first_of(marks.status_paths)
         bodies = []
         for reading in items:
@@ -154,24 +162,29 @@ class Observer:
                 word = at(reading.body, status_path)
             bodies.append((word, marks.mark(reading.body)))
         self.found.note_times(items[-1].body, place)
-        return self._merge(bodies, place)
+        return self.constants.clean(self.found.merge(bodies, place), place)
+
+    def _other_item(self, items: list[Any]) -> Any:
+        """The form of each project without the values of any."""
+        first = items[0]
+        marks = self.readings.marks_of_other("project", first)
+        marks.is_shown = False
+        marks.names = common_names(items)
+        marks.status_paths = {path for path, _ in scalars(first) if is_deployment_status(path)}
+        return marks.mark(first)
 
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self.run.items_of(exchange)
         first = items[0]
-        mine = self.readings.item_in(exchange)
+        mine = self.readings.items.get(exchange)
         if mine is not None:
-            return len(items) > 1 and first is mine
+            return len(items) > 1 and first is mine.body
         for path, value in scalars(first):
-            if parse_seconds(value) is None:
-                continue
             times = [parse_seconds(at(item, path)) for item in items]
             order = order_of(times)
-            if order is not None:
+            if parse_seconds(value) is not None and order is not None:
                 return order == NEWEST
         return False
-
-    # The creation and the deployment
 
     def create_form(self) -> Part | None:
         run = self.run
@@ -190,116 +203,87 @@ class Observer:
         marks = self.readings.marks_of_created("project")
         marks.status_paths = self.readings.status_paths_of_creation(body)
         found.note_times(body, "/create/body")
-        return part | self._form("/create", [creation], marks.mark(body), marks.mark_field)
+        return part | self._form("create", [creation], marks.mark(body), marks.mark_field)
 
     def deployment_form(self) -> Part | None:
-        is_strict = self.found.is_strict
-        self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
-        followed = self.run.followed
-        if followed and is_strict(followed[-1], "deployment"):
-            return self._created_deployment(followed)
-        other = self.readings.others_deployment
-        if other is not None and is_strict(other, "deployment"):
-            return self._other_deployment(other)
-        return None
-
-    def _created_deployment(self, followed: list[Exchange]) -> Part:
-        place = "/deployment/body"
-        found = self.found
-        all_readings = self.readings
-        words = all_readings.words
-        readings = []
-        for exchange, word in zip(followed, words, strict=True):
-            readings.append(Reading(exchange.json, word, word))
-        marks = all_readings.marks_of_created("deployment")
-        if any(words):
-            marks.status_paths = all_readings.status_paths(readings)
-        bodies = [(reading.before, marks.mark(reading.body)) for reading in readings]
-        body = self._merge(bodies, place)
-        found.note_times(readings[-1].body, place)
-        fields = self.fields.of(followed, "/deployment", marks.mark_field)
-        found.note_status("deployment", followed[0])
-        return {"body": self.constants.clean(body, place), **fields}
-
-    def _other_deployment(self, other: Exchange) -> Part:
-        """The form of a deployment that was not created, with its values only if it was given."""
-        place = "/deployment/body"
         run = self.run
-        readings = self.readings
         found = self.found
-        is_given = readings.is_given(other)
-        project = readings.project_of(other)
-        marks = readings.marks_of_other("deployment", project, is_shown=is_given)
-        status_path = named_status(other.json)
-        if status_path is not None:
-            marks.status_paths = {status_path}
-            found.word = at(other.json, status_path)
-        read = run.succeeded(GET_DEPLOYMENT.name)
-        exchanges = [each for each in read if each.target == other.target]
-        bodies = [("", marks.mark(exchange.json)) for exchange in exchanges]
-        body = self._merge(bodies, place)
-        fields = self.fields.of(exchanges, "/deployment", marks.mark_field)
-        if is_given:
-            found.cannot_say("the run of a deployment: the one that was named is over")
-            body = self.constants.clean(body, place)
+        asked = [each for each in run.of(FOLLOWED.name, GET_DEPLOYMENT.name) if each.is_success]
+        exchanges = run.followed or self.readings.other_deployment or asked
+        if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
+            return None
+        first = exchanges[0]
+        if run.followed:
+            marks = self._marks_of_created(exchanges)
+            found.note_times(exchanges[-1].json, "/deployment/body")
         else:
-            remove_own_fields(fields, run)
-        found.note_status("deployment", exchanges[0])
+            marks = self._marks_of_other(first)
+        words = self.readings.words or [""] * len(exchanges)
+        pairs = zip(words, exchanges, strict=True)
+        bodies = [(word, marks.mark(each.json)) for word, each in pairs]
+        body = found.merge(bodies, "/deployment/body")
+        found.note_status("deployment", first)
+        if marks.is_shown:
+            return self._form("deployment", exchanges, body, marks.mark_field)
+        fields = self._fields("deployment", exchanges, marks.mark_field)
+        remove_own_fields(fields, run)
         return {"body": body, **fields}
 
-    def _form(self, place: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
-        """The form of a response: its body, its content type and its header fields."""
-        cleaned = self.constants.clean(body, f"{place}/body")
-        return {"body": cleaned, **self.fields.of(exchanges, place, mark)}
+    def _marks_of_created(self, exchanges: list[Exchange]) -> Marks:
+        readings = []
+        for exchange, word in zip(exchanges, self.readings.words, strict=True):
+            readings.append(Reading(exchange.json, word, word))
+        marks = self.readings.marks_of_created("deployment")
+        marks.status_paths = self.readings.status_paths(readings)
+        return marks
 
-    def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
-        """One body of several readings, each with its status; what varies is noted."""
-        volatile = self.found.note_volatile(bodies, place)
-        first: dict[str, Any] = {}
-        for word, body in bodies:
-            first.setdefault(word, body)
-        in_order = {}
-        for word in self.readings.words:
-            if word in first:
-                in_order[word] = first[word]
-        return merge(in_order or first, volatile)
-
-    def _check_strict(self, place: str, *checks: str) -> None:
-        """Note that the successful responses to these checks are no JSON, if none of them is."""
-        found = [each for each in self.run.of(*checks) if each.is_success]
-        if found and not self.run.succeeded(*checks):
-            self.found.is_strict(found[-1], place)
-
-    # Errors
+    def _marks_of_other(self, exchange: Exchange) -> Marks:
+        """The marks of another deployment, whose status is the outermost text that is called so."""
+        readings = self.readings
+        marks = readings.marks_of_other("deployment", readings.project_of(exchange))
+        marks.is_shown = readings.is_given(exchange)
+        if marks.is_shown:
+            self.found.cannot_say("the run of a deployment: the one that was named is over")
+        texts = texts_in(exchange.json)
+        path = first_of(path for path, text in texts.items() if text and has_status_name(path))
+        if path is not None:
+            marks.status_paths = {path}
+            self.found.word = texts[path]
+        return marks
 
     def error_forms(self) -> Part:
-        found = self.found
         forms: Part = {}
-        all_volatile: set[Path] = set()
         for code, exchanges in rejections(self.run).items():
-            place = f"/errors/{code}"
+            part = f"errors/{code}"
             first = exchanges[0]
-            if not found.is_strict(first, f"errors/{code}"):
-                continue
-            bodies = []
-            for exchange in exchanges:
-                marked = Marks("error").mark(exchange.json)
-                bodies.append(without_echo(marked, exchange.deployment_id))
-            of_one_status = [("", body) for body in bodies]
-            all_volatile |= found.note_volatile(of_one_status, f"{place}/body")
-            form = self._form(place, exchanges, bodies[0], unmarked)
-            forms[code] = {"status": first.status, **form}
-        default = common_form(list(forms.values()), all_volatile)
+            if self.found.is_strict(first, part):
+                bodies = [("", without_echo(each)) for each in exchanges]
+                body = self.found.merge(bodies, f"/{part}/body")
+                forms[code] = {
+                    "status": first.status,
+                    **self._form(part, exchanges, body, unmarked),
+                }
+        default = common_form(list(forms.values()))
         if default:
             forms["default"] = default
         return forms
 
+    def _asked(self, part: str, *checks: str) -> list[Exchange]:
+        """The successful responses to checks, none if the last one is no JSON of a profile."""
+        asked = [each for each in self.run.of(*checks) if each.is_success]
+        if not asked or not self.found.is_strict(asked[-1], part):
+            return []
+        return [each for each in asked if each.has_json]
 
-def listing_of(run: Run, exchange: Exchange) -> Listing:
-    ids = [run.own_id(item) for item in run.items_of(exchange)]
-    if not ids:
-        return Listing(exchange.json, 0)
-    return Listing(exchange.json, len(ids), ids[0], ids[-1])
+    def _form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        cleaned = self.constants.clean(body, f"/{part}/body")
+        return {"body": cleaned, **self._fields(part, exchanges, mark)}
+
+    def _fields(self, part: str, exchanges: list[Exchange], mark: Mark) -> Part:
+        place = f"/{part}"
+        self.found.exchanges[place] = exchanges
+        return self.fields.of(exchanges, place, mark)
 
 
 def tolerance_of(run: Run) -> Part:
@@ -367,9 +351,3 @@ def common_names(records: list[Any]) -> set[str] | None:
             names.update(map(str, path))
         counts.update(names)
     return {name for name, count in counts.items() if count > 1}
-
-
-def named_status(body: Any) -> Path | None:
-    """Where a deployment that has ended has its status: the outermost text that is called so."""
-    texts = texts_in(body)
-    return first_of(path for path, text in texts.items() if text and has_status_name(path))

@@ -10,11 +10,12 @@ from stub.contract import object_in
 
 from .checks import GET_DEPLOYMENT
 from .exchange import Exchange
-from .forms import Form, times_form
-from .marks import MINUTE, Marks
+from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, first_of, is_id, last_name, parse_seconds, scalars, values_in
+from .values import Path, at, is_id, parse_seconds, scalars, values_in
+
+MINUTE = 60.0
 
 
 @dataclass(frozen=True)
@@ -31,56 +32,51 @@ class Readings:
 
     def __init__(self, run: Run, given: str) -> None:
         self.run = run
-        self.given = given
-        self._items: dict[Exchange, Any] = {}  # cache: a list may be long
-        self.status_path = run.status_path
+        self._given = given
         self.words = [self._word_of(each.json) for each in run.followed]
 
+    @cached_property
+    def _status_path(self) -> Path | None:
+        return self.run.status_path
+
     def _word_of(self, body: Any) -> str:
-        word = None if self.status_path is None else at(body, self.status_path)
+        word = None if self._status_path is None else at(body, self._status_path)
         return word if isinstance(word, str) else ""
 
     @cached_property
-    def items(self) -> list[Reading]:
-        """The created project, as the lists had it."""
-        found = []
-        count = 0  # of the readings of the deployment so far
+    def items(self) -> dict[Exchange, Reading]:
+        """The created project, as each of the lists had it."""
+        found: dict[Exchange, Reading] = {}
+        if self.run.creation is None:
+            return found
         followed = self.run.followed
+        to_come = self.words or [""]
+        word = to_come[0]
         for exchange in self.run.exchanges:
             if exchange in followed:
-                count += 1
-            item = self.item_in(exchange)
-            if item is not None:
-                before = self._word_at(count - 1)
-                after = self._word_at(count)
-                found.append(Reading(item, before, after))
+                word, *to_come = to_come
+            if exchange.check.name in LISTS:
+                item = self.run.created_item(exchange)
+                if item is not None:
+                    found[exchange] = Reading(item, word, [*to_come, word][0])
         return found
 
-    def _word_at(self, index: int) -> str:
-        """The status at the nearest index that there is."""
-        if not self.words:
-            return ""
-        last = len(self.words) - 1
-        return self.words[min(max(index, 0), last)]
-
-    def item_in(self, exchange: Exchange) -> Any:
-        """The created project in a list, None if it is not there."""
-        if exchange.check.name not in LISTS or not self.run.creation:
-            return None
-        if exchange not in self._items:
-            self._items[exchange] = self.run.created_item(exchange)
-        return self._items[exchange]
-
     @cached_property
-    def others_deployment(self) -> Exchange | None:
-        """The response with a deployment that is not the created one, None if there is none."""
-        read = self._read_ones()
-        given = [each for each in read if self.is_given(each)]
-        return first_of(given or read)
+    def other_deployment(self) -> list[Exchange]:
+        """The responses with one deployment that is not the created one."""
+        others = self._others_deployments()
+        shown = [each for each in others if self.is_given(each)] or others
+        return [each for each in others if each.target == shown[0].target]
+
+    def _others_deployments(self) -> list[Exchange]:
+        """The responses with deployments that are not the created one."""
+        own = [each.target for each in self.run.followed]
+        read = self.run.succeeded(GET_DEPLOYMENT.name)
+        return [each for each in read if each.target not in own]
 
     def is_given(self, exchange: Exchange) -> bool:
         """Whether a person has named this deployment."""
-        return exchange.deployment_id == self.given
+        return exchange.deployment_id == self._given
 
     # Whose values
 
@@ -89,47 +85,33 @@ class Readings:
         run = self.run
         found = [*run.bodies_of_creation()]
         found += [each.json for each in run.followed]
-        found += [each.body for each in self.items]
+        found += [each.body for each in self.items.values()]
         if run.creation is not None:
             found.append(object_in(run.creation.body))
         return found
 
     def others(self) -> list[Any]:
         """The records of others; a deployment that a person has named is none of them."""
+        mine = [id(reading.body) for reading in self.items.values()]
         found = []
         for exchange in self.run.succeeded(*LISTS):
-            mine = self.item_in(exchange)
-            found += [each for each in self.run.items_of(exchange) if each is not mine]
-        found += [each.json for each in self._read_ones() if not self.is_given(each)]
+            found += [each for each in self.run.items_of(exchange) if id(each) not in mine]
+        found += [each.json for each in self._others_deployments() if not self.is_given(each)]
         return found
 
     def names(self) -> list[str]:
         """The ids and names of all projects, and the id of the created deployment."""
         run = self.run
-        found = [run.places.created_id, run.created_name, self.deployment_id]
+        found = [run.places.created_id, run.created_name, id_of(run.followed)]
         for project in run.places.others:
             found += [run.name_of(project), run.own_id(project)]
         return [str(each) for each in found if each is not None]
 
-    def _read_ones(self) -> list[Exchange]:
-        """The responses with deployments that are not the created one."""
-        own = [each.target for each in self.run.followed]
-        read = self.run.succeeded(GET_DEPLOYMENT.name)
-        return [each for each in read if each.target not in own]
+    def times(self) -> list[str]:
+        """The RFC 3339 times of the created records, or else of those of others."""
+        return time_texts(self.own()) or time_texts(self.others())
 
     # Markers
-
-    @cached_property
-    def times(self) -> Form | None:
-        """The form of the service's times, None if there are none."""
-        texts = time_texts(self.own()) or time_texts(self.others())
-        near = [text for text in texts if self._is_in_window(text)]
-        return times_form(near or texts)
-
-    def _is_in_window(self, text: str) -> bool:
-        since, until = self._window
-        seconds = parse_seconds(text)
-        return seconds is not None and since <= seconds <= until
 
     @cached_property
     def _window(self) -> tuple[float, float]:
@@ -142,36 +124,18 @@ class Readings:
         since = creation.sent_at + skew
         return since - MINUTE, until + skew + MINUTE
 
-    @cached_property
-    def deployment_id(self) -> Any:
-        """The id of the created deployment, None if it was not read."""
-        followed = self.run.followed
-        return id_of(followed[-1]) if followed else None
-
     def marks_of_created(self, kind: str) -> Marks:
-        places = self.run.places
-        return Marks(
-            kind,
-            places.created_id,
-            self.run.created_name,
-            self.deployment_id,
-            times=self.times,
-            window=self._window,
-        )
+        run = self.run
+        values = values_of(kind, run.places.created_id, run.created_name, id_of(run.followed))
+        return Marks(kind, named(values), self._window)
 
-    def marks_of_other(self, kind: str, project: Any, *, is_shown: bool) -> Marks:
+    def marks_of_other(self, kind: str, project: Any) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
-        deployment = self.others_deployment
-        return Marks(
-            kind,
-            self.run.own_id(project),
-            self.run.name_of(project),
-            None if deployment is None else id_of(deployment),
-            times=self.times,
-            window=(0.0, self._window[1]),
-            is_shown=is_shown,
-            has_any_time=True,
-        )
+        run = self.run
+        deployment_id = id_of(self.other_deployment)
+        values = values_of(kind, run.own_id(project), run.name_of(project), deployment_id)
+        _, until = self._window
+        return Marks(kind, named(values), (0.0, until))
 
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""
@@ -186,28 +150,46 @@ class Readings:
 
     # Where the status stands
 
-    def status_paths(self, readings: list[Reading]) -> set[Path]:
+    def status_paths(self, readings: Iterable[Reading]) -> set[Path]:
         """Where these bodies have the status: a text that changes with it, or is called so."""
-        found = set()
-        for path, value in scalars(readings[-1].body):
-            texts = [at(reading.body, path) for reading in readings]
+        read = [*readings]
+        found: set[Path] = set()
+        if not any(self.words):
+            return found
+        for path, value in scalars(read[-1].body):
+            texts = [at(reading.body, path) for reading in read]
             has_changed = any(text != value for text in texts)
-            if not value or not (has_changed or has_status_name(path)):
-                continue
-            if are_words(texts, readings):
+            if value and (has_changed or has_status_name(path)) and are_words(texts, read):
                 found.add(path)
         return found
 
     def status_paths_of_creation(self, body: Any) -> set[Path]:
-        """Where the response to the creation has the status: as the list has it, if that does."""
+        """Where the response to the creation has the status that was read first."""
         first = self.words[0] if self.words else ""
-        paths = [path for path, value in scalars(body) if value and value == first]
-        if not self.items:
-            return {path for path in paths if has_status_name(path)}
-        if not paths:
-            return set()
-        names = {last_name(path) for path in self.status_paths(self.items)}
-        return {path for path in paths if last_name(path) in names}
+        return {
+            path
+            for path, value in scalars(body)
+            if value and value == first and has_status_name(path)
+        }
+
+
+def id_of(deployment: list[Exchange]) -> Any:
+    """The id of a deployment, of the type that it has in its body; None if it was not read."""
+    if not deployment:
+        return None
+    last = deployment[-1]
+    asked = last.deployment_id
+    for value in values_in(last.json):
+        if is_id(value) and str(value) == asked:
+            return value
+    return asked
+
+
+def values_of(kind: str, project_id: Any, name: str, deployment_id: Any) -> dict[str, Any]:
+    """The values of a project and its deployment by their markers, those of this kind first."""
+    ids = {"project.id": project_id, "deployment.id": deployment_id}
+    first = f"{kind}.id"
+    return {first: ids[first], **ids, "project.name": name}
 
 
 def are_words(texts: list[Any], readings: list[Reading]) -> bool:
@@ -218,10 +200,9 @@ def are_words(texts: list[Any], readings: list[Reading]) -> bool:
     return True
 
 
-def time_texts(bodies: Iterable[Any]) -> list[str]:
+def time_texts(bodies: list[Any]) -> list[str]:
     """The RFC 3339 times in bodies."""
-    values = values_in([*bodies])
-    return [value for value in values if parse_seconds(value) is not None]
+    return [value for value in values_in(bodies) if parse_seconds(value) is not None]
 
 
 def clock_skew(exchange: Exchange) -> float:
@@ -233,12 +214,3 @@ def clock_skew(exchange: Exchange) -> float:
         return 0.0
     skew = seconds - exchange.sent_at
     return skew if abs(skew) > MINUTE else 0.0
-
-
-def id_of(exchange: Exchange) -> Any:
-    """The id of a deployment that was read, of the type that it has in the body."""
-    asked = exchange.deployment_id
-    for value in values_in(exchange.json):
-        if is_id(value) and str(value) == asked:
-            return value
-    return asked
