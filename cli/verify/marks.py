@@ -9,7 +9,7 @@ from stub.like.markers import escape
 from stub.rules import TYPES
 
 from .checks import OWN_MEMBER
-from .places import says_deployment
+from .places import is_of_deployment
 from .values import (
     Path,
     has_records,
@@ -45,7 +45,7 @@ class Marks:
     window: tuple[float, float] = (0.0, 0.0)
     status_paths: set[Path] = field(default_factory=set)
     is_shown: bool = True
-    names: Container[str] | None = None  # of members, if others may be values of somebody
+    names: Container[str | int] | None = None  # of members, if others may be values of somebody
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The value with markers; it stands at the path."""
@@ -90,8 +90,8 @@ class Marks:
         unit = self._time_unit(value)
         if unit is None:
             return None
-        is_of_deployment = self.kind == "deployment" or any(says_deployment(name) for name in path)
-        record = "deployment" if is_of_deployment else "project"
+        is_own = self.kind == "project" and not is_of_deployment(path)
+        record = "project" if is_own else "deployment"
         return f"{record}.created_at{unit}"
 
     def _time_unit(self, value: Any) -> str | None:

@@ -1,10 +1,10 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from stub.like.check import errors_in
+from stub.like.markers import values_below
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
@@ -17,7 +17,7 @@ from .forms import times_form
 from .ids import observe_ids
 from .marks import ListMarks, Marks, mark_inside, named
 from .observation import Observation, Part
-from .places import has_status_name, says_deployment
+from .places import has_status_name, is_of_deployment
 from .readings import Reading, Readings
 from .run import LISTS, Run
 from .values import (
@@ -169,8 +169,11 @@ class Observer:
         first = items[0]
         marks = self.readings.marks_of_other("project", first)
         marks.is_shown = False
-        marks.names = common_names(items)
-        marks.status_paths = {path for path, _ in scalars(first) if is_deployment_status(path)}
+        if len(items) > 1:  # others may be values, as in a map by the names of environments
+            marks.names = {path[-1] for path, _ in values_below(items[1:]) if path}
+        for path, _ in scalars(first):
+            if has_status_name(path) and is_of_deployment(path[:-1]):
+                marks.status_paths.add(path)
         return marks.mark(first)
 
     def _is_newest_first(self, exchange: Exchange) -> bool:
@@ -329,25 +332,3 @@ def remove_invalid(found: Observation) -> None:
         if part in holder:
             found.cannot_say(f"/{name}: {error.pointer} {error.detail}")
             del holder[part]
-
-
-def is_deployment_status(path: Path) -> bool:
-    """Whether a member has the name of a status, inside of one that says deployment."""
-    outer = path[:-1]
-    return has_status_name(path) and any(map(says_deployment, outer))
-
-
-def common_names(records: list[Any]) -> set[str] | None:
-    """The names of members that more than one record has; of one record alone it is not known.
-
-    Others may be values of somebody, as in a map by the names of environments.
-    """
-    if len(records) < 2:
-        return None
-    counts: Counter[str] = Counter()
-    for record in records:
-        names = set[str]()
-        for path, _ in scalars(record):
-            names.update(map(str, path))
-        counts.update(names)
-    return {name for name, count in counts.items() if count > 1}
