@@ -26,6 +26,7 @@ LEAST_NAME = 5  # characters of an id that is found in the name of a member
 MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
 SHORTEST_PART = 3  # characters of an id that is found inside of a text
 SHORTEST_NUMBER = 5
+COUNT_WORDS = {"count", "total", "length"}
 LAST_WORDS = {"last", "next", "after", "end", "cursor"}
 
 Named = list[tuple[str, Any]]
@@ -120,7 +121,7 @@ class ListMarks:
     """
 
     items_path: Path
-    count_paths: Container[Path]
+    size: int  # the number of the projects
     ids: Named  # of the first and the last project
     is_map: Callable[[dict[str, Any]], bool]
     is_sure: bool
@@ -137,14 +138,20 @@ class ListMarks:
             if not self.is_sure or has_records(value):
                 return HIDDEN.mark(value)
             return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
-        if path in self.count_paths:
+        words = words_of(last_name(path))
+        if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
             return "{count}"
         found = [name for name, known in self.ids if is_same(value, known)]
         if not found:
             return mark_inside(value, self.ids)
-        is_last = not LAST_WORDS.isdisjoint(words_of(last_name(path)))
-        name = found[-1] if is_last else found[0]
+        name = found[0] if LAST_WORDS.isdisjoint(words) else found[-1]
         return f"{{{name}}}"
+
+    def mark_field(self, value: str) -> str:
+        """The value of a header field with markers."""
+        if value == str(self.size):
+            return "{count}"
+        return str(mark_inside(value, self.ids))
 
 
 def distinct(values: list[Any]) -> list[Any]:

@@ -15,9 +15,9 @@ from .exchange import Exchange
 from .fields import Fields, Mark
 from .forms import times_form
 from .ids import observe_ids
-from .marks import ListMarks, Marks, mark_inside, named
+from .marks import ListMarks, named
 from .observation import Observation, Part
-from .places import has_status_name, is_of_deployment
+from .places import has_status_name, is_of_deployment, texts_of_status
 from .readings import Reading, Readings
 from .run import LISTS, Run
 from .values import (
@@ -25,18 +25,13 @@ from .values import (
     Path,
     at,
     first_of,
-    is_same,
-    last_name,
     order_of,
     parse_seconds,
     replaced,
     scalars,
-    texts_in,
-    words_of,
 )
 
 STATUSES_OF_CREATION = (200, 201, 202)
-COUNT_WORDS = {"count", "total", "length"}
 
 
 def observe(run: Run, date: str, *, given: str) -> Observation:
@@ -98,73 +93,42 @@ class Observer:
 
     def list_form(self) -> Part | None:
         run = self.run
-        asked = self._asked("list", *LISTS)
+        found = self.found
+        asked = [each for each in run.of(*LISTS) if each.is_success]
         path = run.places.items
-        if asked and path is None:
-            self.found.unreadable.append("list")
-        own = [each for each in asked if each in self.readings.items]
-        lists = [each for each in asked if run.items_of(each)]
-        if path is None or not lists:
+        if not asked or not found.is_strict(asked[-1], "list"):
             return None
+        if path is None:
+            found.unreadable.append("list")
+            return None
+        lists = [each for each in asked if run.items_of(each)]
+        if not lists:
+            return None
+        own = [each for each in lists if each in self.readings.items]
         last = (own or lists)[-1]
-        marks = self._list_marks(lists, is_sure=bool(own))
-        bodies = [("", each.mark(exchange.json)) for exchange, each in marks.items()]
-        body = self.found.merge(bodies, "/list/body")
-        item = self._created_item(path) if own else self._other_item(run.items_of(last))
-
-        def mark(value: str, exchange: Exchange) -> str:
-            if value == str(len(run.items_of(exchange))):
-                return "{count}"
-            return str(mark_inside(value, marks[exchange].ids))
-
-        form = self._form("list", lists, body, mark)
-        form["body"] = replaced(form["body"], path, [item])
+        place = "/list/body"
+        item_place = place + pointer(*path, 0)
+        if own:
+            item = self._created("project", list(self.readings.items.values()), item_place)
+        else:
+            item = self._hidden_project(run.items_of(last))
+        marks = {each: self._list_marks(each, path, is_sure=bool(own)) for each in lists}
+        bodies = [("", marks[each].mark(each.json)) for each in lists]
+        body = self.constants.clean(found.merge(bodies, place), place)
+        body = replaced(body, path, [item])
+        found.note_status("list", last)
+        form = self._form("list", lists, body, lambda value, each: marks[each].mark_field(value))
         if self._is_newest_first(last):
             form["order"] = NEWEST
-        self.found.note_status("list", last)
         return form
 
-    def _list_marks(self, lists: list[Exchange], *, is_sure: bool) -> dict[Exchange, ListMarks]:
+    def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
         run = self.run
-        path = run.places.items
-        assert path is not None
-        count_paths = self._paths_of_count(lists)
-        marks = {}
-        for exchange in lists:
-            items = run.items_of(exchange)
-            ids = named({"first.id": run.own_id(items[0]), "last.id": run.own_id(items[-1])})
-            is_map = self.constants.is_map
-            marks[exchange] = ListMarks(path, count_paths, ids, is_map, is_sure)
-        return marks
+        items = run.items_of(exchange)
+        ids = named({"first.id": run.own_id(items[0]), "last.id": run.own_id(items[-1])})
+        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
-    def _paths_of_count(self, lists: list[Exchange]) -> set[Path]:
-        """Where each list has the number of its projects; of one size, where a name says so."""
-        sizes = [len(self.run.items_of(each)) for each in lists]
-        found = set()
-        for path, _ in scalars(lists[0].json):
-            is_called = not COUNT_WORDS.isdisjoint(words_of(last_name(path)))
-            values = [at(each.json, path) for each in lists]
-            if is_same(values, sizes) and (is_called or len(set(sizes)) > 1):
-                found.add(path)
-        return found
-
-    def _created_item(self, path: Path) -> Any:
-        """The form of each project, with the values of the created one."""
-        place = "/list/body" + pointer(*path, 0)
-        items = [*self.readings.items.values()]
-        marks = self.readings.marks_of_created("project")
-        marks.status_paths = self.readings.status_paths(items)
-        status_path = first_of(marks.status_paths)
-        bodies = []
-        for reading in items:
-            word = reading.before
-            if status_path is not None:
-                word = at(reading.body, status_path)
-            bodies.append((word, marks.mark(reading.body)))
-        self.found.note_times(items[-1].body, place)
-        return self.constants.clean(self.found.merge(bodies, place), place)
-
-    def _other_item(self, items: list[Any]) -> Any:
+    def _hidden_project(self, items: list[Any]) -> Any:
         """The form of each project without the values of any."""
         first = items[0]
         marks = self.readings.marks_of_other("project", first)
@@ -179,9 +143,9 @@ class Observer:
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self.run.items_of(exchange)
         first = items[0]
-        mine = self.readings.items.get(exchange)
-        if mine is not None:
-            return len(items) > 1 and first is mine.body
+        if exchange in self.readings.items:
+            mine = self.readings.items[exchange].body
+            return len(items) > 1 and first is mine
         for path, value in scalars(first):
             times = [parse_seconds(at(item, path)) for item in items]
             order = order_of(times)
@@ -191,9 +155,8 @@ class Observer:
 
     def create_form(self) -> Part | None:
         run = self.run
-        found = self.found
         creation = run.creation
-        if creation is None or not found.is_strict(creation, "create"):
+        if creation is None or not self.found.is_strict(creation, "create"):
             return None
         part = {"request": self.constants.clean(run.request, "/create/request")}
         part |= tolerance_of(run)
@@ -201,92 +164,83 @@ class Observer:
         if status in STATUSES_OF_CREATION:
             part["status"] = status
         else:
-            found.cannot_say(f"the status of a creation: {status}")
-        body = creation.json
+            self.found.cannot_say(f"the status of a creation: {status}")
+        word = self.readings.words[0] if self.readings.words else ""
+        body = self._created("project", [Reading(creation.json, word, word)], "/create/body")
         marks = self.readings.marks_of_created("project")
-        marks.status_paths = self.readings.status_paths_of_creation(body)
-        found.note_times(body, "/create/body")
-        return part | self._form("create", [creation], marks.mark(body), marks.mark_field)
+        return part | self._form("create", [creation], body, marks.mark_field)
 
     def deployment_form(self) -> Part | None:
         run = self.run
-        found = self.found
         asked = [each for each in run.of(FOLLOWED.name, GET_DEPLOYMENT.name) if each.is_success]
         exchanges = run.followed or self.readings.other_deployment or asked
-        if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
+        if not exchanges or not self.found.is_strict(exchanges[-1], "deployment"):
             return None
-        first = exchanges[0]
-        if run.followed:
-            marks = self._marks_of_created(exchanges)
-            found.note_times(exchanges[-1].json, "/deployment/body")
-        else:
-            marks = self._marks_of_other(first)
-        words = self.readings.words or [""] * len(exchanges)
-        pairs = zip(words, exchanges, strict=True)
-        bodies = [(word, marks.mark(each.json)) for word, each in pairs]
-        body = found.merge(bodies, "/deployment/body")
-        found.note_status("deployment", first)
-        if marks.is_shown:
-            return self._form("deployment", exchanges, body, marks.mark_field)
-        fields = self._fields("deployment", exchanges, marks.mark_field)
-        remove_own_fields(fields, run)
-        return {"body": body, **fields}
-
-    def _marks_of_created(self, exchanges: list[Exchange]) -> Marks:
-        readings = []
-        for exchange, word in zip(exchanges, self.readings.words, strict=True):
-            readings.append(Reading(exchange.json, word, word))
+        self.found.note_status("deployment", exchanges[0])
+        if not run.followed:
+            return self._other_deployment(exchanges)
+        body = self._created("deployment", self.readings.deployment, "/deployment/body")
         marks = self.readings.marks_of_created("deployment")
-        marks.status_paths = self.readings.status_paths(readings)
-        return marks
+        return self._form("deployment", exchanges, body, marks.mark_field)
 
-    def _marks_of_other(self, exchange: Exchange) -> Marks:
-        """The marks of another deployment, whose status is the outermost text that is called so."""
+    def _other_deployment(self, exchanges: list[Exchange]) -> Part:
+        """The form of a deployment that was not created, with its values only if it was given."""
+        found = self.found
         readings = self.readings
-        marks = readings.marks_of_other("deployment", readings.project_of(exchange))
-        marks.is_shown = readings.is_given(exchange)
+        first = exchanges[0]
+        marks = readings.marks_of_other("deployment", readings.project_of(first))
+        marks.is_shown = readings.is_given(first)
+        named_so = [path for path in texts_of_status(first.json) if has_status_name(path)]
+        if named_so:
+            marks.status_paths = {named_so[0]}
+            found.word = at(first.json, named_so[0])
+        place = "/deployment/body"
+        bodies = [("", marks.mark(each.json)) for each in exchanges]
+        body = found.merge(bodies, place)
         if marks.is_shown:
-            self.found.cannot_say("the run of a deployment: the one that was named is over")
-        texts = texts_in(exchange.json)
-        path = first_of(path for path, text in texts.items() if text and has_status_name(path))
-        if path is not None:
-            marks.status_paths = {path}
-            self.found.word = texts[path]
-        return marks
+            found.cannot_say("the run of a deployment: the one that was named is over")
+            body = self.constants.clean(body, place)
+        form = self._form("deployment", exchanges, body, marks.mark_field)
+        if not marks.is_shown:
+            remove_own_fields(form, self.run)
+        return form
 
     def error_forms(self) -> Part:
         forms: Part = {}
         for code, exchanges in rejections(self.run).items():
             part = f"errors/{code}"
+            place = f"/{part}/body"
             first = exchanges[0]
-            if self.found.is_strict(first, part):
-                bodies = [("", without_echo(each)) for each in exchanges]
-                body = self.found.merge(bodies, f"/{part}/body")
-                forms[code] = {
-                    "status": first.status,
-                    **self._form(part, exchanges, body, unmarked),
-                }
+            if not self.found.is_strict(first, part):
+                continue
+            bodies = [("", without_echo(each)) for each in exchanges]
+            body = self.constants.clean(self.found.merge(bodies, place), place)
+            form = self._form(part, exchanges, body, lambda value, _: value)
+            forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()))
         if default:
             forms["default"] = default
         return forms
 
-    def _asked(self, part: str, *checks: str) -> list[Exchange]:
-        """The successful responses to checks, none if the last one is no JSON of a profile."""
-        asked = [each for each in self.run.of(*checks) if each.is_success]
-        if not asked or not self.found.is_strict(asked[-1], part):
-            return []
-        return [each for each in asked if each.has_json]
+    def _created(self, kind: str, readings: list[Reading], place: str) -> Any:
+        """The body of the created project, or of its deployment, of what was read of it."""
+        marks = self.readings.marks_of_created(kind)
+        marks.status_paths = self.readings.status_paths(readings)
+        status_path = first_of(marks.status_paths)
+        bodies = []
+        for reading in readings:
+            word = reading.before
+            if status_path is not None:
+                word = at(reading.body, status_path)
+            bodies.append((word, marks.mark(reading.body)))
+        self.found.note_times(readings[-1].body, place)
+        return self.constants.clean(self.found.merge(bodies, place), place)
 
     def _form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
         """The form of a response: its body, its content type and its header fields."""
-        cleaned = self.constants.clean(body, f"/{part}/body")
-        return {"body": cleaned, **self._fields(part, exchanges, mark)}
-
-    def _fields(self, part: str, exchanges: list[Exchange], mark: Mark) -> Part:
         place = f"/{part}"
         self.found.exchanges[place] = exchanges
-        return self.fields.of(exchanges, place, mark)
+        return {"body": body, **self.fields.of(exchanges, place, mark)}
 
 
 def tolerance_of(run: Run) -> Part:
@@ -302,21 +256,16 @@ def tolerance_of(run: Run) -> Part:
     return found
 
 
-def unmarked(value: str, _: Exchange) -> str:
-    """The value of a header field of an error, in which no marker can stand."""
-    return value
-
-
-def remove_own_fields(fields: Part, run: Run) -> None:
+def remove_own_fields(form: Part, run: Run) -> None:
     """Remove the header fields of a deployment of others that no other response has."""
     others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
     kept = {}
-    for name, value in fields.pop("headers", {}).items():
+    for name, value in form.pop("headers", {}).items():
         values = [exchange.header(name) for exchange in others]
         if value in values:
             kept[name] = value
     if kept:
-        fields["headers"] = kept
+        form["headers"] = kept
 
 
 def remove_invalid(found: Observation) -> None:

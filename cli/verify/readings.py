@@ -1,6 +1,5 @@
 """What a run has read: whose it is, and with which status."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -33,15 +32,17 @@ class Readings:
     def __init__(self, run: Run, given: str) -> None:
         self.run = run
         self._given = given
-        self.words = [self._word_of(each.json) for each in run.followed]
+        path = run.status_path
+        self.words = []
+        for exchange in run.followed:
+            word = None if path is None else at(exchange.json, path)
+            self.words.append(word if isinstance(word, str) else "")
 
     @cached_property
-    def _status_path(self) -> Path | None:
-        return self.run.status_path
-
-    def _word_of(self, body: Any) -> str:
-        word = None if self._status_path is None else at(body, self._status_path)
-        return word if isinstance(word, str) else ""
+    def deployment(self) -> list[Reading]:
+        """The created deployment, as it was read."""
+        pairs = zip(self.run.followed, self.words, strict=True)
+        return [Reading(exchange.json, word, word) for exchange, word in pairs]
 
     @cached_property
     def items(self) -> dict[Exchange, Reading]:
@@ -150,27 +151,17 @@ class Readings:
 
     # Where the status stands
 
-    def status_paths(self, readings: Iterable[Reading]) -> set[Path]:
+    def status_paths(self, readings: list[Reading]) -> set[Path]:
         """Where these bodies have the status: a text that changes with it, or is called so."""
-        read = [*readings]
         found: set[Path] = set()
         if not any(self.words):
             return found
-        for path, value in scalars(read[-1].body):
-            texts = [at(reading.body, path) for reading in read]
+        for path, value in scalars(readings[-1].body):
+            texts = [at(reading.body, path) for reading in readings]
             has_changed = any(text != value for text in texts)
-            if value and (has_changed or has_status_name(path)) and are_words(texts, read):
+            if value and (has_changed or has_status_name(path)) and are_words(texts, readings):
                 found.add(path)
         return found
-
-    def status_paths_of_creation(self, body: Any) -> set[Path]:
-        """Where the response to the creation has the status that was read first."""
-        first = self.words[0] if self.words else ""
-        return {
-            path
-            for path, value in scalars(body)
-            if value and value == first and has_status_name(path)
-        }
 
 
 def id_of(deployment: list[Exchange]) -> Any:
