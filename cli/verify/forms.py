@@ -1,13 +1,15 @@
 """The forms of ids and times, as a few of them show them, and which forms may be the same."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from os.path import commonprefix
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from stub.like.ids import DERIVED, characters, slug_of
 from stub.rules import TIME
+
+from .values import values_in
 
 Form = dict[str, Any]
 
@@ -135,22 +137,22 @@ def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:
 # Times
 
 
-def time_form(text: str) -> Form | None:
-    """The form of an RFC 3339 time, None for another text."""
-    match = TIME.fullmatch(text.upper())
+def time_form(value: Any) -> Form | None:
+    """The form of an RFC 3339 time, None for another value."""
+    match = TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
     fraction = match[2] or ""
     return {
-        "offset": match[3],
+        "offset": match[3].upper(),
         "digits": min(len(fraction), 9),
-        "case": "upper" if "T" in text else "lower",
+        "case": "upper" if "T" in value else "lower",
     }
 
 
-def times_form(texts: Iterable[str]) -> Form | None:
+def times_form(bodies: list[Any]) -> Form | None:
     """The form of the time with the most digits: zeros may be left out. None without a time."""
-    forms = [form for form in map(time_form, texts) if form]
+    forms = [form for form in map(time_form, values_in(bodies)) if form]
     return max(forms, key=lambda form: form["digits"], default=None)
 
 

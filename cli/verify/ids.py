@@ -16,12 +16,9 @@ def observe_ids(readings: Readings, found: Observation) -> Part:
 
 def form_of_projects(readings: Readings) -> Form | None:
     run = readings.run
-    places = run.places
-    names = {}
-    for project in places.listed:
-        names[run.own_id(project)] = run.name_of(project)
-    if run.creation is not None and places.mine is None:
-        names[places.created_id] = run.created_name
+    names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
+    if run.creation is not None and run.places.mine is None:
+        names[run.places.created_id] = run.created_name
     names.pop(None, None)
     return ids_form(list(names), list(names.values()))
 

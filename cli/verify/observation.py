@@ -10,7 +10,7 @@ from web.validation import pointer
 from .choices import Bodies, judged, merge
 from .exchange import Exchange
 from .forms import Form, time_form
-from .values import Path, parse_seconds, scalars
+from .values import Path, scalars
 
 Part = dict[str, Any]
 
@@ -46,7 +46,7 @@ class Observation:
     def note_times(self, body: Any, place: str) -> None:
         """Note the forms of the times in a body of the created record."""
         for path, value in scalars(body):
-            form = time_form(value) if parse_seconds(value) is not None else None
+            form = time_form(value)
             if form:
                 self.times[place + pointer(*path)] = form
 

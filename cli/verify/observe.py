@@ -51,15 +51,14 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
         "deployment": observer.deployment_form(),
         "errors": observer.error_forms(),
         "ids": observe_ids(readings, found),
-        "times": times_form(readings.times()),
+        "times": times_form(readings.own()) or times_form(readings.others()),
     }
     for name, part in parts.items():
         if part:
             found.profile[name] = part
     remove_invalid(found)
     for place, value in constants.kept.items():
-        _, name, *_ = place.split("/")
-        if name in found.profile:
+        if place.split("/")[1] in found.profile:
             found.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
@@ -104,12 +103,12 @@ class Observer:
         lists = [each for each in asked if run.items_of(each)]
         if not lists:
             return None
-        own = [each for each in lists if each in self.readings.items]
+        own = [each for each in lists if each in self.readings.mine]
         last = (own or lists)[-1]
         place = "/list/body"
         item_place = place + pointer(*path, 0)
         if own:
-            item = self._created("project", list(self.readings.items.values()), item_place)
+            item = self._created("project", self.readings.of_project(), item_place)
         else:
             item = self._hidden_project(run.items_of(last))
         marks = {each: self._list_marks(each, path, is_sure=bool(own)) for each in lists}
@@ -143,9 +142,8 @@ class Observer:
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self.run.items_of(exchange)
         first = items[0]
-        if exchange in self.readings.items:
-            mine = self.readings.items[exchange].body
-            return len(items) > 1 and first is mine
+        if exchange in self.readings.mine:
+            return len(items) > 1 and first is self.readings.mine[exchange]
         for path, value in scalars(first):
             times = [parse_seconds(at(item, path)) for item in items]
             order = order_of(times)
@@ -179,7 +177,7 @@ class Observer:
         self.found.note_status("deployment", exchanges[0])
         if not run.followed:
             return self._other_deployment(exchanges)
-        body = self._created("deployment", self.readings.deployment, "/deployment/body")
+        body = self._created("deployment", self.readings.of_deployment(), "/deployment/body")
         marks = self.readings.marks_of_created("deployment")
         return self._form("deployment", exchanges, body, marks.mark_field)
 

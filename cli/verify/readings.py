@@ -12,7 +12,7 @@ from .exchange import Exchange
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, parse_seconds, scalars, values_in
+from .values import Path, at, is_id, scalars, values_in
 
 MINUTE = 60.0
 
@@ -27,39 +27,43 @@ class Reading:
 
 
 class Readings:
-    """The bodies of a run. `given` is the id of a deployment that a person has named, or ""."""
+    """The bodies of a run. `given` is the id of a deployment that a person has named, or "".
+
+    `words` are the statuses of the created deployment, one for each time that it was read; `mine`
+    has the created project as it stands in the lists that have it.
+    """
 
     def __init__(self, run: Run, given: str) -> None:
         self.run = run
         self._given = given
         path = run.status_path
-        self.words = []
+        self.words: list[str] = []
         for exchange in run.followed:
             word = None if path is None else at(exchange.json, path)
             self.words.append(word if isinstance(word, str) else "")
+        self.mine: dict[Exchange, Any] = {}
+        for exchange in run.succeeded(*LISTS) if run.creation else ():
+            item = run.created_item(exchange)
+            if item is not None:
+                self.mine[exchange] = item
 
-    @cached_property
-    def deployment(self) -> list[Reading]:
+    def of_deployment(self) -> list[Reading]:
         """The created deployment, as it was read."""
         pairs = zip(self.run.followed, self.words, strict=True)
         return [Reading(exchange.json, word, word) for exchange, word in pairs]
 
-    @cached_property
-    def items(self) -> dict[Exchange, Reading]:
-        """The created project, as each of the lists had it."""
-        found: dict[Exchange, Reading] = {}
-        if self.run.creation is None:
-            return found
+    def of_project(self) -> list[Reading]:
+        """The created project, as the lists had it."""
+        found = []
         followed = self.run.followed
-        to_come = self.words or [""]
+        to_come = [*self.words] or [""]
         word = to_come[0]
         for exchange in self.run.exchanges:
             if exchange in followed:
-                word, *to_come = to_come
-            if exchange.check.name in LISTS:
-                item = self.run.created_item(exchange)
-                if item is not None:
-                    found[exchange] = Reading(item, word, [*to_come, word][0])
+                word = to_come.pop(0)
+            if exchange in self.mine:
+                after = to_come[0] if to_come else word
+                found.append(Reading(self.mine[exchange], word, after))
         return found
 
     @cached_property
@@ -84,19 +88,18 @@ class Readings:
     def own(self) -> list[Any]:
         """The bodies whose values may be shown: those of the record that the run has made."""
         run = self.run
-        found = [*run.bodies_of_creation()]
+        found = [*run.bodies_of_creation(), *self.mine.values()]
         found += [each.json for each in run.followed]
-        found += [each.body for each in self.items.values()]
         if run.creation is not None:
             found.append(object_in(run.creation.body))
         return found
 
     def others(self) -> list[Any]:
         """The records of others; a deployment that a person has named is none of them."""
-        mine = [id(reading.body) for reading in self.items.values()]
         found = []
         for exchange in self.run.succeeded(*LISTS):
-            found += [each for each in self.run.items_of(exchange) if id(each) not in mine]
+            mine = self.mine.get(exchange)
+            found += [each for each in self.run.items_of(exchange) if each is not mine]
         found += [each.json for each in self._others_deployments() if not self.is_given(each)]
         return found
 
@@ -107,10 +110,6 @@ class Readings:
         for project in run.places.others:
             found += [run.name_of(project), run.own_id(project)]
         return [str(each) for each in found if each is not None]
-
-    def times(self) -> list[str]:
-        """The RFC 3339 times of the created records, or else of those of others."""
-        return time_texts(self.own()) or time_texts(self.others())
 
     # Markers
 
@@ -189,11 +188,6 @@ def are_words(texts: list[Any], readings: list[Reading]) -> bool:
         if text not in (reading.before, reading.after):
             return False
     return True
-
-
-def time_texts(bodies: list[Any]) -> list[str]:
-    """The RFC 3339 times in bodies."""
-    return [value for value in values_in(bodies) if parse_seconds(value) is not None]
 
 
 def clock_skew(exchange: Exchange) -> float:
