@@ -20,12 +20,42 @@ def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
     if are_same(values):
         return first
     if all(isinstance(value, dict) for value in values):
-        names = common_names(bodies, varying, path)
-        if names is not None:
-            return {name: merge(below(bodies, name), varying, (*path, name)) for name in names}
+        return merge_objects(bodies, varying, path)
     if all(isinstance(value, list) and len(value) == len(first) for value in values):
-        indexes = range(len(first))
-        return [merge(below(bodies, index), varying, (*path, index)) for index in indexes]
+        items = []
+        for index in range(len(first)):
+            of_index = [(word, body[index]) for word, body in bodies]
+            items.append(merge(of_index, varying, (*path, index)))
+        return items
+    return choose(bodies, varying, path)
+
+
+def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
+    """Objects as one; as a whole, if some members are there with other statuses alone."""
+    names: dict[str, None] = {}
+    for _, body in bodies:
+        names.update(dict.fromkeys(body))
+    merged = {}
+    for name in names:
+        having = [(word, body[name]) for word, body in bodies if name in body]
+        if len(having) < len(bodies):
+            if not comes_and_goes(bodies, name):
+                return choose(bodies, varying, path)
+            varying.add((*path, name))
+        merged[name] = merge(having, varying, (*path, name))
+    return merged
+
+
+def comes_and_goes(bodies: Bodies, name: str) -> bool:
+    """Whether some bodies of one status have a member, and others not."""
+    with_statuses = {(word, name in body) for word, body in bodies}
+    statuses = {word for word, _ in bodies}
+    return len(with_statuses) > len(statuses)
+
+
+def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
+    """The choice between the bodies of the statuses, or the first one, if it varies with one."""
+    _, first = bodies[0]
     by_status: dict[str, Bodies] = {}
     for word, body in bodies:
         by_status.setdefault(word, []).append((word, body))
@@ -34,28 +64,6 @@ def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
         return first
     merged = {word: merge(each, varying, path) for word, each in by_status.items()}
     return first if path in varying else choice(merged)
-
-
-def below(bodies: Bodies, name: str | int) -> Bodies:
-    """Of each body the member, or the item, without those that have none."""
-    return [(word, body[name]) for word, body in bodies if isinstance(name, int) or name in body]
-
-
-def common_names(bodies: Bodies, varying: set[Path], path: Path) -> list[str] | None:
-    """The names of the members, None if some are there with other statuses alone."""
-    counts: dict[str, int] = {}
-    for _, body in bodies:
-        for name in body:
-            counts[name] = counts.get(name, 0) + 1
-    for name, count in counts.items():
-        if count == len(bodies):
-            continue
-        presence = {(word, name in body) for word, body in bodies}
-        statuses = {word for word, _ in bodies}
-        if len(presence) == len(statuses):
-            return None
-        varying.add((*path, name))  # with one status it comes and goes
-    return list(counts)
 
 
 def judged(bodies: Bodies) -> Bodies:
@@ -80,11 +88,8 @@ def judged(bodies: Bodies) -> Bodies:
 def choice(bodies: dict[str, Any]) -> dict[str, Any]:
     """The choice between values by the status; what most statuses have is that of the others."""
     values = list(bodies.values())
-
-    def count_same(value: Any) -> int:
-        return len([each for each in values if is_same(value, each)])
-
-    usual = max(values, key=count_same)
+    counts = [len([each for each in values if is_same(value, each)]) for value in values]
+    usual = values[counts.index(max(counts))]
     words = {word: value for word, value in bodies.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 
