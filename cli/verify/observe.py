@@ -9,16 +9,16 @@ from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
 from .checks import FOLLOWED, GET_DEPLOYMENT
+from .choices import Bodies
 from .constants import Constants
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
 from .fields import Fields, Mark
-from .forms import times_form
-from .ids import observe_ids
+from .forms import ids_form, times_form
 from .marks import ListMarks, named
 from .observation import Observation, Part
 from .places import has_status_name, is_of_deployment, texts_of_status
-from .readings import Reading, Readings
+from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
 from .values import (
     NEWEST,
@@ -44,13 +44,14 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
     fields = Fields(run, constants)
     found = Observation({"observed_at": date}, is_own=run.creation is not None)
     observer = Observer(run, readings, constants, fields, found)
+    listed = observer.list_form()
     parts = {
         "statuses": statuses_of(readings),
-        "list": observer.list_form(),
+        "list": listed,
         "create": observer.create_form(),
-        "deployment": observer.deployment_form(),
+        "deployment": observer.deployment_form(listed),
         "errors": observer.error_forms(),
-        "ids": observe_ids(readings, found),
+        "ids": observer.ids(),
         "times": times_form(readings.own()) or times_form(readings.others()),
     }
     for name, part in parts.items():
@@ -90,50 +91,61 @@ class Observer:
     fields: Fields
     found: Observation
 
+    # The list
+
     def list_form(self) -> Part | None:
-        run = self.run
-        found = self.found
-        asked = [each for each in run.of(*LISTS) if each.is_success]
-        path = run.places.items
-        if not asked or not found.is_strict(asked[-1], "list"):
-            return None
-        if path is None:
-            found.unreadable.append("list")
-            return None
-        lists = [each for each in asked if run.items_of(each)]
-        if not lists:
+        path = self.run.places.items
+        lists = self._lists()
+        if path is None or not lists:
             return None
         own = [each for each in lists if each in self.readings.mine]
-        last = (own or lists)[-1]
+        last = own[-1] if own else lists[-1]
+        marks = {}
+        bodies = []
+        for each in lists:
+            marks[each] = self._list_marks(each, path, is_sure=bool(own))
+            bodies.append(("", marks[each].mark(each.json)))
+
+        def mark(value: str, exchange: Exchange) -> str:
+            return marks[exchange].mark_field(value)
+
         place = "/list/body"
-        item_place = place + pointer(*path, 0)
-        if own:
-            item = self._created("project", self.readings.of_project(), item_place)
-        else:
-            item = self._hidden_project(run.items_of(last))
-        marks = {each: self._list_marks(each, path, is_sure=bool(own)) for each in lists}
-        bodies = [("", marks[each].mark(each.json)) for each in lists]
-        body = self.constants.clean(found.merge(bodies, place), place)
-        body = replaced(body, path, [item])
-        found.note_status("list", last)
-        form = self._form("list", lists, body, lambda value, each: marks[each].mark_field(value))
+        around = self._clean(bodies, place)
+        item = self._item(last, place + pointer(*path, 0))
+        form = self._form("list", lists, replaced(around, path, [item]), mark)
         if self._is_newest_first(last):
             form["order"] = NEWEST
+        self.found.note_status("list", last)
         return form
+
+    def _lists(self) -> list[Exchange]:
+        """The lists with projects, none if a profile cannot have them."""
+        run = self.run
+        asked = [each for each in run.of(*LISTS) if each.is_success]
+        if not asked or not self.found.is_strict(asked[-1], "list"):
+            return []
+        if run.places.items is None:
+            self.found.unreadable.append("list")
+        return [each for each in asked if run.items_of(each)]
 
     def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
         run = self.run
         items = run.items_of(exchange)
-        ids = named({"first.id": run.own_id(items[0]), "last.id": run.own_id(items[-1])})
+        first = run.own_id(items[0])
+        last = run.own_id(items[-1])
+        ids = named({"first.id": first, "last.id": last})
         return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
-    def _hidden_project(self, items: list[Any]) -> Any:
-        """The form of each project without the values of any."""
-        first = items[0]
-        marks = self.readings.marks_of_other("project", first)
+    def _item(self, exchange: Exchange, place: str) -> Any:
+        """The form of each project: of the created one, or of another one without its values."""
+        readings = self.readings
+        if exchange in readings.mine:
+            return self._created("project", readings.of_project(), place)
+        first, *others = self.run.items_of(exchange)
+        marks = readings.marks_of_other("project", first)
         marks.is_shown = False
-        if len(items) > 1:  # others may be values, as in a map by the names of environments
-            marks.names = {path[-1] for path, _ in values_below(items[1:]) if path}
+        if others:  # a name may be a value, as in a map by the names of environments
+            marks.names = {path[-1] for path, _ in values_below(others) if path}
         for path, _ in scalars(first):
             if has_status_name(path) and is_of_deployment(path[:-1]):
                 marks.status_paths.add(path)
@@ -142,83 +154,122 @@ class Observer:
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self.run.items_of(exchange)
         first = items[0]
-        if exchange in self.readings.mine:
-            return len(items) > 1 and first is self.readings.mine[exchange]
+        mine = self.readings.mine.get(exchange)
+        if mine is not None:
+            return len(items) > 1 and first is mine
         for path, value in scalars(first):
-            times = [parse_seconds(at(item, path)) for item in items]
-            order = order_of(times)
-            if parse_seconds(value) is not None and order is not None:
-                return order == NEWEST
+            if parse_seconds(value) is not None:
+                times = [parse_seconds(at(item, path)) for item in items]
+                order = order_of(times)
+                if order is not None:
+                    return order == NEWEST
         return False
+
+    # The creation and the deployment
 
     def create_form(self) -> Part | None:
         run = self.run
         creation = run.creation
         if creation is None or not self.found.is_strict(creation, "create"):
             return None
-        part = {"request": self.constants.clean(run.request, "/create/request")}
-        part |= tolerance_of(run)
+        request = self.constants.clean(run.request, "/create/request")
+        body = self._created("project", self.readings.of_creation(), "/create/body")
+        marks = self.readings.marks_of_created("project")
+        form = self._form("create", [creation], body, marks.mark_field)
         status = creation.status
         if status in STATUSES_OF_CREATION:
-            part["status"] = status
+            form["status"] = status
         else:
             self.found.cannot_say(f"the status of a creation: {status}")
-        word = self.readings.words[0] if self.readings.words else ""
-        body = self._created("project", [Reading(creation.json, word, word)], "/create/body")
-        marks = self.readings.marks_of_created("project")
-        return part | self._form("create", [creation], body, marks.mark_field)
+        return {"request": request, **tolerance_of(run), **form}
 
-    def deployment_form(self) -> Part | None:
-        run = self.run
-        asked = [each for each in run.of(FOLLOWED.name, GET_DEPLOYMENT.name) if each.is_success]
-        exchanges = run.followed or self.readings.other_deployment or asked
+    def deployment_form(self, listed: Part | None) -> Part | None:
+        followed = self.run.followed
+        asked = self.run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
+        successful = [each for each in asked if each.is_success]
+        exchanges = followed or self.readings.other_deployment or successful
         if not exchanges or not self.found.is_strict(exchanges[-1], "deployment"):
             return None
         self.found.note_status("deployment", exchanges[0])
-        if not run.followed:
-            return self._other_deployment(exchanges)
+        if not followed:
+            return self._other_deployment(exchanges, listed)
         body = self._created("deployment", self.readings.of_deployment(), "/deployment/body")
         marks = self.readings.marks_of_created("deployment")
-        return self._form("deployment", exchanges, body, marks.mark_field)
+        return self._form("deployment", followed, body, marks.mark_field)
 
-    def _other_deployment(self, exchanges: list[Exchange]) -> Part:
-        """The form of a deployment that was not created, with its values only if it was given."""
+    def _other_deployment(self, exchanges: list[Exchange], listed: Part | None) -> Part:
+        """The form of a deployment that was not created, with its values only if it was given.
+
+        Without them it has the header fields that the list has, too.
+        """
         found = self.found
-        readings = self.readings
         first = exchanges[0]
-        marks = readings.marks_of_other("deployment", readings.project_of(first))
-        marks.is_shown = readings.is_given(first)
-        named_so = [path for path in texts_of_status(first.json) if has_status_name(path)]
-        if named_so:
-            marks.status_paths = {named_so[0]}
-            found.word = at(first.json, named_so[0])
+        marks = self.readings.marks_of_other_deployment(first)
+        texts = texts_of_status(first.json)
+        status_path = first_of(path for path in texts if has_status_name(path))
+        if status_path is not None:
+            marks.status_paths.add(status_path)
+            found.word = texts[status_path]
         place = "/deployment/body"
         bodies = [("", marks.mark(each.json)) for each in exchanges]
-        body = found.merge(bodies, place)
         if marks.is_shown:
             found.cannot_say("the run of a deployment: the one that was named is over")
-            body = self.constants.clean(body, place)
+            body = self._clean(bodies, place)
+            return self._form("deployment", exchanges, body, marks.mark_field)
+        body = found.merge(bodies, place)
         form = self._form("deployment", exchanges, body, marks.mark_field)
-        if not marks.is_shown:
-            remove_own_fields(form, self.run)
+        known = listed["headers"] if listed and "headers" in listed else {}
+        fields = form.pop("headers", {}).items()
+        form["headers"] = {name: value for name, value in fields if known.get(name) == value}
         return form
 
     def error_forms(self) -> Part:
         forms: Part = {}
         for code, exchanges in rejections(self.run).items():
             part = f"errors/{code}"
-            place = f"/{part}/body"
             first = exchanges[0]
             if not self.found.is_strict(first, part):
                 continue
             bodies = [("", without_echo(each)) for each in exchanges]
-            body = self.constants.clean(self.found.merge(bodies, place), place)
+            body = self._clean(bodies, f"/{part}/body")
             form = self._form(part, exchanges, body, lambda value, _: value)
             forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()))
         if default:
             forms["default"] = default
         return forms
+
+    # Ids
+
+    def ids(self) -> Part:
+        """The forms of the ids that were seen."""
+        run = self.run
+        names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
+        if run.creation is not None:
+            names[run.places.created_id] = run.created_name
+        names.pop(None, None)
+        projects = ids_form(list(names), list(names.values()))
+        forms = {"projects": projects, "deployments": self._deployment_ids()}
+        return {kind: form for kind, form in forms.items() if form}
+
+    def _deployment_ids(self) -> Part | None:
+        """The form of the id of the deployment that was read."""
+        run = self.run
+        deployment = run.followed or self.readings.other_deployment
+        if not deployment:
+            return None
+        own_id = id_of(deployment)
+        owner_id = run.places.created_id
+        if not run.followed:
+            owner_id = run.own_id(self.readings.project_of(deployment[0]))
+        if own_id == owner_id:
+            return {"same": True}
+        if run.created_name and run.created_name in str(own_id):
+            self.found.cannot_say("ids of deployments that are made from the name")
+            return None
+        return ids_form([own_id], [""])
+
+    # All of them
 
     def _created(self, kind: str, readings: list[Reading], place: str) -> Any:
         """The body of the created project, or of its deployment, of what was read of it."""
@@ -232,7 +283,12 @@ class Observer:
                 word = at(reading.body, status_path)
             bodies.append((word, marks.mark(reading.body)))
         self.found.note_times(readings[-1].body, place)
-        return self.constants.clean(self.found.merge(bodies, place), place)
+        return self._clean(bodies, place)
+
+    def _clean(self, bodies: Bodies, place: str) -> Any:
+        """One body of several readings, without what may not stay."""
+        merged = self.found.merge(bodies, place)
+        return self.constants.clean(merged, place)
 
     def _form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
         """The form of a response: its body, its content type and its header fields."""
@@ -252,18 +308,6 @@ def tolerance_of(run: Run) -> Part:
     if "another content type" in accepted or "no content type" in accepted:
         found["any_type"] = True
     return found
-
-
-def remove_own_fields(form: Part, run: Run) -> None:
-    """Remove the header fields of a deployment of others that no other response has."""
-    others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
-    kept = {}
-    for name, value in form.pop("headers", {}).items():
-        values = [exchange.header(name) for exchange in others]
-        if value in values:
-            kept[name] = value
-    if kept:
-        form["headers"] = kept
 
 
 def remove_invalid(found: Observation) -> None:

@@ -12,7 +12,7 @@ from .exchange import Exchange
 from .marks import Marks, named
 from .places import has_status_name
 from .run import LISTS, Run, names_deployment
-from .values import Path, at, is_id, scalars, values_in
+from .values import Path, at, is_id, preferred, scalars, values_in
 
 MINUTE = 60.0
 
@@ -47,6 +47,11 @@ class Readings:
             if item is not None:
                 self.mine[exchange] = item
 
+    def of_creation(self) -> list[Reading]:
+        """The created project, as the response to the creation has it."""
+        word = self.words[0] if self.words else ""
+        return [Reading(self.run.created_body, word, word)]
+
     def of_deployment(self) -> list[Reading]:
         """The created deployment, as it was read."""
         pairs = zip(self.run.followed, self.words, strict=True)
@@ -68,13 +73,11 @@ class Readings:
 
     @cached_property
     def other_deployment(self) -> list[Exchange]:
-        """The responses with one deployment that is not the created one."""
-        others = self._others_deployments()
-        shown = [each for each in others if self.is_given(each)] or others
-        return [each for each in others if each.target == shown[0].target]
+        """The responses with one deployment that is not the created one, but the given one if any."""
+        others = preferred(self._others_deployments(), self.is_given)
+        return [each for each in others if each.target == others[0].target]
 
     def _others_deployments(self) -> list[Exchange]:
-        """The responses with deployments that are not the created one."""
         own = [each.target for each in self.run.followed]
         read = self.run.succeeded(GET_DEPLOYMENT.name)
         return [each for each in read if each.target not in own]
@@ -136,6 +139,12 @@ class Readings:
         values = values_of(kind, run.own_id(project), run.name_of(project), deployment_id)
         _, until = self._window
         return Marks(kind, named(values), (0.0, until))
+
+    def marks_of_other_deployment(self, exchange: Exchange) -> Marks:
+        """What stands for the values of a deployment, and of the listed project that it is of."""
+        marks = self.marks_of_other("deployment", self.project_of(exchange))
+        marks.is_shown = self.is_given(exchange)
+        return marks
 
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""
