@@ -1,96 +1,95 @@
 """Several readings of one body as one: where they differ by the status, a choice."""
 
-from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from stub.like.markers import CHOICE, is_choice
 
-from .values import NOTHING, Path, are_same, at, is_same
+from .values import Path, are_same, is_same
+
+Bodies = list[tuple[str, Any]]
+"""Bodies of one record, each with the status with which it was read."""
 
 
-def differences(one: Any, other: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths at which two values differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for name in {**one, **other}:
-            inner = one.get(name, NOTHING)
-            other_inner = other.get(name, NOTHING)
-            yield from differences(inner, other_inner, (*path, name))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, item in enumerate(one):
-            yield from differences(item, other[index], (*path, index))
-    elif not is_same(one, other):
-        yield path
+def merge(bodies: Bodies, varying: set[Path], path: Path = ()) -> Any:
+    """One body for all statuses, with a choice where those of different statuses differ.
 
-
-def volatile_paths(bodies: Sequence[tuple[str, Any]]) -> set[Path]:
-    """The paths at which bodies of one status differ; each body comes with its status.
-
-    If the last status was read more than once, only its bodies count: before, a member such as a
-    progress may change with time.
+    Where those of one status differ, the first value stays, and its path is added to `varying`.
     """
-    last_word, _ = bodies[-1]
-    of_last_word = [pair for pair in bodies if pair[0] == last_word]
-    if len(of_last_word) > 1:
-        bodies = of_last_word
-    first: dict[str, Any] = {}  # by the status
-    found: set[Path] = set()
-    for word, body in bodies:
-        if word in first:
-            found.update(differences(first[word], body))
-        else:
-            first[word] = body
-    return found
-
-
-def merge(bodies: dict[str, Any], volatile: Collection[Path] = (), path: Path = ()) -> Any:
-    """One body for all statuses, of the body of each; of what is volatile the first one stays."""
-    values = list(bodies.values())
+    values = [body for _, body in bodies]
     first = values[0]
-    if path in volatile or are_same(values):
+    if are_same(values):
         return first
     if all(isinstance(value, dict) for value in values):
-        names = common_names(values, volatile, path)
-        if names is not None:
-            merged = {}
-            for name in names:
-                merged[name] = merge(bodies_below(bodies, name), volatile, (*path, name))
-            return merged
-    elif all(isinstance(value, list) and len(value) == len(first) for value in values):
-        return [
-            merge(bodies_below(bodies, index), volatile, (*path, index))
-            for index in range(len(first))
-        ]
-    return choice(bodies)
+        return merge_objects(bodies, varying, path)
+    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+        items = []
+        for index in range(len(first)):
+            of_index = [(word, body[index]) for word, body in bodies]
+            items.append(merge(of_index, varying, (*path, index)))
+        return items
+    return choose(bodies, varying, path)
 
 
-def bodies_below(bodies: dict[str, Any], name: str | int) -> dict[str, Any]:
-    """Of each body the member, or the item, without those that have none."""
-    found = {word: at(body, (name,)) for word, body in bodies.items()}
-    return {word: value for word, value in found.items() if value is not NOTHING}
-
-
-def common_names(
-    values: list[dict[str, Any]], volatile: Collection[Path], path: Path
-) -> list[str] | None:
-    """The names of the members, None if an object lacks one that is not volatile."""
+def merge_objects(bodies: Bodies, varying: set[Path], path: Path) -> Any:
+    """Objects as one; as a whole, if some members are there with other statuses alone."""
     names: dict[str, None] = {}
-    for value in values:
-        names.update(dict.fromkeys(value))
+    for _, body in bodies:
+        names.update(dict.fromkeys(body))
+    merged = {}
     for name in names:
-        is_in_all = all(name in value for value in values)
-        if not is_in_all and (*path, name) not in volatile:
-            return None
-    return list(names)
+        having = [(word, body[name]) for word, body in bodies if name in body]
+        if len(having) < len(bodies):
+            if not comes_and_goes(bodies, name):
+                return choose(bodies, varying, path)
+            varying.add((*path, name))
+        merged[name] = merge(having, varying, (*path, name))
+    return merged
+
+
+def comes_and_goes(bodies: Bodies, name: str) -> bool:
+    """Whether some bodies of one status have a member, and others not."""
+    with_statuses = {(word, name in body) for word, body in bodies}
+    statuses = {word for word, _ in bodies}
+    return len(with_statuses) > len(statuses)
+
+
+def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
+    """The choice between the bodies of the statuses, or the first one, if it varies with one."""
+    _, first = bodies[0]
+    by_status: dict[str, Bodies] = {}
+    for word, body in bodies:
+        by_status.setdefault(word, []).append((word, body))
+    if len(by_status) == 1:
+        varying.add(path)
+        return first
+    merged = {word: merge(each, varying, path) for word, each in by_status.items()}
+    return first if path in varying else choice(merged)
+
+
+def judged(bodies: Bodies) -> Bodies:
+    """The bodies that show what varies within a status.
+
+    If the last status was read more than once, only its bodies do: before, a member such as a
+    progress may change with time, and one body of each other status counts.
+    """
+    words = [word for word, _ in bodies]
+    last = words[-1]
+    if words.count(last) == 1:
+        return bodies
+    found: Bodies = []
+    seen = set()
+    for word, body in bodies:
+        if word == last or word not in seen:
+            found.append((word, body))
+        seen.add(word)
+    return found
 
 
 def choice(bodies: dict[str, Any]) -> dict[str, Any]:
     """The choice between values by the status; what most statuses have is that of the others."""
     values = list(bodies.values())
-
-    def count_same(value: Any) -> int:
-        return len([each for each in values if is_same(value, each)])
-
-    usual = max(values, key=count_same)
+    counts = [len([each for each in values if is_same(value, each)]) for value in values]
+    usual = values[counts.index(max(counts))]
     words = {word: value for word, value in bodies.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 

@@ -11,7 +11,10 @@ from stub.like.markers import CHOICE, Marker, is_choice, split
 from web.redaction import SECRET_NAME, Redactor
 from web.validation import pointer
 
+from .marks import pattern_of
 from .values import is_number, values_in
+
+Part = dict[str, Any]
 
 LEAST_TEXT = 3  # characters of a text that is found inside of another one
 LEAST_NAME = 4  # characters of a project's name that is found as a word
@@ -37,62 +40,57 @@ class Constants:
     """
 
     def __init__(
-        self,
-        redactor: Redactor,
-        others: Iterable[Any],
-        own: Iterable[Any],
-        names: Iterable[str] = (),
+        self, redactor: Redactor, others: list[Any], own: list[Any], names: Iterable[str]
     ) -> None:
         self._redactor = redactor
         self._names = {name.lower() for name in names if len(name) >= LEAST_NAME}
-        own_values = lower_texts(own)
-        telling = [value for value in values_in([*others]) if says_whose(value)]
+        own_values = lower_texts(values_in(own))
+        telling = [value for value in values_in(others) if says_whose(value)]
         self._values = own_values | lower_texts(telling)  # of all records
         self._foreign = self._values - own_values
-        self._parts = [text for text in self._foreign if len(text) >= LEAST_TEXT]
         self.kept: dict[str, Any] = {}
         self.signed: list[str] = []
 
-    def clean(self, value: Any, place: str, is_secret: bool = False) -> Any:
+    def clean(self, value: Any, place: str, *, is_secret: bool = False) -> Any:
         """A part of a body, without what may not stay; it stands at `place` in the profile.
 
         `is_secret` says that it stands in a member with the name of a secret.
         """
-        if isinstance(value, str):
-            return self._clean_text(value, place, is_secret)
-        if is_number(value):
-            if is_secret or self.may_not_stay(str(value)):
-                return 0
-            self.kept[place] = value
-            return value
+        if isinstance(value, dict):
+            return self._clean_object(value, place, is_secret)
         if isinstance(value, list):
-            return [
-                self.clean(item, f"{place}/{index}", is_secret) for index, item in enumerate(value)
-            ]
-        if not isinstance(value, dict):
+            cleaned = []
+            for index, item in enumerate(value):
+                cleaned.append(self.clean(item, f"{place}/{index}", is_secret=is_secret))
+            return cleaned
+        if value is None or isinstance(value, bool):
             return value
-        cleaned: dict[str, Any] = {}
-        if is_choice(value):
-            for word, each in value[CHOICE].items():
-                inner = place + pointer(CHOICE, word)
-                cleaned[word] = self.clean(each, inner, is_secret)
-            return {CHOICE: cleaned}
-        for name, each in value.items():
-            if self._is_data(name, is_secret):
-                continue
-            inner = place + pointer(name)
-            cleaned[name] = self.clean(each, inner, is_secret or is_secret_name(name))
-        return cleaned
-
-    def _clean_text(self, text: str, place: str, is_secret: bool) -> str:
+        text = str(value)
         if has_credentials(text):
             self.signed.append(place)
-            return ""
-        if is_secret or self.may_not_stay(text):
-            return ""
-        if literals(text):
-            self.kept[place] = text
-        return text
+        elif not is_secret and not self.may_not_stay(text):
+            if literals(text):
+                self.kept[place] = value
+            return value
+        return "" if isinstance(value, str) else 0
+
+    def _clean_object(self, value: Part, place: str, is_secret: bool) -> Part:
+        if is_choice(value):
+            words = value[CHOICE]
+            place += pointer(CHOICE)
+            return {
+                CHOICE: {
+                    word: self.clean(words[word], place + pointer(word), is_secret=is_secret)
+                    for word in words
+                }
+            }
+        cleaned = {}
+        for name, each in value.items():
+            if not self._is_data(name, is_secret):
+                inner = place + pointer(name)
+                is_secret_too = is_secret or is_secret_name(name)
+                cleaned[name] = self.clean(each, inner, is_secret=is_secret_too)
+        return cleaned
 
     def _is_data(self, name: str, is_secret: bool) -> bool:
         """Whether the name of a member is a value of somebody, or may be a secret."""
@@ -103,7 +101,7 @@ class Constants:
         # A project may be called `data`, as a member may.
         return name.lower() in self._names and not name.isalpha()
 
-    def is_map(self, value: dict[str, Any]) -> bool:
+    def is_map(self, value: Part) -> bool:
         """Whether the names of all members are values of records, as in a map by their names."""
         return len(value) > 1 and lower_texts(value) <= self._values
 
@@ -121,23 +119,20 @@ class Constants:
         for spelled in spellings(text):
             if spelled in self._foreign:
                 return True
-            if any(part in spelled and self._has_part(spelled, part) for part in self._parts):
+            inside = [each for each in self._foreign if len(each) >= LEAST_TEXT and each in spelled]
+            if any(self._has_part(spelled, part) for part in inside):
                 return True
         return False
 
     def _has_part(self, text: str, part: str) -> bool:
         """Whether a value stands in a text: one of letters alone in a URL, others as a word."""
-        before = "(?<![A-Za-z0-9])"
-        after = "(?![A-Za-z0-9])"
-        if part.isalpha() and part not in self._names:
-            before = "(?<=[/=@])"
-            after = "(?=[/?&#]|$)"
-        return re.search(f"{before}{re.escape(part)}{after}", text) is not None
+        in_url = part.isalpha() and part not in self._names
+        return re.search(pattern_of(part, in_url=in_url), text) is not None
 
 
 def lower_texts(values: Iterable[Any]) -> set[str]:
-    """The texts, numbers, booleans and nulls in values, as texts in lower case."""
-    return {str(each).lower() for each in values_in([*values])}
+    """Texts, numbers, booleans and nulls as texts in lower case."""
+    return {str(each).lower() for each in values}
 
 
 def spellings(text: str) -> list[str]:

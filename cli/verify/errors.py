@@ -3,10 +3,12 @@
 import re
 from typing import Any
 
+from stub.like.markers import escape
+
 from .checks import NAME_PREFIX
 from .exchange import Exchange
 from .run import Run
-from .values import Path, are_same, at, is_same, replaced, scalars, with_scalars
+from .values import Path, are_same, at, replaced, scalars, with_scalars
 
 CODE = re.compile("[a-z_.:-]+|[A-Z_.:-]+")
 """A text that says a reason to programs, not to people; one with digits may be an id."""
@@ -29,52 +31,51 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
     return found
 
 
-def without_echo(body: Any, sent: str) -> Any:
+def without_echo(exchange: Exchange) -> Any:
     """The body of an error, in which no text repeats what was sent, or a name of verify's own."""
+    sent = exchange.deployment_id
 
     def replace_echo(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        if NAME_PREFIX in value or sent in value.split():
-            return "{error.detail}"
-        return value
+        is_echo = NAME_PREFIX in value or sent in value.split()
+        return "{error.detail}" if is_echo else escape(value)
 
-    return with_scalars(body, replace_echo)
+    return with_scalars(exchange.json, replace_echo)
 
 
-def common_form(forms: list[dict[str, Any]], volatile: set[Path]) -> dict[str, Any] | None:
+def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The form of an error that was not seen: the one that all errors have, None if they differ.
 
-    Markers stand for what is another one in each of them, but for what is `volatile` in one alone.
+    Markers stand for what is another one in each of them.
     """
     statuses = [form["status"] for form in forms]
     bodies = [form["body"] for form in forms]
     if len(set(statuses)) < 2:
         return None
-    shape = shape_of(bodies[0])
-    if any(shape_of(body) != shape for body in bodies):
-        return None
     common = bodies[0]
-    for path, _ in shape:
-        if path not in volatile:
-            values = [at(body, path) for body in bodies]
-            common = replaced(common, path, common_value(values, statuses))
+    shape = types_in(common)
+    if any(types_in(body) != shape for body in bodies):
+        return None
+    for path in shape:
+        values = [at(body, path) for body in bodies]
+        common = replaced(common, path, common_value(values, statuses))
     found = {"body": common}
-    content_types = {form.get("content_type") for form in forms}
-    if len(content_types) == 1 and None not in content_types:
-        found["content_type"] = content_types.pop()
+    content_types = [form.get("content_type") for form in forms]
+    if content_types[0] is not None and are_same(content_types):
+        found["content_type"] = content_types[0]
     return found
 
 
-def shape_of(body: Any) -> list[tuple[Path, type]]:
-    """Where a body has texts, numbers, booleans and nulls, and their types."""
-    return [(path, type(value)) for path, value in scalars(body)]
+def types_in(body: Any) -> dict[Path, type]:
+    """The types of the texts, numbers, booleans and nulls in a body, by their paths."""
+    return {path: type(value) for path, value in scalars(body)}
 
 
 def common_value(values: list[Any], statuses: list[int]) -> Any:
     """What stands for the values that errors have in one place."""
     first = values[0]
-    if are_statuses(values, statuses):
+    if are_same([values, statuses]):
         return "{error.status}"
     if are_same(values) or not isinstance(first, str):
         return first
@@ -83,9 +84,3 @@ def common_value(values: list[Any], statuses: list[int]) -> Any:
     if any(" " in text for text in values):
         return "{error.detail}"
     return first
-
-
-def are_statuses(values: list[Any], statuses: list[int]) -> bool:
-    """Whether each value is the status of its error."""
-    pairs = zip(values, statuses, strict=True)
-    return all(is_same(value, status) for value, status in pairs)

@@ -23,7 +23,6 @@ class Fields:
         self._schemas = schemas()
         self._varying = varying_fields(run)
         self.left_out: set[str] = set()
-        self.exchanges: dict[str, list[Exchange]] = {}  # by the place of their form
 
     def of(self, exchanges: list[Exchange], place: str, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
@@ -31,13 +30,10 @@ class Fields:
         `mark` puts markers in the value that a response has. A field stays if it is then the same
         in all of them.
         """
-        self.exchanges[place] = exchanges
-        constants = self._constants
         first = exchanges[0]
         found: dict[str, Any] = {}
         content_type = first.header("Content-Type") or ""
-        is_type = is_valid(content_type, self._schemas["content_type"])
-        if is_type and not constants.has_token(content_type):
+        if is_valid(content_type, self._schemas["content_type"]):
             found["content_type"] = content_type
         headers = {}
         names = {name.lower(): name for name in first.headers}
@@ -45,18 +41,16 @@ class Fields:
             value = self._value(name, exchanges, mark)
             if value is not None:
                 inner = place + pointer("headers", name)
-                headers[name] = constants.clean(value, inner)
+                headers[name] = self._constants.clean(value, inner)
         if headers:
             found["headers"] = headers
         return found
 
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
-        lower = name.lower()
-        constants = self._constants
-        if lower == "allow":
+        if name.lower() == "allow":
             return None  # it is another one at each path, as the stub has it
-        if SECRET_NAME.search(name) or constants.has_token(name):
+        if SECRET_NAME.search(name) or self._constants.has_token(name):
             return None
         values = [exchange.header(name) or "" for exchange in exchanges]
         first = values[0]
@@ -65,11 +59,11 @@ class Fields:
         pairs = zip(values, exchanges, strict=True)
         marked = {mark(value, exchange) for value, exchange in pairs}
         value = marked.pop() if len(marked) == 1 else escape(first)
-        is_varying = len(set(values)) > 1 or lower in self._varying
+        is_varying = len(set(values)) > 1 or name.lower() in self._varying
         if is_varying and not names_in(value):
             self.left_out.add(name)
             return None
-        return None if constants.may_not_stay(value) else value
+        return None if self._constants.may_not_stay(value) else value
 
 
 def varying_fields(run: Run) -> set[str]:
@@ -77,13 +71,10 @@ def varying_fields(run: Run) -> set[str]:
     first: dict[tuple[str, int, str], str | None] = {}
     found = set()
     for exchange in run.exchanges:
-        check = exchange.check.name
-        if check in LISTS:
-            check = "list"
+        check = "list" if exchange.check.name in LISTS else exchange.check.name
         for name in exchange.headers:
             lower = name.lower()
             value = exchange.header(name)
-            known = first.setdefault((check, exchange.status, lower), value)
-            if value != known:
+            if first.setdefault((check, exchange.status, lower), value) != value:
                 found.add(lower)
     return found

@@ -1,13 +1,15 @@
 """The forms of ids and times, as a few of them show them, and which forms may be the same."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from os.path import commonprefix
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Any, NamedTuple
+from typing import Any
 
 from stub.like.ids import DERIVED, characters, slug_of
 from stub.rules import TIME
+
+from .values import values_in
 
 Form = dict[str, Any]
 
@@ -18,10 +20,7 @@ WORD = f"{NO_UUID}[A-Za-z]+[0-9]{{0,2}}[_.:~-]"
 WORD_OF_ONE = f"{NO_UUID}(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]{{0,2}}[_.:~-]"
 # Of digits and letters, the hexadecimal ones and all.
 RANGES = (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z"))
-LOWER = frozenset(ascii_lowercase)
-UPPER = frozenset(ascii_uppercase)
-DIGITS = frozenset(digits)
-OF_BASE64 = DIGITS | frozenset("-_+/=")
+KINDS = (ascii_lowercase, ascii_uppercase, digits)
 MAX_WORD = 3  # characters by which the lengths of words differ
 LONG = 16  # characters of an id in which each kind of its characters is likely
 USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction of a second
@@ -30,28 +29,19 @@ USUAL_DIGITS = (0, 3, 6, 9)  # of a fraction of a second
 # Ids
 
 
-def ids_form(ids: list[Any], names: list[str], project_ids: list[Any] | None = None) -> Form | None:
+def ids_form(ids: list[Any], names: list[str]) -> Form | None:
     """The form of the ids of a kind of record, None if they have none.
 
-    `names` are those of the projects with these ids. Deployments may have the ids of theirs.
+    `names` are those of the records; some may be unknown.
     """
-    if not ids:
-        return None
-    if ids == project_ids:
-        return {"same": True}
-    if all(type(each) is int for each in ids):
+    if ids and all(type(each) is int for each in ids):
         return {"integers": True}
-    if not all(isinstance(each, str) for each in ids):
+    if not ids or not all(isinstance(each, str) for each in ids):
         return None
-    if are_slugs(ids, names):
+    known = [(each, name) for each, name in zip(ids, names, strict=True) if name]
+    if known and all(slug_of(name) == each for each, name in known):
         return {"slug": True}
     return opaque_form(ids)
-
-
-def are_slugs(ids: list[str], names: list[str]) -> bool:
-    """Whether the ids are made from names; some names may be unknown, but not all."""
-    known = [(each, name) for each, name in zip(ids, names, strict=False) if name]
-    return bool(known) and all(slug_of(name) == each for each, name in known)
 
 
 def opaque_form(ids: Collection[str]) -> Form:
@@ -68,24 +58,18 @@ def opaque_form(ids: Collection[str]) -> Form:
 
 
 def prefix_of(ids: Collection[str]) -> str:
-    """The words in the first half of all ids, such as `prj_`, or all words before a number.
+    """The words at the beginning of all ids, such as `prj_`.
 
-    One id alone without a digit, or with several separators, may be made of words.
+    One id alone without a digit, or with more such separators, may be made of words.
     """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
-    is_one = len(set(ids)) == 1
+    is_one = len(ids) == 1
     word = WORD_OF_ONE if is_one else WORD
     prefix: str = re.findall(f"^(?:{word})*", common)[0]
-    rests = [each.removeprefix(prefix) for each in ids]
-    if not all(rest.isdigit() for rest in rests):
-        half = min(len(each) for each in ids) // 2
-        prefix = re.findall(f"^(?:{word})*", common[:half])[0]
-    if not prefix or not is_one:
-        return prefix
     rest = common.removeprefix(prefix)
-    separator = prefix[-1]
-    is_of_words = separator in rest or not re.search("[0-9]", rest)
-    return "" if is_of_words else prefix
+    if is_one and prefix and (prefix[-1] in rest or not re.search("[0-9]", rest)):
+        return ""
+    return prefix
 
 
 def ranges_of(text: str) -> list[str]:
@@ -101,99 +85,75 @@ def ranges_of(text: str) -> list[str]:
     return sorted([*alphabet, *used])
 
 
-class OpaqueIds(NamedTuple):
-    """The form of ids from which nothing can be read; the sizes are without the prefix."""
-
-    prefix: str
-    characters: frozenset[str]
-    shortest: int
-    longest: int
-
-    def with_prefix_of(self, other: "OpaqueIds") -> "OpaqueIds":
-        """The form with the shorter prefix of another one, if its own begins with that.
-
-        A few ids may all begin with the same letters, or with what looks like a word.
-        """
-        if not self.prefix.startswith(other.prefix):
-            return self
-        rest = self.prefix.removeprefix(other.prefix)
-        return OpaqueIds(
-            other.prefix,
-            self.characters.union(rest),
-            self.shortest + len(rest),
-            self.longest + len(rest),
-        )
-
-
-def read_opaque(form: Form) -> OpaqueIds:
-    used = frozenset(characters(*form["alphabet"]))
-    return OpaqueIds(form["prefix"], used, form["shortest"], form["longest"])
-
-
 def is_same_ids(before: Form, now: Form) -> bool:
-    """Whether the ids that were seen are of a known form: a run shows some of them."""
+    """Whether the ids that were seen are of a known form: a run shows some of them.
+
+    A few ids may all begin with the same letters, or with what looks like a word, so one prefix
+    may be the beginning of the other.
+    """
     if ("integers" in before) != ("integers" in now):
         return False
     if any(name in before or name in now for name in DERIVED):
         return True  # a run does not always show what ids are made from
-    own_old = read_opaque(before)
-    own_new = read_opaque(now)
-    old = own_old.with_prefix_of(own_new)
-    new = own_new.with_prefix_of(own_old)
-    if old.prefix != new.prefix:
+    shared = min(before["prefix"], now["prefix"], key=len)
+    if not before["prefix"].startswith(shared) or not now["prefix"].startswith(shared):
         return False
-    if old.characters | new.characters <= DIGITS:
+    old = characters_after(shared, before)
+    new = characters_after(shared, now)
+    if old | new <= set(digits):
         return True  # numbers grow
+    shortest, longest = sizes_of(before)
+    shortest_now, longest_now = sizes_of(now)
+    is_long = longest - len(shared) >= LONG
     # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
-    more = MAX_WORD if old.longest < LONG else 0
-    is_shorter = old.shortest > new.longest + more
-    is_longer = new.shortest > old.longest + more
-    if is_shorter or is_longer:
+    more = 0 if is_long else MAX_WORD
+    if shortest > longest_now + more or shortest_now > longest + more:
         return False
-    return new.characters <= likely_characters(old)
+    return new <= likely_characters(old, is_long=is_long)
 
 
-def likely_characters(ids: OpaqueIds) -> frozenset[str]:
-    """The characters of ids of which a few were seen: of one of them not each kind is sure."""
-    seen = ids.characters
-    found = seen
-    for kind in (LOWER, UPPER, DIGITS):
-        if ids.longest < LONG or kind & seen:
-            found |= kind
-    if LOWER & seen and UPPER & seen:
-        found |= OF_BASE64
+def sizes_of(form: Form) -> tuple[int, int]:
+    """The fewest and the most characters of ids with their prefix."""
+    size = len(form["prefix"])
+    return size + form["shortest"], size + form["longest"]
+
+
+def characters_after(prefix: str, form: Form) -> set[str]:
+    """The characters of ids after a beginning of their prefix."""
+    return {*form["prefix"].removeprefix(prefix), *characters(*form["alphabet"])}
+
+
+def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:
+    """The characters of ids of which a few were seen: of short ones not each kind is sure."""
+    found = set(seen)
+    for kind in KINDS:
+        if not is_long or seen.intersection(kind):
+            found.update(kind)
+    if seen.intersection(ascii_lowercase) and seen.intersection(ascii_uppercase):
+        found.update(digits, "-_+/=")  # of Base64
     return found
 
 
 # Times
 
 
-def time_form(text: str) -> Form | None:
-    """The form of an RFC 3339 time, None for another text."""
-    match = TIME.fullmatch(text.upper())
+def time_form(value: Any) -> Form | None:
+    """The form of an RFC 3339 time, None for another value."""
+    match = TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
     fraction = match[2] or ""
     return {
-        "offset": match[3],
+        "offset": match[3].upper(),
         "digits": min(len(fraction), 9),
-        "case": "upper" if "T" in text else "lower",
+        "case": "upper" if "T" in value else "lower",
     }
 
 
-def times_form(texts: Iterable[str]) -> Form | None:
-    """The form that most of these times have, with the most digits: zeros may be left out."""
-    digits_by_kind: dict[tuple[str, str], list[int]] = {}
-    for text in texts:
-        form = time_form(text)
-        if form:
-            kind = form["offset"], form["case"]
-            digits_by_kind.setdefault(kind, []).append(form["digits"])
-    if not digits_by_kind:
-        return None
-    usual = max(digits_by_kind, key=lambda kind: len(digits_by_kind[kind]))
-    offset, case = usual
-    return {"offset": offset, "digits": max(digits_by_kind[usual]), "case": case}
+def times_form(bodies: list[Any]) -> Form | None:
+    """The form of the time with the most digits: zeros may be left out. None without a time."""
+    forms = [form for form in map(time_form, values_in(bodies)) if form]
+    return max(forms, key=lambda form: form["digits"], default=None)
 
 
 def is_same_times(before: Form, now: Form) -> bool:
@@ -214,11 +174,3 @@ def is_known_time(known: Form, form: Form) -> bool:
     """Whether a time may be of the form of a profile's times, which have the most digits."""
     most = max(form["digits"], known["digits"])
     return is_same_times(known, {**form, "digits": most})
-
-
-def has_time_form(form: Form | None, text: str) -> bool:
-    """Whether a time has a form, but for zeros at the end of its fraction."""
-    found = time_form(text)
-    if form is None or found is None or found["digits"] > form["digits"]:
-        return False
-    return bool(found["offset"] == form["offset"] and found["case"] == form["case"])

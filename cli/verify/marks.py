@@ -1,7 +1,7 @@
-"""Puts markers in place of the values of a record."""
+"""Puts markers in place of the values of a record, and of what a list has around its records."""
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,16 +9,28 @@ from stub.like.markers import escape
 from stub.rules import TYPES
 
 from .checks import OWN_MEMBER
-from .exchange import Exchange
-from .forms import Form, has_time_form
-from .places import says_deployment
-from .values import Path, is_number, is_same, last_name, parse_seconds, type_of, words_of
+from .places import is_of_deployment
+from .values import (
+    Path,
+    has_records,
+    is_id,
+    is_number,
+    is_same,
+    last_name,
+    parse_seconds,
+    type_of,
+    words_of,
+)
 
-MINUTE = 60.0
 LEAST_NAME = 5  # characters of an id that is found in the name of a member
 MIN_SECONDS = 1_000_000_000  # of a time as a number: 2001
-SHORTEST_PART = 3  # characters of an id that is found inside of a text; of digits alone, 5
-TIME_WORDS = {"at", "on", "time", "date", "created", "updated", "timestamp"}
+SHORTEST_PART = 3  # characters of an id that is found inside of a text
+SHORTEST_NUMBER = 5
+COUNT_WORDS = {"count", "total", "length"}
+LAST_WORDS = {"last", "next", "after", "end", "cursor"}
+
+Named = list[tuple[str, Any]]
+"""Names of markers, and the values for which they stand, of equal ones the likelier one first."""
 
 
 @dataclass
@@ -26,131 +38,151 @@ class Marks:
     """What stands for the values of a project and its deployment, in the bodies of one kind.
 
     `window` is the time, in seconds since 1970, in which what a body has for a time is that of the
-    creation; with `has_any_time` only a number whose name says so is one. Without `is_shown` each
-    constant becomes a plain value of its type.
+    creation. Without `is_shown` each constant becomes a plain value of its type.
     """
 
     kind: str  # whose bodies: project or deployment
-    project_id: Any = None
-    project_name: Any = None
-    deployment_id: Any = None
-    status_paths: set[Path] = field(default_factory=set)
-    times: Form | None = None  # the form of the service's times
+    named: Named = field(default_factory=list)
     window: tuple[float, float] = (0.0, 0.0)
+    status_paths: set[Path] = field(default_factory=set)
     is_shown: bool = True
-    has_any_time: bool = False
-    names: Container[str] | None = None  # of members, if others may be values of somebody
+    names: Container[str | int] | None = None  # of members, if others may be values of somebody
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The value with markers; it stands at the path."""
         if isinstance(value, dict):
-            return {
-                escape(name): self.mark(each, (*path, name))
-                for name, each in value.items()
-                if name != OWN_MEMBER and not self._is_data(name)
-            }
+            found = {}
+            for name, each in value.items():
+                if name != OWN_MEMBER and not self._is_data(name):
+                    found[name] = self.mark(each, (*path, name))
+            return found
         if isinstance(value, list):
-            return self._mark_array(value, path)
+            items = [self.mark(item, (*path, index)) for index, item in enumerate(value)]
+            return items if self.is_shown else distinct(items)
         marker = self._marker(value, path)
         if marker is not None:
-            return marker
+            return f"{{{marker}}}"
         if not self.is_shown:
             return "" if value == "" else TYPES[type_of(value)][0]
-        return self.mark_inside(value) if isinstance(value, str) else value
+        return mark_inside(value, self.named)
+
+    def mark_field(self, value: str, _: object) -> str:
+        """The value of a header field with markers."""
+        return str(mark_inside(value, self.named))
 
     def _is_data(self, name: str) -> bool:
         """Whether the name of a member is a value, which a profile cannot have: in a map, say."""
         if self.names is not None and name not in self.names:
             return True
-        values = [str(value) for _, value in self._named_values()]
+        values = [str(value) for _, value in self.named]
         has_value = any(value in name for value in values if len(value) >= LEAST_NAME)
         return has_value or parse_seconds(name) is not None
 
-    def _mark_array(self, value: list[Any], path: Path) -> list[Any]:
-        """The items with markers; of those without their values, each is there once."""
-        found: list[Any] = []
-        for index, item in enumerate(value):
-            marked = self.mark(item, (*path, index))
-            if self.is_shown or not any(is_same(marked, other) for other in found):
-                found.append(marked)
-        return found
-
-    def mark_inside(self, text: str) -> str:
-        """A text in which markers stand for the ids and the name."""
-        return mark_parts(text, self._named_values())
-
-    def mark_field(self, value: str, _: Exchange) -> str:
-        """The value of a header field with markers."""
-        return self.mark_inside(value)
-
-    def _named_values(self) -> list[tuple[str, Any]]:
-        """The values that a marker stands for, the likeliest one of equal ones first."""
-        ids = [("project.id", self.project_id), ("deployment.id", self.deployment_id)]
-        if self.kind == "deployment":
-            ids.reverse()
-        found = [*ids, ("project.name", self.project_name)]
-        return [(name, value) for name, value in found if value not in (None, "")]
-
     def _marker(self, value: Any, path: Path) -> str | None:
+        """The name of the marker of a value as a whole, if it has one."""
         if path in self.status_paths:
-            return "{deployment.status}"
-        if isinstance(value, bool) or value in (None, ""):
-            return None
-        last = last_name(path)
-        if value == self.project_name and "name" in words_of(last):
-            return "{project.name}"
-        for name, known in self._named_values():
-            if is_same(value, known) and (isinstance(value, str) or is_id_name(last)):
-                return f"{{{name}}}"
-        return self._time_marker(value, path)
-
-    def _time_marker(self, value: Any, path: Path) -> str | None:
-        """The marker of a time of the creation, None for another value."""
-        unit = self._time_unit(value, path)
+            return "deployment.status"
+        words = words_of(last_name(path))
+        found = [name for name, known in self.named if is_same(value, known)]
+        if "project.name" in found and "name" in words:
+            return "project.name"
+        if found and (isinstance(value, str) or "id" in words):
+            return found[0]
+        unit = self._time_unit(value)
         if unit is None:
             return None
-        is_of_deployment = self.kind == "deployment" or any(says_deployment(name) for name in path)
-        record = "deployment" if is_of_deployment else "project"
-        return f"{{{record}.created_at{unit}}}"
+        is_own = self.kind == "project" and not is_of_deployment(path)
+        record = "project" if is_own else "deployment"
+        return f"{record}.created_at{unit}"
 
-    def _time_unit(self, value: Any, path: Path) -> str | None:
+    def _time_unit(self, value: Any) -> str | None:
         """The unit of a time of the creation, "" if it is a text; None for another value."""
+        since, until = self.window
         seconds = parse_seconds(value)
         if seconds is not None:
-            has_form = self.has_any_time or has_time_form(self.times, value)
-            return "" if has_form and self._is_in_window(seconds) else None
+            return "" if since <= seconds <= until else None
         if not is_number(value) or value < MIN_SECONDS:
             return None
-        if self.has_any_time and TIME_WORDS.isdisjoint(words_of(last_name(path))):
-            return None
-        if value > MIN_SECONDS * 1000 and self._is_in_window(value / 1000):
-            return ":ms"
-        return ":s" if self._is_in_window(value) else None
-
-    def _is_in_window(self, seconds: float) -> bool:
-        since, until = self.window
-        return since <= seconds <= until
+        if since <= value <= until:
+            return ":s"
+        is_recent = value > MIN_SECONDS * 1000 and since <= value / 1000 <= until
+        return ":ms" if is_recent else None
 
 
-def mark_parts(text: str, values: list[tuple[str, Any]]) -> str:
-    """A text in which markers of these names stand for the values."""
-    text = escape(text)
-    for name, value in values:
-        text = replace_part(text, str(value), f"{{{name}}}")
+HIDDEN = Marks("project", is_shown=False)
+
+
+@dataclass(frozen=True)
+class ListMarks:
+    """What stands for the values around the projects of a list, which are at `items_path`.
+
+    `is_map` says whether the names of members are values of records. If it is not sure which array
+    has the projects, the records in all others may be those of other people.
+    """
+
+    items_path: Path
+    size: int  # the number of the projects
+    ids: Named  # of the first and the last project
+    is_map: Callable[[dict[str, Any]], bool]
+    is_sure: bool
+
+    def mark(self, value: Any, path: Path = ()) -> Any:
+        """The body of a list with markers, and without projects."""
+        if path == self.items_path:
+            return []
+        if isinstance(value, dict):
+            if self.is_map(value):
+                return {}
+            return {name: self.mark(each, (*path, name)) for name, each in value.items()}
+        if isinstance(value, list):
+            if not self.is_sure or has_records(value):
+                return HIDDEN.mark(value)
+            return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
+        words = words_of(last_name(path))
+        if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
+            return "{count}"
+        found = [name for name, known in self.ids if is_same(value, known)]
+        if not found:
+            return mark_inside(value, self.ids)
+        name = found[0] if LAST_WORDS.isdisjoint(words) else found[-1]
+        return f"{{{name}}}"
+
+    def mark_field(self, value: str) -> str:
+        """The value of a header field with markers."""
+        if value == str(self.size):
+            return "{count}"
+        return str(mark_inside(value, self.ids))
+
+
+def distinct(values: list[Any]) -> list[Any]:
+    """The values, each once."""
+    found: list[Any] = []
+    for value in values:
+        if not any(is_same(value, other) for other in found):
+            found.append(value)
+    return found
+
+
+def named(values: dict[str, Any]) -> Named:
+    """Those of the values that a marker can stand for."""
+    return [(name, value) for name, value in values.items() if is_id(value)]
+
+
+def mark_inside(value: Any, values: Named) -> Any:
+    """A text in which markers of these names stand for the values that it has; or another value."""
+    if not isinstance(value, str):
+        return value
+    text = escape(value)
+    for name, known in values:
+        part = str(known)
+        least = SHORTEST_NUMBER if part.isdigit() else SHORTEST_PART
+        text = re.sub(pattern_of(part, in_url=len(part) < least), f"{{{name}}}", text)
     return text
 
 
-def replace_part(text: str, part: str, marker: str) -> str:
-    """A text with a marker for a value that stands in it as a word."""
-    least = 5 if part.isdigit() else SHORTEST_PART
-    before = "(?<![A-Za-z0-9{])"
-    after = "(?![A-Za-z0-9}])"
-    if len(part) < least:  # then in a URL alone
-        before = "(?<=[/=])"
-        after = "(?=[/?&#]|$)"
-    return re.sub(f"{before}{re.escape(part)}{after}", marker, text)
-
-
-def is_id_name(name: str) -> bool:
-    """Whether a number of this name may be an id."""
-    return "id" in words_of(name)
+def pattern_of(part: str, *, in_url: bool) -> str:
+    """A pattern for a value in a text: in a URL, or else as a word that stands in no marker."""
+    escaped = re.escape(part)
+    if in_url:
+        return f"(?<=[/=@]){escaped}(?=[/?&#]|$)"
+    return f"(?<![A-Za-z0-9{{]){escaped}(?![A-Za-z0-9}}])"

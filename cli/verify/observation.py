@@ -7,10 +7,10 @@ from stub.like.profile import DEPTH
 from web.strict_json import MalformedJSON, parse_json
 from web.validation import pointer
 
-from .choices import volatile_paths
+from .choices import Bodies, judged, merge
 from .exchange import Exchange
 from .forms import Form, time_form
-from .values import Path, parse_seconds, scalars
+from .values import Path, scalars
 
 Part = dict[str, Any]
 
@@ -36,16 +36,17 @@ class Observation:
     def cannot_say(self, sentence: str) -> None:
         self.unsaid.append(sentence)
 
-    def note_volatile(self, bodies: list[tuple[str, Any]], place: str) -> set[Path]:
-        """Note where bodies of one status vary; return these paths."""
-        found = volatile_paths(bodies)
-        self.varying += sorted(place + pointer(*path) for path in found)
-        return found
+    def merge(self, bodies: Bodies, place: str) -> Any:
+        """One body of several readings, each with its status; what varies is noted."""
+        varying: set[Path] = set()
+        merged = merge(judged(bodies), varying)
+        self.varying += sorted(place + pointer(*path) for path in varying)
+        return merged
 
     def note_times(self, body: Any, place: str) -> None:
         """Note the forms of the times in a body of the created record."""
         for path, value in scalars(body):
-            form = time_form(value) if parse_seconds(value) is not None else None
+            form = time_form(value)
             if form:
                 self.times[place + pointer(*path)] = form
 

@@ -1,27 +1,35 @@
 """Makes the profile of a service from what a run has exchanged: its bodies with markers."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from stub.like.check import errors_in
+from stub.like.markers import values_below
 from stub.like.profile import OWN_WORDS
 from web.validation import pointer
 
 from .checks import FOLLOWED, GET_DEPLOYMENT
-from .choices import merge
+from .choices import Bodies
 from .constants import Constants
-from .envelope import Envelope, Listing
 from .errors import common_form, rejections, without_echo
 from .exchange import Exchange
 from .fields import Fields, Mark
-from .ids import observe_ids
-from .marks import Marks
+from .forms import ids_form, times_form
+from .marks import ListMarks, named
 from .observation import Observation, Part
-from .places import has_status_name, says_deployment
-from .readings import Reading, Readings
+from .places import has_status_name, is_of_deployment, texts_of_status
+from .readings import Reading, Readings, id_of
 from .run import LISTS, Run
-from .values import NEWEST, Path, at, first_of, order_of, parse_seconds, replaced, scalars, texts_in
+from .values import (
+    NEWEST,
+    Path,
+    at,
+    first_of,
+    order_of,
+    parse_seconds,
+    replaced,
+    scalars,
+)
 
 STATUSES_OF_CREATION = (200, 201, 202)
 
@@ -36,22 +44,22 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
     fields = Fields(run, constants)
     found = Observation({"observed_at": date}, is_own=run.creation is not None)
     observer = Observer(run, readings, constants, fields, found)
+    listed = observer.list_form()
     parts = {
         "statuses": statuses_of(readings),
-        "list": observer.list_form(),
+        "list": listed,
         "create": observer.create_form(),
-        "deployment": observer.deployment_form(),
+        "deployment": observer.deployment_form(listed),
         "errors": observer.error_forms(),
-        "ids": observe_ids(readings, found),
-        "times": readings.times,
+        "ids": observer.ids(),
+        "times": times_form(readings.own()) or times_form(readings.others()),
     }
     for name, part in parts.items():
         if part:
             found.profile[name] = part
     remove_invalid(found)
     for place, value in constants.kept.items():
-        _, name, *_ = place.split("/")
-        if name in found.profile:
+        if place.split("/")[1] in found.profile:
             found.kept[place] = value
     if constants.signed:
         places = ", ".join(constants.signed)
@@ -59,7 +67,6 @@ def observe(run: Run, date: str, *, given: str) -> Observation:
     if fields.left_out:
         names = ", ".join(sorted(fields.left_out))
         found.cannot_say(f"header fields that vary: {names}")
-    found.exchanges = fields.exchanges
     return found
 
 
@@ -87,219 +94,207 @@ class Observer:
     # The list
 
     def list_form(self) -> Part | None:
-        run = self.run
-        found = self.found
-        lists = run.succeeded(*LISTS)
-        path = run.places.items
-        self._check_strict("list", *LISTS)
-        if lists and path is None:
-            found.unreadable.append("list")
-        last = self._last_list(lists)
-        if path is None or last is None or not found.is_strict(last, "list"):
+        path = self.run.places.items
+        lists = self._lists()
+        if path is None or not lists:
             return None
-        place = "/list/body"
-        first_item = (*path, 0)
-        item = self._item(last, place + pointer(*first_item))
-        listings = {exchange: listing_of(run, exchange) for exchange in lists}
-        is_own = self.readings.item_in(last) is not None
-        envelope = Envelope(list(listings.values()), path, self.constants.is_map, is_sure=is_own)
+        own = [each for each in lists if each in self.readings.mine]
+        last = own[-1] if own else lists[-1]
+        marks = {}
+        bodies = []
+        for each in lists:
+            marks[each] = self._list_marks(each, path, is_sure=bool(own))
+            bodies.append(("", marks[each].mark(each.json)))
 
         def mark(value: str, exchange: Exchange) -> str:
-            return listings[exchange].mark_field(value)
+            return marks[exchange].mark_field(value)
 
-        form = self._form("/list", lists, envelope.mark(last.json), mark)
-        form["body"] = replaced(form["body"], path, [item])
+        place = "/list/body"
+        around = self._clean(bodies, place)
+        item = self._item(last, place + pointer(*path, 0))
+        form = self._form("list", lists, replaced(around, path, [item]), mark)
         if self._is_newest_first(last):
             form["order"] = NEWEST
-        for varying in envelope.varying:
-            found.varying.append(place + pointer(*varying))
-        found.note_status("list", last)
+        self.found.note_status("list", last)
         return form
 
-    def _last_list(self, lists: list[Exchange]) -> Exchange | None:
-        """The last list with the created project, or else with any project."""
-        for each in reversed(lists):
-            if self.readings.item_in(each) is not None:
-                return each
-        for each in reversed(lists):
-            if self.run.items_of(each):
-                return each
-        return None
+    def _lists(self) -> list[Exchange]:
+        """The lists with projects, none if a profile cannot have them."""
+        run = self.run
+        asked = [each for each in run.of(*LISTS) if each.is_success]
+        if not asked or not self.found.is_strict(asked[-1], "list"):
+            return []
+        if run.places.items is None:
+            self.found.unreadable.append("list")
+        return [each for each in asked if run.items_of(each)]
+
+    def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
+        run = self.run
+        items = run.items_of(exchange)
+        first = run.own_id(items[0])
+        last = run.own_id(items[-1])
+        ids = named({"first.id": first, "last.id": last})
+        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
     def _item(self, exchange: Exchange, place: str) -> Any:
         """The form of each project: of the created one, or of another one without its values."""
         readings = self.readings
-        if readings.item_in(exchange) is not None:
-            item = self._created_item(place)
-            return self.constants.clean(item, place)
-        items = self.run.items_of(exchange)
-        first = items[0]
-        marks = readings.marks_of_other("project", first, is_shown=False)
-        marks.names = common_names(items)
-        paths = [path for path, _ in scalars(first)]
-        marks.status_paths.update(filter(is_deployment_status, paths))
+        if exchange in readings.mine:
+            return self._created("project", readings.of_project(), place)
+        first, *others = self.run.items_of(exchange)
+        marks = readings.marks_of_other("project", first)
+        marks.is_shown = False
+        if others:  # a name may be a value, as in a map by the names of environments
+            marks.names = {path[-1] for path, _ in values_below(others) if path}
+        for path, _ in scalars(first):
+            if has_status_name(path) and is_of_deployment(path[:-1]):
+                marks.status_paths.add(path)
         return marks.mark(first)
-
-    def _created_item(self, place: str) -> Any:
-        readings = self.readings
-        items = readings.items
-        marks = readings.marks_of_created("project")
-        if readings.words:
-            marks.status_paths = readings.status_paths(items)
-        status_path = first_of(marks.status_paths)
-        bodies = []
-        for reading in items:
-            word = reading.before
-            if status_path is not None:
-                word = at(reading.body, status_path)
-            bodies.append((word, marks.mark(reading.body)))
-        self.found.note_times(items[-1].body, place)
-        return self._merge(bodies, place)
 
     def _is_newest_first(self, exchange: Exchange) -> bool:
         items = self.run.items_of(exchange)
         first = items[0]
-        mine = self.readings.item_in(exchange)
+        mine = self.readings.mine.get(exchange)
         if mine is not None:
             return len(items) > 1 and first is mine
         for path, value in scalars(first):
-            if parse_seconds(value) is None:
-                continue
-            times = [parse_seconds(at(item, path)) for item in items]
-            order = order_of(times)
-            if order is not None:
-                return order == NEWEST
+            if parse_seconds(value) is not None:
+                times = [parse_seconds(at(item, path)) for item in items]
+                order = order_of(times)
+                if order is not None:
+                    return order == NEWEST
         return False
 
     # The creation and the deployment
 
     def create_form(self) -> Part | None:
         run = self.run
-        found = self.found
         creation = run.creation
-        if creation is None or not found.is_strict(creation, "create"):
+        if creation is None or not self.found.is_strict(creation, "create"):
             return None
-        part = {"request": self.constants.clean(run.request, "/create/request")}
-        part |= tolerance_of(run)
+        request = self.constants.clean(run.request, "/create/request")
+        body = self._created("project", self.readings.of_creation(), "/create/body")
+        marks = self.readings.marks_of_created("project")
+        form = self._form("create", [creation], body, marks.mark_field)
         status = creation.status
         if status in STATUSES_OF_CREATION:
-            part["status"] = status
+            form["status"] = status
         else:
-            found.cannot_say(f"the status of a creation: {status}")
-        body = creation.json
-        marks = self.readings.marks_of_created("project")
-        marks.status_paths = self.readings.status_paths_of_creation(body)
-        found.note_times(body, "/create/body")
-        return part | self._form("/create", [creation], marks.mark(body), marks.mark_field)
+            self.found.cannot_say(f"the status of a creation: {status}")
+        return {"request": request, **tolerance_of(run), **form}
 
-    def deployment_form(self) -> Part | None:
-        is_strict = self.found.is_strict
-        self._check_strict("deployment", FOLLOWED.name, GET_DEPLOYMENT.name)
+    def deployment_form(self, listed: Part | None) -> Part | None:
         followed = self.run.followed
-        if followed and is_strict(followed[-1], "deployment"):
-            return self._created_deployment(followed)
-        other = self.readings.others_deployment
-        if other is not None and is_strict(other, "deployment"):
-            return self._other_deployment(other)
-        return None
+        asked = self.run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
+        successful = [each for each in asked if each.is_success]
+        exchanges = followed or self.readings.other_deployment or successful
+        if not exchanges or not self.found.is_strict(exchanges[-1], "deployment"):
+            return None
+        self.found.note_status("deployment", exchanges[0])
+        if not followed:
+            return self._other_deployment(exchanges, listed)
+        body = self._created("deployment", self.readings.of_deployment(), "/deployment/body")
+        marks = self.readings.marks_of_created("deployment")
+        return self._form("deployment", followed, body, marks.mark_field)
 
-    def _created_deployment(self, followed: list[Exchange]) -> Part:
-        place = "/deployment/body"
-        found = self.found
-        all_readings = self.readings
-        words = all_readings.words
-        readings = []
-        for exchange, word in zip(followed, words, strict=True):
-            readings.append(Reading(exchange.json, word, word))
-        marks = all_readings.marks_of_created("deployment")
-        if any(words):
-            marks.status_paths = all_readings.status_paths(readings)
-        bodies = [(reading.before, marks.mark(reading.body)) for reading in readings]
-        body = self._merge(bodies, place)
-        found.note_times(readings[-1].body, place)
-        fields = self.fields.of(followed, "/deployment", marks.mark_field)
-        found.note_status("deployment", followed[0])
-        return {"body": self.constants.clean(body, place), **fields}
+    def _other_deployment(self, exchanges: list[Exchange], listed: Part | None) -> Part:
+        """The form of a deployment that was not created, with its values only if it was given.
 
-    def _other_deployment(self, other: Exchange) -> Part:
-        """The form of a deployment that was not created, with its values only if it was given."""
-        place = "/deployment/body"
-        run = self.run
-        readings = self.readings
+        Without them it has the header fields that the list has, too.
+        """
         found = self.found
-        is_given = readings.is_given(other)
-        project = readings.project_of(other)
-        marks = readings.marks_of_other("deployment", project, is_shown=is_given)
-        status_path = named_status(other.json)
+        first = exchanges[0]
+        marks = self.readings.marks_of_other_deployment(first)
+        texts = texts_of_status(first.json)
+        status_path = first_of(path for path in texts if has_status_name(path))
         if status_path is not None:
-            marks.status_paths = {status_path}
-            found.word = at(other.json, status_path)
-        read = run.succeeded(GET_DEPLOYMENT.name)
-        exchanges = [each for each in read if each.target == other.target]
-        bodies = [("", marks.mark(exchange.json)) for exchange in exchanges]
-        body = self._merge(bodies, place)
-        fields = self.fields.of(exchanges, "/deployment", marks.mark_field)
-        if is_given:
+            marks.status_paths.add(status_path)
+            found.word = texts[status_path]
+        place = "/deployment/body"
+        bodies = [("", marks.mark(each.json)) for each in exchanges]
+        if marks.is_shown:
             found.cannot_say("the run of a deployment: the one that was named is over")
-            body = self.constants.clean(body, place)
-        else:
-            remove_own_fields(fields, run)
-        found.note_status("deployment", exchanges[0])
-        return {"body": body, **fields}
-
-    def _form(self, place: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
-        """The form of a response: its body, its content type and its header fields."""
-        cleaned = self.constants.clean(body, f"{place}/body")
-        return {"body": cleaned, **self.fields.of(exchanges, place, mark)}
-
-    def _merge(self, bodies: list[tuple[str, Any]], place: str) -> Any:
-        """One body of several readings, each with its status; what varies is noted."""
-        volatile = self.found.note_volatile(bodies, place)
-        first: dict[str, Any] = {}
-        for word, body in bodies:
-            first.setdefault(word, body)
-        in_order = {}
-        for word in self.readings.words:
-            if word in first:
-                in_order[word] = first[word]
-        return merge(in_order or first, volatile)
-
-    def _check_strict(self, place: str, *checks: str) -> None:
-        """Note that the successful responses to these checks are no JSON, if none of them is."""
-        found = [each for each in self.run.of(*checks) if each.is_success]
-        if found and not self.run.succeeded(*checks):
-            self.found.is_strict(found[-1], place)
-
-    # Errors
+            body = self._clean(bodies, place)
+            return self._form("deployment", exchanges, body, marks.mark_field)
+        body = found.merge(bodies, place)
+        form = self._form("deployment", exchanges, body, marks.mark_field)
+        known = listed["headers"] if listed and "headers" in listed else {}
+        fields = form.pop("headers", {}).items()
+        form["headers"] = {name: value for name, value in fields if known.get(name) == value}
+        return form
 
     def error_forms(self) -> Part:
-        found = self.found
         forms: Part = {}
-        all_volatile: set[Path] = set()
         for code, exchanges in rejections(self.run).items():
-            place = f"/errors/{code}"
+            part = f"errors/{code}"
             first = exchanges[0]
-            if not found.is_strict(first, f"errors/{code}"):
+            if not self.found.is_strict(first, part):
                 continue
-            bodies = []
-            for exchange in exchanges:
-                marked = Marks("error").mark(exchange.json)
-                bodies.append(without_echo(marked, exchange.deployment_id))
-            of_one_status = [("", body) for body in bodies]
-            all_volatile |= found.note_volatile(of_one_status, f"{place}/body")
-            form = self._form(place, exchanges, bodies[0], unmarked)
+            bodies = [("", without_echo(each)) for each in exchanges]
+            body = self._clean(bodies, f"/{part}/body")
+            form = self._form(part, exchanges, body, lambda value, _: value)
             forms[code] = {"status": first.status, **form}
-        default = common_form(list(forms.values()), all_volatile)
+        default = common_form(list(forms.values()))
         if default:
             forms["default"] = default
         return forms
 
+    # Ids
 
-def listing_of(run: Run, exchange: Exchange) -> Listing:
-    ids = [run.own_id(item) for item in run.items_of(exchange)]
-    if not ids:
-        return Listing(exchange.json, 0)
-    return Listing(exchange.json, len(ids), ids[0], ids[-1])
+    def ids(self) -> Part:
+        """The forms of the ids that were seen."""
+        run = self.run
+        names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
+        if run.creation is not None:
+            names[run.places.created_id] = run.created_name
+        names.pop(None, None)
+        projects = ids_form(list(names), list(names.values()))
+        forms = {"projects": projects, "deployments": self._deployment_ids()}
+        return {kind: form for kind, form in forms.items() if form}
+
+    def _deployment_ids(self) -> Part | None:
+        """The form of the id of the deployment that was read."""
+        run = self.run
+        deployment = run.followed or self.readings.other_deployment
+        if not deployment:
+            return None
+        own_id = id_of(deployment)
+        owner_id = run.places.created_id
+        if not run.followed:
+            owner_id = run.own_id(self.readings.project_of(deployment[0]))
+        if own_id == owner_id:
+            return {"same": True}
+        if run.created_name and run.created_name in str(own_id):
+            self.found.cannot_say("ids of deployments that are made from the name")
+            return None
+        return ids_form([own_id], [""])
+
+    # All of them
+
+    def _created(self, kind: str, readings: list[Reading], place: str) -> Any:
+        """The body of the created project, or of its deployment, of what was read of it."""
+        marks = self.readings.marks_of_created(kind)
+        marks.status_paths = self.readings.status_paths(readings)
+        status_path = first_of(marks.status_paths)
+        bodies = []
+        for reading in readings:
+            word = reading.before
+            if status_path is not None:
+                word = at(reading.body, status_path)
+            bodies.append((word, marks.mark(reading.body)))
+        self.found.note_times(readings[-1].body, place)
+        return self._clean(bodies, place)
+
+    def _clean(self, bodies: Bodies, place: str) -> Any:
+        """One body of several readings, without what may not stay."""
+        merged = self.found.merge(bodies, place)
+        return self.constants.clean(merged, place)
+
+    def _form(self, part: str, exchanges: list[Exchange], body: Any, mark: Mark) -> Part:
+        """The form of a response: its body, its content type and its header fields."""
+        place = f"/{part}"
+        self.found.exchanges[place] = exchanges
+        return {"body": body, **self.fields.of(exchanges, place, mark)}
 
 
 def tolerance_of(run: Run) -> Part:
@@ -315,23 +310,6 @@ def tolerance_of(run: Run) -> Part:
     return found
 
 
-def unmarked(value: str, _: Exchange) -> str:
-    """The value of a header field of an error, in which no marker can stand."""
-    return value
-
-
-def remove_own_fields(fields: Part, run: Run) -> None:
-    """Remove the header fields of a deployment of others that no other response has."""
-    others = [each for each in run.exchanges if each.check.name != GET_DEPLOYMENT.name]
-    kept = {}
-    for name, value in fields.pop("headers", {}).items():
-        values = [exchange.header(name) for exchange in others]
-        if value in values:
-            kept[name] = value
-    if kept:
-        fields["headers"] = kept
-
-
 def remove_invalid(found: Observation) -> None:
     """Leave out the parts that a profile cannot have."""
     profile = found.profile
@@ -345,31 +323,3 @@ def remove_invalid(found: Observation) -> None:
         if part in holder:
             found.cannot_say(f"/{name}: {error.pointer} {error.detail}")
             del holder[part]
-
-
-def is_deployment_status(path: Path) -> bool:
-    """Whether a member has the name of a status, inside of one that says deployment."""
-    outer = path[:-1]
-    return has_status_name(path) and any(map(says_deployment, outer))
-
-
-def common_names(records: list[Any]) -> set[str] | None:
-    """The names of members that more than one record has; of one record alone it is not known.
-
-    Others may be values of somebody, as in a map by the names of environments.
-    """
-    if len(records) < 2:
-        return None
-    counts: Counter[str] = Counter()
-    for record in records:
-        names = set[str]()
-        for path, _ in scalars(record):
-            names.update(map(str, path))
-        counts.update(names)
-    return {name for name, count in counts.items() if count > 1}
-
-
-def named_status(body: Any) -> Path | None:
-    """Where a deployment that has ended has its status: the outermost text that is called so."""
-    texts = texts_in(body)
-    return first_of(path for path, text in texts.items() if text and has_status_name(path))

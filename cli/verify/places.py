@@ -1,7 +1,7 @@
 """Finds its way in the bodies of a service, by what their values do and not by their names."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -23,6 +23,7 @@ from .values import (
     last_word,
     outermost,
     parse_seconds,
+    preferred,
     scalars,
     texts_in,
     values_in,
@@ -34,39 +35,34 @@ DEPLOYMENT_WORDS = ("deployment", "deploy", "build", "release", "operation", "jo
 ID_WORDS = ("id", "uid", "uuid", "guid", "key", "ref", "slug")
 IN_A_URL = re.compile("/deployments/([^/?#]+)")
 MAX_CANDIDATES = 10  # GETs that look for a deployment
-MAX_ID = 200  # characters
 MAX_STATUS = 64  # characters
 
 
 # The list
 
 
-def find_items(body: Any, earlier: Any = None, name: str = "", created: Any = None) -> Path | None:
+def find_items(body: Any, earlier: Any, name: str, created: Any) -> Path | None:
     """The path of the array of the projects in the body of a list, None if there is no array.
 
     It is the one with an item that has the new name, and of several the one whose item is most like
     the response to the creation; else the one that has grown since an earlier list; else the
-    outermost array of objects, first of those that have ids.
+    outermost array of objects, first of those with ids, then of those with the contract's name.
     """
-    arrays = [Array(path, items) for path, items in arrays_in(body)]
-    best: Array | None = None
-    most = 0
-    for array in sorted(arrays, key=lambda array: len(array.path)):
-        likeness = likeness_of(array.items, name, created)
-        if likeness > most:
-            best = array
-            most = likeness
-    if best is not None:
-        return best.path
-    outer = [array for array in arrays if is_through_objects(array.path)]
-    of_objects = [array for array in outer if has_records(array.items)]
-    grown = [array for array in of_objects if has_grown(array.items, at(earlier, array.path))]
-    return outermost_array(grown or of_objects or outer)
+    paths = arrays_in(body)
+    likeness = [likeness_of(at(body, path), name, created) for path in paths]
+    if any(likeness):
+        return paths[likeness.index(max(likeness))]
 
+    def has_grown(path: Path) -> bool:
+        before = at(earlier, path)
+        return isinstance(before, list) and len(at(body, path)) > len(before)
 
-class Array(NamedTuple):
-    path: Path
-    items: list[Any]
+    paths = [path for path in paths if is_through_objects(path)]
+    paths = preferred(paths, lambda path: has_records(at(body, path)))
+    paths = preferred(paths, has_grown)
+    paths = preferred(paths, lambda path: has_ids(at(body, path)))
+    paths = [path for path in paths if len(path) == len(paths[0])]
+    return first_of(preferred(paths, lambda path: last_name(path) == "projects"))
 
 
 def likeness_of(items: list[Any], name: str, created: Any) -> int:
@@ -82,7 +78,7 @@ def likeness_of(items: list[Any], name: str, created: Any) -> int:
     return 0
 
 
-def find_named(items: Iterable[Any], text: Any, members: Container[str] = ()) -> Any:
+def find_named(items: Iterable[Any], text: Any, members: Container[str]) -> Any:
     """The first item with this text or number, at any depth; None if there is none.
 
     Where there are `members`, the outermost one of them counts alone.
@@ -90,32 +86,12 @@ def find_named(items: Iterable[Any], text: Any, members: Container[str] = ()) ->
     if not is_id(text):
         return None
     for item in items:
+        values = values_in(item)
         if members:
             values = [value for path, value in outermost(item) if last_name(path) in members][:1]
-        else:
-            values = values_in(item)
         if any(is_same(value, text) for value in values):
             return item
     return None
-
-
-def has_grown(items: list[Any], earlier: Any) -> bool:
-    return isinstance(earlier, list) and len(items) > len(earlier)
-
-
-def outermost_array(arrays: list[Array]) -> Path | None:
-    """The path of the outermost of these arrays, first of those whose items have ids.
-
-    Of several in one depth it is the one that has the contract's name.
-    """
-    with_ids = [array.path for array in arrays if has_ids(array.items)]
-    paths = with_ids or [array.path for array in arrays]
-    if not paths:
-        return None
-    least = min(len(path) for path in paths)
-    outer = [path for path in paths if len(path) == least]
-    named = [path for path in outer if last_name(path) == "projects"]
-    return first_of(named or outer)
 
 
 def has_ids(items: list[Any]) -> bool:
@@ -140,13 +116,11 @@ def find_id(item: Any, others: Sequence[Any], shared: Any = NOTHING, name: str =
         is_shared = shared is NOTHING or value in known
         if may_be_own_id(path, value, name) and is_shared and not is_other:
             found.append(path)
-    # That of its deployment stands below such a name.
-    found = [path for path in found if not any(says_deployment(name) for name in path)] or found
-    found = [path for path in found if last_name(path) == "id"] or found
-    found = [path for path in found if at(item, path) != name] or found
-    outer = [path for path in found if len(path) == len(found[0])]
-    alike = [path for path in outer if is_called_id(path)]
-    return first_of(alike or outer)
+    found = preferred(found, lambda path: not is_of_deployment(path))
+    found = preferred(found, lambda path: last_name(path) == "id")
+    found = preferred(found, lambda path: at(item, path) != name)
+    found = [path for path in found if len(path) == len(found[0])]
+    return first_of(preferred(found, is_called_id))
 
 
 def is_called_id(path: Path) -> bool:
@@ -184,7 +158,7 @@ class Candidate(NamedTuple):
 
     id: str
     member: str
-    rank: int
+    rank: int  # 0 is the likeliest
 
 
 def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
@@ -192,32 +166,43 @@ def find_candidates(bodies: Iterable[Any], own_id: Any) -> list[Candidate]:
 
     `own_id` is the id of the project, which some services have for its deployment.
     """
-    found: list[Candidate] = []
+    found = []
     for body in bodies:
-        found += candidates_in(body)
+        for path, value in outermost(body):
+            candidate = candidate_at(path, value)
+            if candidate is not None and candidate.id != str(own_id):
+                found.append(candidate)
     found.sort(key=lambda candidate: candidate.rank)
     distinct: dict[str, Candidate] = {}
     for candidate in found:
-        if candidate.id != str(own_id):
-            distinct.setdefault(candidate.id, candidate)
+        distinct.setdefault(candidate.id, candidate)
     likeliest = list(distinct.values())[: MAX_CANDIDATES - 2]
     if is_id(own_id):
-        likeliest.append(Candidate(str(own_id), "id", 5))
+        likeliest.append(Candidate(str(own_id), "id", 4))
     return likeliest
 
 
-def candidates_in(body: Any) -> Iterator[Candidate]:
-    for path, value in outermost(body):
-        text = str(value)
-        last = last_name(path)
-        if not is_id(value) or len(text) > MAX_ID or parse_seconds(value) is not None:
-            continue
-        if SECRET_NAME.search(last) or last_word(last) == "key":
-            continue
-        in_url = id_in_url(text)
-        rank = 0 if in_url else rank_of_candidate(path, text)
-        if rank is not None:
-            yield Candidate(in_url or text, last, rank)
+def candidate_at(path: Path, value: Any) -> Candidate | None:
+    """The value as a candidate, None if it is no id of a deployment."""
+    text = str(value)
+    name = last_name(path)
+    last = last_word(name)
+    if not is_id(value) or parse_seconds(value) is not None:
+        return None
+    if SECRET_NAME.search(name) or last == "key":
+        return None
+    in_url = id_in_url(text)
+    if in_url:
+        return Candidate(in_url, name, 0)
+    if is_of_deployment(path) and last in ID_WORDS:
+        return Candidate(text, name, 0)
+    if " " in text or "://" in text:
+        return None
+    if says_deployment(last) or is_of_deployment(path[:-1]):
+        return Candidate(text, name, 1)
+    if last == "id" and len(path) > 1:
+        return Candidate(text, name, 2)
+    return Candidate(text, name, 3) if is_of_deployment(path) else None
 
 
 def id_in_url(text: str) -> str:
@@ -226,27 +211,13 @@ def id_in_url(text: str) -> str:
     return unquote(match[1]) if match else ""
 
 
-def rank_of_candidate(path: Path, text: str) -> int | None:
-    """How likely a value is the id of a deployment, 0 at best; None if it is none."""
-    last = last_word(last_name(path))
-    says = [says_deployment(name) for name in path]
-    if any(says) and last in ID_WORDS:
-        return 0
-    if " " in text or "://" in text:
-        return None
-    if says_deployment(last):
-        return 1
-    if any(says[:-1]):
-        return 2
-    if last == "id" and len(path) > 1:
-        return 3
-    return 4 if any(says) else None
+def is_of_deployment(path: Path) -> bool:
+    """Whether a name on the path has a word for a deployment."""
+    return any(says_deployment(name) for name in path if isinstance(name, str))
 
 
-def says_deployment(name: str | int) -> bool:
-    """Whether the name of a member has a word for a deployment."""
-    words = words_of(name) if isinstance(name, str) else []
-    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words)
+def says_deployment(name: str) -> bool:
+    return any(word.removesuffix("s") in DEPLOYMENT_WORDS for word in words_of(name))
 
 
 # Its status
@@ -254,12 +225,12 @@ def says_deployment(name: str | int) -> bool:
 
 def texts_of_status(body: Any) -> dict[Path, str]:
     """The texts of a deployment that may be its status, the outer ones first."""
-    return {path: text for path, text in texts_in(body).items() if may_be_status(text)}
-
-
-def may_be_status(text: str) -> bool:
-    is_short = 0 < len(text) <= MAX_STATUS
-    return is_short and text.isprintable() and parse_seconds(text) is None
+    found = {}
+    for path, text in texts_in(body).items():
+        is_short = 0 < len(text) <= MAX_STATUS
+        if is_short and text.isprintable() and parse_seconds(text) is None:
+            found[path] = text
+    return found
 
 
 def has_status_name(path: Path) -> bool:
@@ -274,18 +245,15 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
     if not bodies:
         return None
     reads = [texts_of_status(body) for body in bodies]
+
+    def changes_until_end(path: Path) -> bool:
+        texts = [texts.get(path) for texts in reads]
+        if None in texts or len(set(texts)) == 1:
+            return False
+        return len(texts) < 3 or texts[-2] == texts[-1]
+
     last = reads[-1]
-    changing = [path for path in last if changes_until_end(path, reads)]
-    named = [path for path in last if has_status_name(path)]
-    named_changing = [path for path in changing if has_status_name(path)]
-    found = [*named_changing, *changing, *named]
-    outer = [path for path in found if is_through_objects(path)]  # not of the steps in an array
-    return first_of(outer or found)
-
-
-def changes_until_end(path: Path, reads: list[dict[Path, str]]) -> bool:
-    """Whether a text changes from read to read, but not between the last two of several."""
-    texts = [texts.get(path) for texts in reads]
-    if None in texts or len(set(texts)) == 1:
-        return False
-    return len(texts) < 3 or texts[-2] == texts[-1]
+    found = [path for path in last if has_status_name(path) or changes_until_end(path)]
+    found = preferred(found, is_through_objects)  # not of the steps in an array
+    found = preferred(found, changes_until_end)
+    return first_of(preferred(found, has_status_name))

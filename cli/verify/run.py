@@ -172,7 +172,7 @@ class Run:
         items = self.items_of(exchange)
         name = self.created_name
         if self.creation is None or not self.creation.has_json:
-            return find_named(items, name)
+            return find_named(items, name, ())
         members = set() if name.startswith(NAME_PREFIX) else self.name_members
         found = find_named(items, name, members)
         path = self._path_of_id(self.creation)

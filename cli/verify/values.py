@@ -3,10 +3,11 @@
 import copy
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from stub.like.markers import Path as Path
+from stub.like.markers import values_below
 from stub.rules import TYPES, is_of_type, parse_time
 
 T = TypeVar("T")
@@ -27,12 +28,10 @@ def children(value: Any) -> Iterable[tuple[str | int, Any]]:
     return ()
 
 
-def scalars(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def scalars(value: Any) -> list[tuple[Path, Any]]:
     """The texts, numbers, booleans and nulls in a value, and their paths."""
-    if not isinstance(value, dict | list):
-        yield path, value
-    for name, each in children(value):
-        yield from scalars(each, (*path, name))
+    found = values_below(value)
+    return [(path, each) for path, each in found if not isinstance(each, dict | list)]
 
 
 def values_in(value: Any) -> list[Any]:
@@ -59,12 +58,10 @@ def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-def arrays_in(value: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
-    """The arrays in a value, and their paths."""
-    if isinstance(value, list):
-        yield path, value
-    for name, each in children(value):
-        yield from arrays_in(each, (*path, name))
+def arrays_in(value: Any) -> list[Path]:
+    """The paths of the arrays in a value, the outer ones first."""
+    paths = [path for path, each in values_below(value) if isinstance(each, list)]
+    return sorted(paths, key=len)
 
 
 def is_through_objects(path: Path) -> bool:
@@ -95,12 +92,12 @@ def replaced(value: Any, path: Path, new: Any) -> Any:
     """The value with another one at a path; without a change if there is nothing at the path."""
     if not path:
         return new
-    name = path[0]
+    name, *rest = path
     inner = at(value, (name,))
     if inner is NOTHING:
         return value
     changed = copy.copy(value)
-    changed[name] = replaced(inner, path[1:], new)
+    changed[name] = replaced(inner, tuple(rest), new)
     return changed
 
 
@@ -152,9 +149,8 @@ def last_word(name: str) -> str:
 
 def called_name(paths: list[Path]) -> Path | None:
     """The first path of a member that is called `name`, or else one that ends with that word."""
-    exact = [path for path in paths if last_name(path) == "name"]
     alike = [path for path in paths if last_word(last_name(path)) == "name"]
-    return first_of(exact or alike)
+    return first_of(preferred(alike, lambda path: last_name(path) == "name"))
 
 
 def parse_seconds(text: Any) -> float | None:
@@ -166,3 +162,8 @@ def parse_seconds(text: Any) -> float | None:
 def first_of(found: Iterable[T]) -> T | None:
     """The first one, None if there is none."""
     return next(iter(found), None)
+
+
+def preferred(found: list[T], is_better: Callable[[T], bool]) -> list[T]:
+    """Those that are better, or all if none is."""
+    return [each for each in found if is_better(each)] or found
