@@ -88,18 +88,12 @@ class Compiler:
         return Body(self._pieces(value, items, beside))
 
     def field(self, value: str) -> Callable[[Subject], str]:
-        """Compile the value of a header field; what is not ASCII in a value is percent-encoded."""
-        pieces: list[Piece] = []
-        for piece in split(value):
-            if isinstance(piece, Marker):
-                pieces.append(in_field(self._value(piece.name)))
-            else:
-                pieces.append(piece)
-        return Body(pieces).fill
+        """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
+        return Body(self._text(value, percent_encoded)).fill
 
     def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
         if isinstance(value, str):
-            yield from self._text(value)
+            yield from self._string(value)
         elif value is items and items is not None:
             yield from ("[", attrgetter("items"), "]")
         elif isinstance(value, list):
@@ -123,28 +117,30 @@ class Compiler:
         else:
             yield json.dumps(value)
 
-    def _text(self, text: str) -> Iterable[Piece]:
+    def _string(self, text: str) -> Iterable[Piece]:
         """A string: a marker alone has the value and its type, inside others it has its text."""
         name = whole_marker(text)
         if name:
-            yield as_json(self._value(name))
-            return
-        yield '"'
+            read_value = self._value(name)
+            yield lambda subject: quoted(read_value(subject))
+        else:
+            yield from ('"', *self._text(text, escaped), '"')
+
+    def _text(self, text: str, spell: Callable[[str], str]) -> Iterable[Piece]:
+        """A text with markers, each part of it spelled; of null there is nothing."""
         for piece in split(text):
             if isinstance(piece, Marker):
-                yield in_string(self._value(piece.name))
+                yield spelled(self._value(piece.name), spell)
             else:
-                yield quoted(piece)[1:-1]
-        yield '"'
+                yield spell(piece)
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        has_name = beside is not None and any(
-            find_beside_name(each) is beside for each in words.values()
-        )
+        own = {word: find_beside_name(each) for word, each in words.items()}
+        has_name = beside is not None and any(each is beside for each in own.values())
         bodies = {}
         for word, each in words.items():
-            own = find_beside_name(each) if has_name else beside
-            bodies[word] = Body(self._pieces(each, None, own))
+            beside_here = own[word] if has_name else beside
+            bodies[word] = Body(self._pieces(each, None, beside_here))
         others = bodies.pop("")
 
         def fill(subject: Subject) -> str:
@@ -155,7 +151,7 @@ class Compiler:
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = json.dumps(unescaped(constant))
+        own = self.body(constant).fill(Subject())
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
@@ -201,37 +197,26 @@ def as_number(text: str) -> int | str:
     return text
 
 
-def as_json(read_value: ReadValue) -> Piece:
-    return lambda subject: quoted(read_value(subject))
+def spelled(read_value: ReadValue, spell: Callable[[str], str]) -> Piece:
+    def fill(subject: Subject) -> str:
+        value = read_value(subject)
+        return "" if value is None else spell(str(value))
+
+    return fill
 
 
-def in_string(read_value: ReadValue) -> Piece:
-    """What a value is inside a JSON string; of null there is nothing."""
-    return lambda subject: quoted(text_of(read_value(subject)))[1:-1]
+def escaped(text: str) -> str:
+    """A text as it stands in a JSON string."""
+    return quoted(text)[1:-1]
 
 
-def in_field(read_value: ReadValue) -> Piece:
-    return lambda subject: quote(text_of(read_value(subject)), safe=PRINTABLE)
-
-
-def text_of(value: Any) -> str:
-    return "" if value is None else str(value)
+def percent_encoded(text: str) -> str:
+    return quote(text, safe=PRINTABLE)
 
 
 def is_constant(value: Any) -> bool:
     """Whether a member can be replaced: it has no marker, and a type, which null has not."""
     return value is not None and not any(names_below(value))
-
-
-def unescaped(value: Any) -> Any:
-    """A constant as it is sent: doubled braces of a marker are single ones."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, list):
-        return [unescaped(each) for each in value]
-    if isinstance(value, dict):
-        return {plain(name): unescaped(each) for name, each in value.items()}
-    return value
 
 
 def find_beside_name(value: Any) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """The JSON schema of a body with markers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from .markers import CHOICE, is_choice, plain, whole_marker
@@ -12,14 +13,9 @@ Schema = dict[str, Any]
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 
 
-def schema_of(
-    value: Any, like: Profile, *, is_deployment: bool = False, item: Any = None
-) -> Schema:
-    """The schema of a body of a profile: in that of a deployment, its project may be missing.
-
-    `item` is the array of the projects in the body of a list, which has the schema `Project`.
-    """
-    return finished(Schemas(like, is_deployment, item).of(value))
+def schema_of(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
+    """The schema of a body of a profile: in that of a deployment, its project may be missing."""
+    return finished(Schemas(like, is_deployment).of(value))
 
 
 def observed_by(like: Profile) -> Schema:
@@ -37,7 +33,6 @@ class Schemas:
 
     like: Profile
     is_deployment: bool
-    item: Any
 
     def of(self, value: Any) -> Schema:
         if isinstance(value, list):
@@ -56,12 +51,8 @@ class Schemas:
         return {"type": name, **(more or {}), **observed_by(self.like)}
 
     def array(self, value: list[Any]) -> Schema:
-        more: Schema = {}
-        if value is self.item:
-            more = {"items": self.of(value[0]), "x-grease": ["list-order"]}
-        elif value:
-            more = {"items": merged([self.of(each) for each in value])}
-        return self.typed("array", more)
+        items = [self.of(each) for each in value]
+        return self.typed("array", {"items": merged(items)} if items else None)
 
     def object(self, value: dict[str, Any]) -> Schema:
         properties = {plain(name): self.of(each) for name, each in value.items()}
@@ -132,37 +123,25 @@ def status_texts(like: Profile) -> Schema:
 
 def merged(schemas: Sequence[Schema]) -> Schema:
     """The schema of a value that has one of these."""
-    distinct: list[Schema] = []
+    by_type: dict[str, list[Schema]] = {}
     for schema in schemas:
         alternatives: list[Schema] = schema.get("anyOf", [schema])
         for each in alternatives:
             if "type" not in each and "$ref" not in each:  # it has any value
                 return each
-            if each not in distinct:
-                distinct.append(each)
-    distinct = merge_alike("object", merged_objects, distinct)
-    distinct = merge_alike("array", merged_arrays, distinct)
-    if of_type("number", distinct):
-        distinct = [each for each in distinct if each.get("type") != "integer"]
+            alike = by_type.setdefault(each.get("type", "$ref"), [])
+            if each not in alike:
+                alike.append(each)
+    for name, merge in (("object", merged_objects), ("array", merged_arrays)):
+        if name in by_type:
+            by_type[name] = [merge(by_type[name])]
+    if "number" in by_type:
+        by_type.pop("integer", None)
+    distinct = [*chain.from_iterable(by_type.values())]
     if len(distinct) == 1:
         return distinct[0]
     origins = [each["x-origin"] for each in distinct if "x-origin" in each]
     return {"anyOf": distinct, "x-origin": origins[0]}
-
-
-def of_type(name: str, schemas: list[Schema]) -> list[Schema]:
-    return [each for each in schemas if each.get("type") == name]
-
-
-def merge_alike(
-    name: str, merge: Callable[[list[Schema]], Schema], schemas: list[Schema]
-) -> list[Schema]:
-    """The schemas, of which those of a type are one."""
-    alike = of_type(name, schemas)
-    if len(alike) < 2:
-        return schemas
-    others = [each for each in schemas if each.get("type") != name]
-    return [merge(alike), *others]
 
 
 def merged_objects(schemas: list[Schema]) -> Schema:
