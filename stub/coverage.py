@@ -46,20 +46,23 @@ class Coverage:
         self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def count(self, world: str, number: int, entry: Entry) -> None:
-        tenant = prefix_of(world)
         with self._lock:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
-                if what not in counts:
-                    self._used[kind, tenant] += 1
-                    if self._used[kind, tenant] > self._room[kind]:
-                        what = OTHERS
+                if what not in counts and not self._has_room(kind, world):
+                    what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied[what][world] = None
                 counts[what] = counts.get(what, 0) + 1
+
+    def _has_room(self, kind: str, world: str) -> bool:
+        """Whether the tenant of a world may be the first to show one more of a kind."""
+        shown = (kind, prefix_of(world))
+        self._used[shown] += 1
+        return self._used[shown] <= self._room[kind]
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -96,7 +99,6 @@ class Coverage:
         return rows
 
     def called(self) -> list[str]:
-        """The operations that were called."""
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 

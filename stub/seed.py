@@ -117,9 +117,9 @@ def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
     """The seed of a document without errors, and of its text, of which the projects are kept."""
     array = texts_of_members(text).get("projects", "[]")
     texts = [without_members(each, GIVEN) for each in texts_of_items(array)]
-    projects = tuple(map(seed_project, document.get("projects", ()), texts))
-    deployments = tuple(map(read_deployment, document.get("deployments", ())))
-    return Seed(projects, deployments)
+    projects = map(seed_project, document.get("projects", ()), texts)
+    deployments = map(read_deployment, document.get("deployments", ()))
+    return Seed(tuple(projects), tuple(deployments))
 
 
 def seed_project(document: dict[str, Any], sent: str = "") -> SeedProject:
@@ -264,32 +264,31 @@ def sample_id(
 # Writing
 
 
-def write_seed(records: Records, now: datetime) -> bytes:
+def write_seed(records: Records, now: datetime) -> str:
     """The seed document of a state.
 
     A deployment that is still to change has what is left of its timeline, so that a world which
     starts with the document continues it. The latest deployment of each project comes last.
     """
     latest = {project.latest_deployment_id for project in records.projects}
-    earlier = [each for each in records.deployments if each.id not in latest]
-    last = [each for each in records.deployments if each.id in latest]
-    projects = write_items([write_project(each) for each in records.list])
-    deployments = write_items([write_deployment(each, now) for each in earlier + last])
-    return b'{"projects": [' + projects + b'],\n"deployments": [' + deployments + b"]}\n"
+    earlier: list[str] = []
+    last: list[str] = []
+    for each in records.deployments:
+        found = last if each.id in latest else earlier
+        found.append(write_deployment(each, now))
+    projects = ",".join(map(write_project, records.list))
+    deployments = ",".join([*earlier, *last])
+    return f'{{"projects": [{projects}],\n"deployments": [{deployments}]}}\n'
 
 
-def write_items(items: list[bytes]) -> bytes:
-    return b",".join(b"\n" + item for item in items)
-
-
-def write_project(project: Project) -> bytes:
+def write_project(project: Project) -> str:
     name = json.dumps(project.latest_deployment_id)
-    member = f'"latest_deployment_id": {name}, '.encode()
-    text = project.representation.removesuffix(b"\n")
-    return text.replace(member, b"", 1)
+    text = project.representation.decode().removesuffix("\n")
+    text = text.replace(f'"latest_deployment_id": {name}, ', "", 1)
+    return f"\n{text}"
 
 
-def write_deployment(deployment: Deployment, now: datetime) -> bytes:
+def write_deployment(deployment: Deployment, now: datetime) -> str:
     *running, last = deployment.rest_of_timeline(now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
     end = {"status": last.status}
@@ -299,4 +298,4 @@ def write_deployment(deployment: Deployment, now: datetime) -> bytes:
     else:
         document["created_at"] = timestamp(deployment.created_at)
         document |= end
-    return json.dumps(document).encode()
+    return f"\n{json.dumps(document)}"

@@ -41,27 +41,19 @@ def line_of(response: Response, redactor: Redactor) -> str:
     environ = request.environ
     context = vars(g._get_current_object())
     status = response.status_code
-    start = redactor.text(f"{name_of(context)} {environ['REQUEST_METHOD']}")
+    world = context.get("world_name") or context.get("intended_world_name", "")
+    name = context.get("log_name") or world
+    start = redactor.text(f"{name} {environ['REQUEST_METHOD']}")
     target = redactor.target(raw_target(environ))
-    line = f"{start.lstrip()} {cut(target, MAX_TARGET)} {status}"
+    words = [start.lstrip(), cut(target, MAX_TARGET), str(status)]
     problem = context.get("problem")
     if problem:
-        line += f" {problem['code']}"
+        words.append(problem["code"])
         if status in REJECTED or is_control_path(environ["PATH_INFO"]):
-            line += f" ({shown_reasons(problem, redactor)})"
-    for note in context.get("log_notes", []):
-        line += f" {note}"
+            first = reasons(problem)[:MAX_REASONS]
+            shown = [cut(redactor.text(reason), MAX_REASON) for reason in first]
+            words.append(f"({'; '.join(shown)})")
+    words += context.get("log_notes", [])
     ms = milliseconds_since(context["started"])
-    return printable(f"{line} {ms:.1f} ms") + "\n"
-
-
-def name_of(context: Mapping[str, Any]) -> str:
-    """What the log calls a request, whose `flask.g` is `context`."""
-    world = context.get("world_name") or context.get("intended_world_name", "")
-    return str(context.get("log_name") or world)
-
-
-def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
-    """The first reasons of a problem, each without tokens and not too long."""
-    first = reasons(problem)[:MAX_REASONS]
-    return "; ".join(cut(redactor.text(reason), MAX_REASON) for reason in first)
+    words.append(f"{ms:.1f} ms")
+    return printable(" ".join(words)) + "\n"

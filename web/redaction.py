@@ -32,12 +32,10 @@ class Redactor:
         """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
         known = sorted({*self._tokens, *tokens}, key=len, reverse=True)
-        signs = [token.lower() for token in known]
-        if known:
-            signs += ESCAPES
         # Each replaced as a whole, since other threads read them.
         self._tokens = tuple(known)
-        self._signs = signs
+        self._lower = [token.lower() for token in known]
+        self._signs = (*self._lower, *ESCAPES) if known else ()
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
@@ -57,9 +55,8 @@ class Redactor:
         """
         _, _, name = name_of_host(host).rpartition("@")
         name = name.strip("[].").lower()
-        if name and any(token.lower().startswith(name) for token in self._tokens):
-            return MASK
-        return self.text(host)
+        may_begin = [token for token in self._lower if token.startswith(name)]
+        return MASK if name and may_begin else self.text(host)
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
@@ -71,8 +68,9 @@ class Redactor:
         parts = []
         for part in query.split("&"):
             name, _, value = part.partition("=")
-            is_secret = value and unquote_plus(name) == "access_token"
-            parts.append(f"{name}={MASK}" if is_secret else part)
+            if value and unquote_plus(name) == "access_token":
+                part = f"{name}={MASK}"
+            parts.append(part)
         return self.text("&".join(parts))
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:

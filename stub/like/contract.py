@@ -230,17 +230,17 @@ class ObservedContract:
         """Give each error the form that the profile has for its code."""
         if "errors" not in self.like.document:
             return
-        for item in self.document["paths"].values():
+        document = self.document
+        for item in document["paths"].values():
             for operation in item.values():
-                responses = operation.get("responses")
-                if responses:
-                    operation["responses"] = self.responses_of(responses)
+                if "responses" in operation:
+                    operation["responses"] = self.responses_of(operation["responses"])
         own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
-        self.document["x-elsewhere"] = self.responses_of(own)
+        document["x-elsewhere"] = self.responses_of(own)
         self.responses.clear()
         for status, name in ELSEWHERE.items():
-            changed = self.responses_of({status: own[status]})
-            self.responses[name] = next(iter(changed.values()))
+            first, *_ = self.responses_of({status: own[status]}).values()
+            self.responses[name] = first
 
     def responses_of(self, responses: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
