@@ -60,11 +60,9 @@ def remove(document: Any, place: str) -> None:
     holder = document
     for name in path:
         inner = holder.get(name)
-        if isinstance(inner, list):
+        if not isinstance(inner, dict):
             last = name
             break
-        if not isinstance(inner, dict):
-            return
         holder = inner
     holder.pop(last, None)
 
@@ -76,20 +74,17 @@ def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> It
     """
     yield from check_statuses(profile.get("statuses", {}))
     bodies = Bodies(words)
-    for name in ("list", "create", "deployment"):
-        form = profile.get(name, {})
-        allowed = OF_LISTS if name == "list" else OF_RECORDS
-        yield from check_headers(form, allowed, name)
-        if "body" in form and name == "list":
-            yield from bodies.check_list(form["body"])
-        elif "body" in form:
-            yield from bodies.check(form["body"], (name, "body"), OF_RECORDS)
-    if "request" in profile.get("create", {}):
-        yield from check_request(profile["create"]["request"])
+    listed = profile.get("list", {})
+    yield from check_headers(listed, OF_LISTS, "list")
+    if "body" in listed:
+        yield from bodies.check_list(listed["body"])
+    for name in ("create", "deployment"):
+        yield from bodies.check_form(profile.get(name, {}), (name,), OF_RECORDS)
     for code, form in profile.get("errors", {}).items():
-        yield from check_headers(form, OF_ERRORS, "errors", code)
-        if "body" in form:
-            yield from bodies.check(form["body"], ("errors", code, "body"), OF_ERRORS)
+        yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
+    request = profile.get("create", {}).get("request")
+    if request is not None:
+        yield from check_request(request)
     for kind, ids in profile.get("ids", {}).items():
         yield from check_ids(ids, kind)
 
@@ -112,7 +107,7 @@ def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def check_headers(
-    form: dict[str, Any], allowed: Collection[str], *path: str
+    form: dict[str, Any], allowed: Collection[str], *path: str | int
 ) -> Iterator[FieldError]:
     """The errors of the header fields of a response, whose form stands at the path."""
     seen = set()
@@ -143,6 +138,13 @@ class Bodies:
 
     def __init__(self, words: Collection[str] | None) -> None:
         self.words = words
+
+    def check_form(
+        self, form: dict[str, Any], path: Path, allowed: Collection[str]
+    ) -> Iterator[FieldError]:
+        yield from check_headers(form, allowed, *path)
+        if "body" in form:
+            yield from self.check(form["body"], (*path, "body"), allowed)
 
     def check_list(self, body: Any) -> Iterator[FieldError]:
         """The errors of the body of the list, one array of which has the form of the projects."""
