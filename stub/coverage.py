@@ -25,8 +25,8 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
-        self._operations = [each.id for each in contract.operations]
         # By kind, which may be an operation, how often each was met.
+        self._operations: list[str] = []
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
             "unpromised": {},
@@ -36,6 +36,7 @@ class Coverage:
         }
         for operation in contract.operations:
             statuses = [*operation.responses, "other"]
+            self._operations.append(operation.id)
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
@@ -76,8 +77,9 @@ class Coverage:
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
+            not_seen = missed(statuses)
+            not_met += len(not_seen)
             declared += len(statuses) - 1  # without `other`
-            not_met += len(missed(statuses))
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
@@ -107,8 +109,8 @@ class Coverage:
         that is no axis.
         """
         with self._lock:
-            first = self._first.get(("grease", axis))
-            return first, list(self._varied.get(axis, ()))
+            worlds = self._varied.get(axis, ())
+            return self._first.get(("grease", axis)), list(worlds)
 
     def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""

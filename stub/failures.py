@@ -79,7 +79,6 @@ class Failures:
         return attempt
 
     def take(self, attempt: Attempt) -> Fault | None:
-        """The fault that a request meets, if any."""
         if attempt.operation not in self._operations:
             return None
         only_failed = attempt.key in self._keys and attempt.key not in self._succeeding
@@ -103,10 +102,9 @@ class Failures:
     def end(self, attempt: Attempt, closed_after: float | None) -> None:
         """Note when a request ended, and after how many seconds the client had closed, if so."""
         attempt.ended = time.monotonic()
-        is_met = self.met.get(attempt.operation) is attempt
-        if is_met and self.name == STALLED:
-            attempt.reaction["waited"] = closed_after is None
-            attempt.reaction["closed_after"] = closed_after
+        met = self.met.get(attempt.operation)
+        if met is attempt and self.name == STALLED:
+            attempt.reaction |= {"waited": closed_after is None, "closed_after": closed_after}
 
     def settle(self, operations: Iterable[str]) -> None:
         """Note the reactions of the client; times are in seconds."""

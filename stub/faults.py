@@ -92,9 +92,10 @@ class Fault:
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        remaining = None if self.times is None else self.times - met
-        return {**given, "times": self.times, "remaining": remaining}
+        document = {name: value for name, value in asdict(self).items() if value is not None}
+        document["times"] = self.times
+        document["remaining"] = None if self.times is None else self.times - met
+        return document
 
 
 def nothing() -> None:
@@ -158,7 +159,6 @@ class Faults:
             return [fault.document(met) for fault, met in self.waiting.items()]
 
     def remove(self, fault_id: str | None = None) -> None:
-        """Remove one fault, or all."""
         with self._lock:
             for fault in list(self.waiting):
                 if fault_id in (None, fault.id):

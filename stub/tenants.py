@@ -148,7 +148,6 @@ class Tenant:
         return numbers
 
     def _named(self) -> list[str]:
-        """The worlds beside the main one."""
         names = list(self._worlds)  # in one step, as other requests may add one
         return [name for name in names if name != self._prefix]
 

@@ -83,7 +83,6 @@ class Finding:
 
 
 def finding_of(kind: str, what: str, count: int = 0, first: FirstRequest | None = None) -> Finding:
-    """A finding with the advice of its kind."""
     return Finding(kind, what, count, KINDS[kind], first)
 
 

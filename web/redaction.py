@@ -29,7 +29,6 @@ class Redactor:
         self.add(tokens)
 
     def add(self, tokens: Iterable[str]) -> None:
-        """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
         known = sorted({*self._tokens, *tokens}, key=len, reverse=True)
         # Each replaced as a whole, since other threads read them.
@@ -87,7 +86,6 @@ class Redactor:
 
 @lru_cache(maxsize=8)
 def pattern_of(tokens: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the tokens in any spelling."""
     return re.compile("|".join(map(spellings, tokens)), re.IGNORECASE)
 
 

@@ -128,7 +128,6 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
 
 
 def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
-    """A fault with the beginning of its body."""
     body = fault.get("body", "")
     if len(body) <= MAX_TEXT:
         return fault

@@ -68,11 +68,13 @@ class ObservedContract:
         paths = self.document["paths"]
         projects = paths["/v1/projects"]
         deployment = paths["/v1/deployments/{id}"]
+        listing = projects["get"]
+        creation = projects["post"]
         self.change_own_forms()
-        self.change_request(projects["post"])
+        self.change_request(creation)
         self.change_errors()
-        self.change_list(projects["get"]["responses"])
-        self.change_creation(projects["post"]["responses"])
+        self.change_list(listing["responses"])
+        self.change_creation(creation["responses"])
         self.change_deployment(deployment["get"])
 
     # What the bodies have that the profile leaves out
@@ -154,11 +156,13 @@ class ObservedContract:
     def place_of_deployment(self, body: Any) -> str | None:
         """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
         names = ["deployment.id"]
-        if "same" in self.like.ids.get("deployments", {}):
+        form = self.like.ids.get("deployments", {})
+        if "same" in form:
             names.append("project.id")
         for path, value in values_below(body):
             if whole_marker(value) in names and CHOICE not in path:
-                return pointer(*[plain(str(step)) for step in path])
+                steps = [plain(str(step)) for step in path]
+                return pointer(*steps)
         return None
 
     def change_deployment(self, operation: Document) -> None:
@@ -171,7 +175,6 @@ class ObservedContract:
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
-        """Give a response this form, whose schema is the component of this name."""
         response.update(self.seen)
         response["content"] = {media_type_of(form): {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
@@ -182,8 +185,9 @@ class ObservedContract:
         own = response["headers"].items()
         fields = {name: field for name, field in own if name.lower() not in replaced}
         schema = {"type": "string", **self.seen}
-        field = {"required": True, "schema": schema, **self.seen}
-        return fields | dict.fromkeys(form.headers, field)
+        for name in form.headers:
+            fields[name] = {"required": True, "schema": schema, **self.seen}
+        return fields
 
     # The request
 
@@ -191,16 +195,18 @@ class ObservedContract:
         like = self.like
         if "create" not in like.document:
             return
+        example = like.request
         own = self.components["ProjectInput"]
         body = operation["requestBody"]
         if "request" in like.creation:
-            name = own["properties"]["name"]
-            self.components["ProjectInput"] = self.request_schema(like.request, name)
+            properties = own["properties"]
+            schema = self.request_schema(example, properties["name"])
+            self.components["ProjectInput"] = schema
             body.update(self.seen)
         elif like.creation.get("optional"):
             own.update(self.seen)
             own["required"] = []
-        value = self.filled(like.request, Subject(project_name=EXAMPLE_NAME))
+        value = self.filled(example, Subject(project_name=EXAMPLE_NAME))
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
 
@@ -213,13 +219,16 @@ class ObservedContract:
             return name
         if not isinstance(example, dict):
             return schema_of(example, self.like)
+        properties = {}
         required = []
-        if not self.like.creation.get("optional"):
-            required = [key for key, each in example.items() if any(place_of_name({key: each}))]
+        for key, each in example.items():
+            properties[key] = self.request_schema(each, name)
+            if any(place_of_name({key: each})) and not self.like.creation.get("optional"):
+                required.append(key)
         return {
             "type": "object",
             "required": required,
-            "properties": {key: self.request_schema(each, name) for key, each in example.items()},
+            "properties": properties,
             "additionalProperties": True,
             **self.seen,
         }
@@ -230,17 +239,17 @@ class ObservedContract:
         """Give each error the form that the profile has for its code."""
         if "errors" not in self.like.document:
             return
-        document = self.document
-        for item in document["paths"].values():
+        for item in self.document["paths"].values():
             for operation in item.values():
                 if "responses" in operation:
                     operation["responses"] = self.responses_of(operation["responses"])
-        own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
-        document["x-elsewhere"] = self.responses_of(own)
         self.responses.clear()
+        elsewhere = {}
         for status, name in ELSEWHERE.items():
-            first, *_ = self.responses_of({status: own[status]}).values()
-            self.responses[name] = first
+            elsewhere[status] = self.own_responses[name]
+            changed = self.responses_of({status: elsewhere[status]})
+            self.responses[name], *_ = changed.values()
+        self.document["x-elsewhere"] = self.responses_of(elsewhere)
 
     def responses_of(self, responses: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
@@ -322,7 +331,7 @@ class ObservedContract:
         """The fields of all responses; required are those that each has."""
         headers: Document = {}
         for response in responses:
-            headers.update(response["headers"])
+            headers |= response["headers"]
         for name, header in headers.items():
             if any(name not in response["headers"] for response in responses):
                 headers[name] = {**follow(header, self.headers), "required": False}
@@ -334,9 +343,10 @@ class ObservedContract:
             for media_type, added in response["content"].items():
                 content = contents.setdefault(media_type, {**added, "examples": {}})
                 content["examples"].update(added["examples"])
-                if content["schema"] != added["schema"]:
-                    alternatives = (content["schema"], added["schema"])
-                    schemas = [follow(each, self.components) for each in alternatives]
+                first = content["schema"]
+                other = added["schema"]
+                if first != other:
+                    schemas = [follow(each, self.components) for each in (first, other)]
                     content["schema"] = merged(schemas)
         return contents
 

@@ -52,7 +52,6 @@ class Reply(NamedTuple):
         return f"{self.fill(subject)}\n".encode()
 
     def dress(self, response: Response, subject: Subject) -> None:
-        """Give a response the status, the media type and the header fields."""
         if self.status is not None:
             response.status_code = self.status
         response.headers["Content-Type"] = self.content_type
