@@ -70,16 +70,15 @@ class Seed(NamedTuple):
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []
         taken = {each.id for each in self.projects if each.id}
-        for each in self.projects:
-            project_id = each.id or unused_id(new_id, "prj", each.name, taken)
+        for given_id, name, created_at, sent in self.projects:
+            project_id = given_id or unused_id(new_id, "prj", name, taken)
             taken.add(project_id)
             deployment_id = latest.get(project_id)
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", project_id, deployments)
-                timeline = timeline_for(each.name)
+                timeline = timeline_for(name)
                 deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
-            created_at = each.created_at or now
-            projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
+            projects.append(Project(project_id, name, created_at or now, deployment_id, sent))
         return Records(tuple(projects), tuple(deployments.values()))
 
 
@@ -162,8 +161,9 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
         yield from check_unique(document, "projects", "name")
     yield from check_unique(document, "deployments", "id")
     for index, project in enumerate(items(document, "projects")):
-        sent = json.dumps(without_given(project), ensure_ascii=False, separators=(",", ":"))
-        if len(sent.encode()) > MAX_BYTES:
+        kept = without_given(project)
+        sent = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(sent) > MAX_BYTES:
             yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
 
 
@@ -218,16 +218,17 @@ def sample_of(like: Profile | None) -> Seed:
         return sample
     source = Random(0)
     ids: dict[str | None, str] = {}
+    projects = []
     for project in sample.projects:
         own = str(project.id)
         ids[own] = sample_id(like, source, "projects", project.name, ids.values(), own)
-    projects = tuple(project._replace(id=ids[project.id]) for project in sample.projects)
+        projects.append(project._replace(id=ids[own]))
     deployments: dict[str, Deployment] = {}
     for each in pinned_deployments(like, sample):
         owner = ids[each.project_id]
         deployment_id = sample_id(like, source, "deployments", owner, deployments, each.id)
         deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
-    return Seed(projects, tuple(deployments.values()))
+    return Seed(tuple(projects), tuple(deployments.values()))
 
 
 def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:

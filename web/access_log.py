@@ -21,7 +21,11 @@ def reasons(problem: Mapping[str, Any]) -> list[str]:
     """What is wrong with a request: its errors, or the detail if there are none."""
     if "errors" not in problem:
         return [problem["detail"]]
-    return [f"{each['pointer']} {each['detail']}".lstrip() for each in problem["errors"]]
+    found = []
+    for each in problem["errors"]:
+        reason = f"{each['pointer']} {each['detail']}"
+        found.append(reason.lstrip())
+    return found
 
 
 def note_time() -> None:
@@ -40,20 +44,31 @@ def line_of(response: Response, redactor: Redactor) -> str:
     """
     environ = request.environ
     context = vars(g._get_current_object())
-    status = response.status_code
     world = context.get("world_name") or context.get("intended_world_name", "")
     name = context.get("log_name") or world
-    start = redactor.text(f"{name} {environ['REQUEST_METHOD']}")
+    method = environ["REQUEST_METHOD"]
+    start = redactor.text(f"{name} {method}")
     target = redactor.target(raw_target(environ))
-    words = [start.lstrip(), cut(target, MAX_TARGET), str(status)]
+    shown = cut(target, MAX_TARGET)
+    status = response.status_code
+    line = f"{start} {shown} {status}"
     problem = context.get("problem")
     if problem:
-        words.append(problem["code"])
+        code = problem["code"]
+        line += f" {code}"
         if status in REJECTED or is_control_path(environ["PATH_INFO"]):
-            first = reasons(problem)[:MAX_REASONS]
-            shown = [cut(redactor.text(reason), MAX_REASON) for reason in first]
-            words.append(f"({'; '.join(shown)})")
-    words += context.get("log_notes", [])
+            line += f" ({shown_reasons(problem, redactor)})"
+    for note in context.get("log_notes", []):
+        line += f" {note}"
     ms = milliseconds_since(context["started"])
-    words.append(f"{ms:.1f} ms")
-    return printable(" ".join(words)) + "\n"
+    line += f" {ms:.1f} ms"
+    return printable(line.lstrip()) + "\n"
+
+
+def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
+    """The first reasons of a problem, each without tokens and not too long."""
+    shown = []
+    for reason in reasons(problem)[:MAX_REASONS]:
+        masked = redactor.text(reason)
+        shown.append(cut(masked, MAX_REASON))
+    return "; ".join(shown)

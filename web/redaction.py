@@ -42,11 +42,11 @@ class Redactor:
         if not any(sign in lower for sign in self._signs):
             return text
         pattern = pattern_of(self._tokens)
-        text = pattern.sub(MASK, text)
+        masked = pattern.sub(MASK, text)
         # Encoded more than once, or in part: the whole text is masked, as the position is unknown.
-        if "%" in text and pattern.search(unquote(unquote(text))):
+        if "%" in masked and pattern.search(unquote(unquote(masked))):
             return MASK
-        return text
+        return masked
 
     def host(self, host: str) -> str:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
@@ -54,13 +54,16 @@ class Redactor:
         """
         _, _, name = name_of_host(host).rpartition("@")
         name = name.strip("[].").lower()
-        may_begin = [token for token in self._lower if token.startswith(name)]
-        return MASK if name and may_begin else self.text(host)
+        for token in self._lower:
+            if name and token.startswith(name):
+                return MASK
+        return self.text(host)
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
         path, mark, query = target.partition("?")
-        return self.text(path) + mark + self.query(query)
+        masked = self.query(query)
+        return self.text(path) + mark + masked
 
     def query(self, query: str) -> str:
         """A query string with tokens and the value of `access_token` masked."""
@@ -74,13 +77,18 @@ class Redactor:
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
         """The first line of a request, masked, by the names of the journal."""
-        return {"method": self.text(method), "path": self.text(path), "query": self.query(query)}
+        return {
+            "method": self.text(method),
+            "path": self.text(path),
+            "query": self.query(query),
+        }
 
     @staticmethod
     def secret(name: str, value: str) -> str:
         """The value of a header field, masked if a field of this name holds a secret."""
         if name == "Authorization":
-            return f"Bearer {MASK}" if value.lower().startswith("bearer ") else MASK
+            is_bearer = value.lower().startswith("bearer ")
+            return f"Bearer {MASK}" if is_bearer else MASK
         return MASK if SECRET_NAME.search(name) else value
 
 
@@ -99,14 +107,16 @@ def spellings(token: str) -> str:
 
 def spellings_of_character(char: str) -> str:
     code = ord(char)
+    plain = re.escape(char)
     found = [
-        rf"\\?{re.escape(char)}",
+        rf"\\?{plain}",
         rf"\\u{code:04x}",
         rf"%(?:25)*{code:02x}",
     ]
     if char in IN_POINTER:
         found.insert(0, IN_POINTER[char])
-    return f"(?:{'|'.join(found)})"
+    spelled = "|".join(found)
+    return f"(?:{spelled})"
 
 
 def name_of_host(host: str) -> str:

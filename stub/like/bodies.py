@@ -126,11 +126,11 @@ class Compiler:
         else:
             yield from ('"', *self._text(text, escaped), '"')
 
-    def _text(self, text: str, spell: Callable[[str], str]) -> Iterable[Piece]:
+    def _text(self, text: str, spell: Callable[[object], str]) -> Iterable[Piece]:
         """A text with markers, each part of it spelled; of null there is nothing."""
         for piece in split(text):
             if isinstance(piece, Marker):
-                yield spelled(self._value(piece.name), spell)
+                yield converted(self._value(piece.name), spell, none="")
             else:
                 yield spell(piece)
 
@@ -167,11 +167,10 @@ class Compiler:
         member = "size" if name == "count" else name.replace(".", "_")
         read_member: ReadValue = attrgetter(member)
         if name.endswith(".created_at"):
-            spell = self._speller(unit)
-            return lambda subject: optional(spell, read_member(subject))
+            return converted(read_member, self._speller(unit))
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
-            return lambda subject: optional(as_number, read_member(subject))
+            return converted(read_member, as_number)
         return read_member
 
     def _speller(self, unit: str) -> Callable[[datetime], Any]:
@@ -180,8 +179,14 @@ class Compiler:
         return milliseconds if unit == "ms" else self._like.times.spell
 
 
-def optional(convert: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else convert(value)
+def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None) -> ReadValue:
+    """Reads a value and converts it; of null there is `none`."""
+
+    def read(subject: Subject) -> Any:
+        value = read_value(subject)
+        return none if value is None else convert(value)
+
+    return read
 
 
 def milliseconds(moment: datetime) -> int:
@@ -197,21 +202,13 @@ def as_number(text: str) -> int | str:
     return text
 
 
-def spelled(read_value: ReadValue, spell: Callable[[str], str]) -> Piece:
-    def fill(subject: Subject) -> str:
-        value = read_value(subject)
-        return "" if value is None else spell(str(value))
-
-    return fill
+def escaped(value: object) -> str:
+    """A value as it stands in a JSON string."""
+    return quoted(str(value))[1:-1]
 
 
-def escaped(text: str) -> str:
-    """A text as it stands in a JSON string."""
-    return quoted(text)[1:-1]
-
-
-def percent_encoded(text: str) -> str:
-    return quote(text, safe=PRINTABLE)
+def percent_encoded(value: object) -> str:
+    return quote(str(value), safe=PRINTABLE)
 
 
 def is_constant(value: Any) -> bool:
