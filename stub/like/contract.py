@@ -198,12 +198,12 @@ class ObservedContract:
         example = like.request
         own = self.components["ProjectInput"]
         body = operation["requestBody"]
-        if "request" in like.creation:
+        if like.has_own_request:
             properties = own["properties"]
             schema = self.request_schema(example, properties["name"])
             self.components["ProjectInput"] = schema
             body.update(self.seen)
-        elif like.creation.get("optional"):
+        elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
         value = self.filled(example, Subject(project_name=EXAMPLE_NAME))
@@ -223,7 +223,7 @@ class ObservedContract:
         required = []
         for key, each in example.items():
             properties[key] = self.request_schema(each, name)
-            if any(place_of_name({key: each})) and not self.like.creation.get("optional"):
+            if any(place_of_name({key: each})) and not self.like.has_optional_name:
                 required.append(key)
         return {
             "type": "object",

@@ -19,10 +19,10 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     beside is returned by the bodies of the profile, and in our own form below `/_stub`, so that it
     cannot have the name of a member of ours.
     """
-    text, document = read_json(any_type=like.creation.get("any_type", False))
+    text, document = read_json(any_type=like.takes_any_type)
     *path, last = like.path_of_name
     is_unnamed = holder_of(document, path).get(last) is None
-    if is_unnamed and like.creation.get("optional"):
+    if is_unnamed and like.has_optional_name:
         name = new_name()
     else:
         require_valid(errors_of_path(document, path))
@@ -30,7 +30,7 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         name = holder_of(document, path)[last]
     if strict:
         require_valid(unknown_members(document, like.request, path))
-    if "request" not in like.creation and not is_unnamed:
+    if not like.has_own_request and not is_unnamed:
         return name, text
     members = texts_at(text, document, path)
     for own in (last, *SERVER_MEMBERS):
@@ -71,14 +71,12 @@ def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldE
 
 def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
     """What is wrong in the name; in the contract's own form, in the members of the service, too."""
-    if "request" not in like.creation:
+    if not like.has_own_request:
         yield from check_project(document, strict=False)
         return
     *path, last = like.path_of_name
-    named = {}
     holder = holder_of(document, path)
-    if last in holder:
-        named["name"] = holder[last]
+    named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
         yield FieldError(pointer(*like.path_of_name), error.detail)
 
