@@ -10,7 +10,7 @@ from records import Deployment, Project, Stage
 from store import Store
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
-from web.validation import pointer, require_valid, under
+from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
@@ -170,7 +170,7 @@ def a_deployment(params: Params, world: World) -> Values:
 
 def check_none(stub: Stub, params: Params) -> Iterator[FieldError]:
     for name in params:
-        yield FieldError(pointer(name), "is not a known parameter")
+        yield error_at("is not a known parameter", name)
 
 
 def check_project(stub: Stub, params: Params) -> Iterator[FieldError]:

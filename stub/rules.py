@@ -18,7 +18,7 @@ from typing import Any
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at
 
 from .documents import follow
 
@@ -78,7 +78,7 @@ def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldErro
     """What in a value contradicts the rules, which are a schema; the value stands at the path."""
     keyword = broken_keyword(value, rules)
     if keyword:
-        yield FieldError(pointer(*path), reason_of(keyword, rules))
+        yield error_at(reason_of(keyword, rules), *path)
         return
     if isinstance(value, list):
         yield from errors_of_items(value, rules, *path)
@@ -127,16 +127,16 @@ def errors_of_members(
         yield from errors_of(name, of_names, *path, name)
         schema = known.get(name, others)
         if schema is False:
-            yield FieldError(pointer(*path, name), "is not a known member")
+            yield error_at("is not a known member", *path, name)
         elif schema is not True:
             yield from errors_of(value, schema, *path, name)
     for name in rules.get("required", ()):
         if name not in members:
-            yield FieldError(pointer(*path, name), "is required")
+            yield error_at("is required", *path, name)
     for name, needed in rules.get("dependentRequired", {}).items():
         for other in needed:
             if name in members and other not in members:
-                yield FieldError(pointer(*path, name), f"needs `{other}`")
+                yield error_at(f"needs `{other}`", *path, name)
 
 
 def is_valid(value: Any, rules: Schema) -> bool:
@@ -213,10 +213,6 @@ def has_at_most(value: Any, most: int) -> bool:
     return len(value) <= most
 
 
-def is_valid_once(value: Any, alternatives: list[Schema]) -> bool:
-    return [is_valid(value, each) for each in alternatives].count(True) == 1
-
-
 FORMATS: dict[str, Callable[[Any], object]] = {
     "date-time": parse_time,
     "date": lambda text: parse_time(f"{text}T00:00:00Z"),
@@ -239,6 +235,6 @@ KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
     "x-reserved": lambda value, names: not re.fullmatch(names, value, re.IGNORECASE),
     "format": lambda value, name: FORMATS[name](value),
     "anyOf": lambda value, schemas: any(is_valid(value, each) for each in schemas),
-    "oneOf": is_valid_once,
+    "oneOf": lambda value, schemas: sum(is_valid(value, each) for each in schemas) == 1,
     "not": lambda value, rules: not is_valid(value, rules),
 }

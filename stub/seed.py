@@ -20,7 +20,7 @@ from records import (
 from store import NewId, unused_id
 from web.problems import FieldError
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
-from web.validation import pointer, require_valid, under
+from web.validation import error_at, require_valid, under
 
 from . import rules
 from .documents import (
@@ -155,7 +155,7 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
-            yield FieldError(pointer("deployments", index, "project_id"), detail)
+            yield error_at(detail, "deployments", index, "project_id")
     yield from check_unique(document, "projects", "id")
     if like is None or like.has_unique_names:
         yield from check_unique(document, "projects", "name")
@@ -164,14 +164,14 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
         kept = without_given(project)
         sent = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
         if len(sent) > MAX_BYTES:
-            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+            yield error_at(f"must have at most {MAX_BYTES} bytes", "projects", index)
 
 
 def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]:
     seen = set()
     for index, value in given(document, array, member):
         if value in seen:
-            yield FieldError(pointer(array, index, member), "is used twice in this document")
+            yield error_at("is used twice in this document", array, index, member)
         seen.add(value)
 
 

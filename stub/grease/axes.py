@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at
 
 from ..contract import Contract
 
@@ -133,7 +133,7 @@ def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[Field
     for index, part in enumerate(document.get("parts", ())):
         if part not in known:
             detail = f"must be one of the parts that these axes vary: {shown}"
-            yield FieldError(pointer("parts", index), detail)
+            yield error_at(detail, "parts", index)
 
 
 class Parts:

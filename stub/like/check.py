@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at, pointer, under
 
 from ..documents import path_of
 from ..rules import check
@@ -84,9 +84,9 @@ def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> It
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
     request = profile.get("create", {}).get("request")
     if request is not None:
-        yield from check_request(request)
+        yield from under(["create", "request"], check_request(request))
     for kind, ids in profile.get("ids", {}).items():
-        yield from check_ids(ids, kind)
+        yield from under(["ids", kind], check_ids(ids))
 
 
 def words_of(profile: dict[str, Any]) -> list[str]:
@@ -103,7 +103,7 @@ def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
     for index, word in enumerate(statuses.get("others", ())):
         if word in run:
-            yield FieldError(pointer("statuses", "others", index), "is in `run` already")
+            yield error_at("is in `run` already", "statuses", "others", index)
 
 
 def check_headers(
@@ -114,7 +114,7 @@ def check_headers(
     for name, value in form.get("headers", {}).items():
         place = (*path, "headers", name)
         if name.lower() in seen:
-            yield FieldError(pointer(*place), "stands twice, as case does not count")
+            yield error_at("stands twice, as case does not count", *place)
         seen.add(name.lower())
         yield from check_text(value, place, allowed)
 
@@ -123,9 +123,9 @@ def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[Fiel
     """The errors of the markers in a text, in which those with these names may stand."""
     for name in names_in(text):
         if name not in ALL:
-            yield FieldError(pointer(*path), f"{{{name}}} is no marker: {listed(allowed)}")
+            yield error_at(f"{{{name}}} is no marker: {listed(allowed)}", *path)
         elif name not in allowed:
-            yield FieldError(pointer(*path), f"{{{name}}} cannot stand here: {listed(allowed)}")
+            yield error_at(f"{{{name}}} cannot stand here: {listed(allowed)}", *path)
 
 
 def listed(names: Collection[str]) -> str:
@@ -168,7 +168,7 @@ class Bodies:
         """The errors of a value in a body. The array at `items` has the form of the projects."""
         if path == items:
             if len(value) != 1:
-                yield FieldError(pointer(*path), "must have one item, the form of each project")
+                yield error_at("must have one item, the form of each project", *path)
             for index, item in enumerate(value):
                 yield from self.check(item, (*path, index), OF_RECORDS | OF_LISTS)
         elif isinstance(value, str):
@@ -182,7 +182,7 @@ class Bodies:
             for key, item in value.items():
                 if names_in(key):
                     detail = "no marker can stand in a name; with doubled braces it is a text"
-                    yield FieldError(pointer(*path, key), detail)
+                    yield error_at(detail, *path, key)
                 yield from self.check(item, (*path, key), allowed, items)
 
     def check_choice(
@@ -203,7 +203,7 @@ class Bodies:
             for word, item in words.items():
                 if word and self.words is not None and word not in self.words:
                     detail = f"is no status: there are {', '.join(self.words)}"
-                    yield FieldError(pointer(*place, word), detail)
+                    yield error_at(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed)
 
 
@@ -212,33 +212,29 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     places = list(place_of_name(request))
     if not places:
         detail = f"must have the text {NAME} once, inside of objects alone"
-        yield FieldError("/create/request", detail)
+        yield FieldError("", detail)
     for place in places[1:]:
-        yield FieldError(pointer("create", "request", *place), f"{NAME} stands there already")
+        yield error_at(f"{NAME} stands there already", *place)
     for place, text in texts_below(request):
         if names_in(text) and place not in places:
             detail = f"must have no marker: only {NAME} stands in a request, once and alone"
-            yield FieldError(pointer("create", "request", *place), detail)
+            yield error_at(detail, *place)
 
 
-def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:
+def check_ids(ids: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the form of the ids of a kind of record."""
     derived = [name for name in DERIVED if name in ids]
     opaque = [name for name in OPAQUE if name in ids]
     if derived:
         for name in derived[1:] + opaque:
-            detail = f"cannot stand beside `{derived[0]}`"
-            yield FieldError(pointer("ids", kind, name), detail)
-        return
-    if not ids:
-        return
-    for name in OPAQUE:
-        if name not in ids:
-            yield FieldError(pointer("ids", kind, name), "is required")
-    if len(opaque) < len(OPAQUE):
-        return
-    if ids["shortest"] > ids["longest"]:
-        yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
-    plain = {char for char in characters(*ids["alphabet"]) if char.isalnum()}
-    if len(plain) < 2:
-        yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")
+            yield error_at(f"cannot stand beside `{derived[0]}`", name)
+    elif opaque == list(OPAQUE):
+        if ids["shortest"] > ids["longest"]:
+            yield FieldError("/longest", "must not be below `shortest`")
+        plain = {char for char in characters(*ids["alphabet"]) if char.isalnum()}
+        if len(plain) < 2:
+            yield FieldError("/alphabet", "must have two letters or digits")
+    elif ids:
+        for name in OPAQUE:
+            if name not in ids:
+                yield error_at("is required", name)

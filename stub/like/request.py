@@ -6,7 +6,7 @@ from typing import Any
 from records import quoted
 from web.problems import FieldError
 from web.strict_json import read_json
-from web.validation import SERVER_MEMBERS, check_name, check_project, pointer, require_valid
+from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
 
 from ..documents import texts_of_members
 from .profile import Profile
@@ -61,11 +61,11 @@ def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldE
     holder = document
     for end, name in enumerate(path, 1):
         if name not in holder:
-            yield FieldError(pointer(*path[:end]), "is required")
+            yield error_at("is required", *path[:end])
             return
         holder = holder[name]
         if not isinstance(holder, dict):
-            yield FieldError(pointer(*path[:end]), "must be a JSON object")
+            yield error_at("must be a JSON object", *path[:end])
             return
 
 
@@ -78,7 +78,7 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
     holder = holder_of(document, path)
     named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
-        yield FieldError(pointer(*like.path_of_name), error.detail)
+        yield error_at(error.detail, *like.path_of_name)
 
 
 def unknown_members(
@@ -89,4 +89,4 @@ def unknown_members(
         place = path[:end]
         for name in holder_of(document, place):
             if name not in holder_of(example, place):
-                yield FieldError(pointer(*place, name), "is not in the contract (--strict)")
+                yield error_at("is not in the contract (--strict)", *place, name)
