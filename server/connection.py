@@ -89,13 +89,15 @@ class RejectionTask(ResponseTask, ErrorTask):
         options = request.adj.options
         error = request.error
         assert error
-        options.on_rejected(RejectedRequest(*request.sent, error.status, error.code, error.detail))
+        rejected = RejectedRequest(*request.sent, error.status, error.code, error.detail)
+        options.on_rejected(rejected)
+        more = options.headers_for(request.headers.get("ORIGIN"))
         self.version = "1.1"
         self.status = f"{error.status} {error.title}"
         self.response_headers = [
             ("Cache-Control", "no-store"),
             ("Content-Type", "application/problem+json"),
-            *options.headers_for(request.headers.get("ORIGIN")).items(),
+            *more.items(),
         ]
         self.content_length = len(error.body)
         request.close_connection()

@@ -32,21 +32,23 @@ class Contract:
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
         components = document["components"]
+        challenge = components["headers"]["WWW-Authenticate"]
+        responses = components["responses"]
         self.schemas: dict[str, dict[str, Any]] = components["schemas"]
+        self.challenge: str = challenge["example"]
+        self.elsewhere: dict[str, dict[str, Any]] = document.get("x-elsewhere", {})  # by status
+        if "x-elsewhere" not in document:
+            for status, name in ELSEWHERE.items():
+                self.elsewhere[status] = responses[name]
         self._by_route: dict[tuple[str, str], Operation] = {}
         for path, item in document["paths"].items():
             self._read_path(path, item)
         self.operations = list(self._by_route.values())
-        self.elsewhere: dict[str, dict[str, Any]]  # by status
-        if "x-elsewhere" in document:
-            self.elsewhere = document["x-elsewhere"]
-        else:
-            named = components["responses"]
-            self.elsewhere = {status: named[name] for status, name in ELSEWHERE.items()}
-        self.statuses, self.running = statuses_of(document)
-        self.ends = [status for status in self.statuses if status not in self.running]
+        statuses, running = statuses_of(document)
+        self.statuses = statuses
+        self.running = running
+        self.ends = [status for status in statuses if status not in running]
         self.is_observed = "x-statuses" in document  # whether it is that of a profile
-        self.challenge: str = components["headers"]["WWW-Authenticate"]["example"]
 
     def operation(self, request: Request) -> Operation | None:
         """The operation that a request is for, if any; HEAD counts as GET."""
@@ -66,40 +68,36 @@ class Contract:
         is_of_store = status == 503 and not self.is_observed
         if response is None or is_of_store:
             return "injected_fault", []
-        content = next(iter(response["content"].values()))
-        examples: dict[str, dict[str, Any]] = content["examples"]
-        code = next(iter(examples))
+        content, *_ = response["content"].values()
+        code, *_ = content["examples"]
         if content["schema"] != PROBLEM:
             return code, []
-        problem = examples[code]["value"]
+        problem = content["examples"][code]["value"]
         return code, problem.get("errors", [])
 
     def _declared(self, operation: Operation | None, status: str) -> dict[str, Any] | None:
-        """The response of an operation, or of none, with this status.
-
-        Any operation may have the status of a method that its path does not have.
-        """
+        """The response of an operation, or of none, with this status."""
         response = self.elsewhere.get(status)
         if operation is None:
             return response
-        if response and not rejects_method(response):
-            response = None
-        return operation.responses.get(status, response)
+        # Any operation may have the status of a method that its path does not have.
+        may_be_any = response is not None and rejects_method(response)
+        return operation.responses.get(status, response if may_be_any else None)
 
     def _read_path(self, path: str, item: dict[str, Any]) -> None:
         for method, operation in item.items():
             if method != "x-origin":
-                route = method.upper(), route_of(path)
+                route = (method.upper(), route_of(path))
                 self._by_route[route] = self._read_operation(operation)
 
     def _read_operation(self, operation: dict[str, Any]) -> Operation:
         responses = operation["responses"]
         resolved = {status: self.resolve(response) for status, response in responses.items()}
         members: list[str] = []
-        if "requestBody" in operation:
-            for content in operation["requestBody"]["content"].values():
-                schema = self.resolve(content["schema"])
-                members += schema["properties"]
+        body = operation.get("requestBody", {"content": {}})
+        for content in body["content"].values():
+            schema = self.resolve(content["schema"])
+            members += schema["properties"]
         return Operation(operation["operationId"], resolved, frozenset(members))
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:

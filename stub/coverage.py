@@ -25,8 +25,8 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
-        self._operations = [each.id for each in contract.operations]
         # By kind, which may be an operation, how often each was met.
+        self._operations: list[str] = []
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
             "unpromised": {},
@@ -36,6 +36,7 @@ class Coverage:
         }
         for operation in contract.operations:
             statuses = [*operation.responses, "other"]
+            self._operations.append(operation.id)
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
@@ -46,20 +47,23 @@ class Coverage:
         self._varied: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def count(self, world: str, number: int, entry: Entry) -> None:
-        tenant = prefix_of(world)
         with self._lock:
             self.is_called |= entry.environ["PATH_INFO"].startswith(OPERATIONS)
             for kind, what in entry.counted:
                 counts = self._counts[kind]
-                if what not in counts:
-                    self._used[kind, tenant] += 1
-                    if self._used[kind, tenant] > self._room[kind]:
-                        what = OTHERS
+                if what not in counts and not self._has_room(kind, world):
+                    what = OTHERS
                 if kind in WITH_FIRST and not counts.get(what):
                     self._first[kind, what] = first_of(world, number, entry)
                 if kind == "grease":
                     self._varied[what][world] = None
                 counts[what] = counts.get(what, 0) + 1
+
+    def _has_room(self, kind: str, world: str) -> bool:
+        """Whether the tenant of a world may be the first to show one more of a kind."""
+        shown = (kind, prefix_of(world))
+        self._used[shown] += 1
+        return self._used[shown] <= self._room[kind]
 
     def document(self, *, worlds: bool = False) -> dict[str, Any]:
         """The wire form; `met` of `of` pairs of operation and declared status occurred.
@@ -73,8 +77,9 @@ class Coverage:
         operations = {name: counts[name] for name in self._operations}
         declared = not_met = 0
         for statuses in operations.values():
+            not_seen = missed(statuses)
+            not_met += len(not_seen)
             declared += len(statuses) - 1  # without `other`
-            not_met += len(missed(statuses))
         return {
             "operations": operations,
             "deployment_statuses": counts["deployment_statuses"],
@@ -96,7 +101,6 @@ class Coverage:
         return rows
 
     def called(self) -> list[str]:
-        """The operations that were called."""
         with self._lock:
             return [name for name in self._operations if any(self._counts[name].values())]
 
@@ -105,8 +109,8 @@ class Coverage:
         that is no axis.
         """
         with self._lock:
-            first = self._first.get(("grease", axis))
-            return first, list(self._varied.get(axis, ()))
+            worlds = self._varied.get(axis, ())
+            return self._first.get(("grease", axis)), list(worlds)
 
     def seen(self) -> list[tuple[str, str, int, dict[str, Any]]]:
         """Of each finding that a request showed: kind, text, how often, and the first request."""

@@ -4,6 +4,7 @@ Times are seconds of the monotonic clock: neither the clock of a world nor a res
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,24 +61,28 @@ class Failures:
             STALLED: Fault(STALLED, stall=self.stall),
         }
         self._fault = faults.get(self.name)
-        plain = self.plain.attempts if self.plain else []
-        succeeded = [attempt for attempt in plain if attempt.is_success]
-        self._operations = {attempt.operation for attempt in succeeded}
-        self._plain_keys = [attempt.key for attempt in plain]
-        self._failing = set(self._plain_keys).difference(attempt.key for attempt in succeeded)
+        # Of the plain run.
+        self._keys = Counter[int]()
+        self._succeeding: set[int] = set()
+        self._operations: set[str] = set()
+        for attempt in self.plain.attempts if self.plain else ():
+            self._keys[attempt.key] += 1
+            if attempt.is_success:
+                self._succeeding.add(attempt.key)
+                self._operations.add(attempt.operation)
 
     def arrive(self, request: Request, operation: str, world: str) -> Attempt:
         """Count a request with a valid token."""
-        key = hash((request.method, raw_target(request.environ), world, request.get_data()))
-        attempt = Attempt(operation, request.method, key)
+        sent = (request.method, raw_target(request.environ), world, request.get_data())
+        attempt = Attempt(operation, request.method, hash(sent))
         self.attempts.append(attempt)
         return attempt
 
     def take(self, attempt: Attempt) -> Fault | None:
-        """The fault that a request meets, if any."""
         if attempt.operation not in self._operations:
             return None
-        if self.name == UNAVAILABLE and attempt.key in self._failing:
+        only_failed = attempt.key in self._keys and attempt.key not in self._succeeding
+        if self.name == UNAVAILABLE and only_failed:
             return None
         first = self.met.setdefault(attempt.operation, attempt)
         return self._fault if first is attempt else None
@@ -97,10 +102,9 @@ class Failures:
     def end(self, attempt: Attempt, closed_after: float | None) -> None:
         """Note when a request ended, and after how many seconds the client had closed, if so."""
         attempt.ended = time.monotonic()
-        is_met = self.met.get(attempt.operation) is attempt
-        if is_met and self.name == STALLED:
-            attempt.reaction["waited"] = closed_after is None
-            attempt.reaction["closed_after"] = closed_after
+        met = self.met.get(attempt.operation)
+        if met is attempt and self.name == STALLED:
+            attempt.reaction |= {"waited": closed_after is None, "closed_after": closed_after}
 
     def settle(self, operations: Iterable[str]) -> None:
         """Note the reactions of the client; times are in seconds."""
@@ -116,7 +120,7 @@ class Failures:
         plain run.
         """
         alike = [each for each in self.attempts if each.key == attempt.key]
-        more = max(0, len(alike) - self._plain_keys.count(attempt.key))
-        repeated = [each for each in alike if each.arrived > attempt.arrived][:more]
-        seconds = [max(0.0, each.arrived - attempt.ended) for each in repeated]
-        return [round(each, 2) for each in seconds]
+        later = [each for each in alike if each.arrived > attempt.arrived]
+        more = len(alike) - self._keys[attempt.key]
+        repeated = later[: max(0, more)]
+        return [round(max(0.0, each.arrived - attempt.ended), 2) for each in repeated]

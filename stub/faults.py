@@ -48,14 +48,15 @@ class Fault:
     def is_for(self, operation: str | None, request: Request) -> bool:
         if self.operation is not None and self.operation != operation:
             return False
-        methods = ("GET", "HEAD") if request.method == "HEAD" else (request.method,)
+        methods = {request.method, request.method.replace("HEAD", "GET")}
         if self.method is not None and self.method not in methods:
             return False
         if self.path is None:
             return True
         sent, _, _ = raw_target(request.environ).partition("?")
         shown = request.path  # by the journal
-        return any(matches(self.path, each) for each in (sent, unquote(shown), shown))
+        spellings = (sent, unquote(shown), shown)
+        return any(matches(self.path, each) for each in spellings)
 
     def change(self, response: Response, environ: Mapping[str, Any]) -> None:
         """Add Retry-After, and cut the body short, or drop the response.
@@ -91,9 +92,10 @@ class Fault:
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        remaining = None if self.times is None else self.times - met
-        return {**given, "times": self.times, "remaining": remaining}
+        document = {name: value for name, value in asdict(self).items() if value is not None}
+        document["times"] = self.times
+        document["remaining"] = None if self.times is None else self.times - met
+        return document
 
 
 def nothing() -> None:
@@ -113,11 +115,6 @@ def stall(seconds: float, environ: Mapping[str, Any]) -> float | None:
     return None
 
 
-def whole(value: Any) -> Any:
-    """A value of a document; 503.0, which JSON may have for 503, is 503."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 class Faults:
     """The faults of a world, in the order of their creation."""
 
@@ -129,7 +126,10 @@ class Faults:
 
     def add(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add the fault of a valid document, and return its wire form."""
-        members = {name: whole(value) for name, value in document.items()}
+        members = dict(document)
+        for name, value in document.items():
+            if isinstance(value, float) and value.is_integer():  # 503.0 is 503 in JSON
+                members[name] = int(value)
         with self._lock:
             if len(self.waiting) >= MAX_FAULTS:
                 raise InvalidBody([FieldError("", f"exceeds the maximum of {MAX_FAULTS:,} faults")])
@@ -159,8 +159,9 @@ class Faults:
             return [fault.document(met) for fault, met in self.waiting.items()]
 
     def remove(self, fault_id: str | None = None) -> None:
-        """Remove one fault, or all."""
         with self._lock:
             for fault in list(self.waiting):
-                if fault_id in (None, fault.id) and not self.waiting.pop(fault):
-                    self._removed_unused.append(fault)
+                if fault_id in (None, fault.id):
+                    met = self.waiting.pop(fault)
+                    if not met:
+                        self._removed_unused.append(fault)

@@ -59,13 +59,13 @@ class Ids:
             return made
 
     def _plain_id(self, prefix: str, part: str, base: str, attempt: int) -> str:
-        source = f"{self.seed} {self.world} {self.count}"
+        source = None if self.seed is None else f"{self.seed} {self.world} {self.count}"
         if part in self.forms:
-            random = Random(None if self.seed is None else source)
-            return make_id(self.forms[part], random, self.count, base, attempt)
-        if self.seed is None:
+            return make_id(self.forms[part], Random(source), self.count, base, attempt)
+        if source is None:
             return self.new_id(prefix, base, attempt)
-        return f"{prefix}_{blake2b(source.encode(), digest_size=8).hexdigest()}"
+        digest = blake2b(source.encode(), digest_size=8).hexdigest()
+        return f"{prefix}_{digest}"
 
     def key(self, text: str) -> str:
         """The key of an id. Any other text is its own key."""

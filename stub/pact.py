@@ -10,7 +10,7 @@ from records import Deployment, Project, Stage
 from store import Store
 from web.problems import FieldError, Problem
 from web.strict_json import read_json
-from web.validation import pointer, require_valid, under
+from web.validation import error_at, require_valid, under
 
 from . import rules
 from .seed import Seed, SeedProject, check_seed, id_to_text, seed_project
@@ -55,43 +55,38 @@ def find_state(stub: Stub, name: str, params: Params) -> Change:
     """What sets up the state of this name, a built-in one or a team's own, once its params are
     checked. Each may be set up repeatedly.
     """
-    change = prepare_change(stub, name, params)
-
-    def set_up(world: World) -> Values:
-        before = world.store.records()
-        values = change(world)
-        world.set_ups.append(SetUp(name, params, before))
-        del world.set_ups[:-MAX_SET_UPS]
-        return values
-
-    return set_up
-
-
-def prepare_change(stub: Stub, name: str, params: Params) -> Change:
     own = stub.options.states
     if name in own:
-        return partial(add_seed, own[name])
+        return partial(set_up, name, params, partial(add_seed, own[name]))
     if name in BUILT_IN:
-        check, change_by = BUILT_IN[name]
+        check, change = BUILT_IN[name]
         checked = dict(params)
-        errors = check(stub, checked)
-        require_valid(under(["params"], errors))
-        return partial(change_by, checked)
+        require_valid(under(["params"], check(stub, checked)))
+        return partial(set_up, name, params, partial(change, checked))
     known = ", ".join(f'"{each}"' for each in [*BUILT_IN, *own])
     detail = f"No provider state has this name. These are known: {known}."
     raise Problem(404, "not_found", detail)
+
+
+def set_up(name: str, params: Params, change: Change, world: World) -> Values:
+    before = world.store.records()
+    values = change(world)
+    world.set_ups.append(SetUp(name, params, before))
+    del world.set_ups[:-MAX_SET_UPS]
+    return values
 
 
 def take_back(name: str, params: Params, world: World) -> Values:
     """Bring back the records of before the latest set-up of this state with these params, if there
     was one. What was set up after it, and what its requests changed, goes, too.
     """
-    set_ups = world.set_ups
-    indexes = [at for at, each in enumerate(set_ups) if (each.name, each.params) == (name, params)]
-    if indexes:
-        latest = indexes[-1]
-        world.store.restore(set_ups[latest].before)
-        del set_ups[latest:]
+    latest = None
+    for index, each in enumerate(world.set_ups):
+        if each.name == name and each.params == params:
+            latest = index
+    if latest is not None:
+        world.store.restore(world.set_ups[latest].before)
+        del world.set_ups[latest:]
     return {}
 
 
@@ -106,24 +101,23 @@ def add_seed(seed: Seed, world: World) -> Values:
     # A deployment is of the project that has the name.
     owners = {project.id: existing.get(project.name, project.id) for project in seed.projects}
     owners[None] = None
-    deployments = [each._replace(project_id=owners[each.project_id]) for each in seed.deployments]
+    deployments = []
+    for each in seed.deployments:
+        owner = owners[each.project_id]
+        deployments.append(each._replace(project_id=owner))
     require_valid(find_others(new, deployments, store))
     missing = Seed(tuple(new), tuple(deployments))
     store.add(world.records_of(missing))
-    return values_of(seed, world)
-
-
-def values_of(seed: Seed, world: World) -> Values:
-    """The values of the records of a seed that are in the store; those of the last one win."""
+    # Of all that is in the store now; the last one wins.
     values: Values = {}
     own = {project.name for project in seed.projects}
-    for project in world.store.list_projects():
+    for project in store.list_projects():
         if project.name in own:
-            values.update(project_values(project))
-    for each in seed.deployments:
-        deployment = world.store.get_deployment(each.id)
+            values |= project_values(project)
+    for each in deployments:
+        deployment = store.get_deployment(each.id)
         if deployment:
-            values.update(deployment_values(deployment, world))
+            values |= deployment_values(deployment, world)
     return values
 
 
@@ -141,7 +135,7 @@ def find_others(
         found = store.get_deployment(each.id)
         if found is None:
             continue
-        if (found.project_id, found.timeline) != (each.project_id, each.timeline):
+        if found.project_id != each.project_id or found.timeline != each.timeline:
             reason = f"its deployment {each.id} exists with another project or other statuses"
             yield FieldError("/state", f"{reason}: use a teardown, or reset the world")
 
@@ -159,15 +153,15 @@ def a_project(params: Params, world: World) -> Values:
 
 
 def a_deployment(params: Params, world: World) -> Values:
-    """Create or replace a deployment."""
     store = world.store
     project_id = params.get("project_id")
-    project = store.list_projects().by_id.get(project_id or "")
-    timeline = world.timeline_for(project.name if project else "")
-    stage = timeline[-1]
-    if "status" in params:
-        stage = Stage(params["status"])
-    deployment, _ = store.put_deployment(params.get("id"), (stage,), project_id)
+    projects = store.list_projects().by_id
+    name = ""
+    if project_id in projects:
+        name = projects[project_id].name
+    *_, last = world.timeline_for(name)
+    status = params.get("status", last.status)
+    deployment, _ = store.put_deployment(params.get("id"), (Stage(status),), project_id)
     return deployment_values(deployment, world)
 
 
@@ -176,11 +170,10 @@ def a_deployment(params: Params, world: World) -> Values:
 
 def check_none(stub: Stub, params: Params) -> Iterator[FieldError]:
     for name in params:
-        yield FieldError(pointer(name), "is not a known parameter")
+        yield error_at("is not a known parameter", name)
 
 
 def check_project(stub: Stub, params: Params) -> Iterator[FieldError]:
-    """The errors of a project of a seed."""
     id_to_text(params, "id", "projects", stub.like)
     document = {"projects": [{"name": "any", **params}]}
     for error in check_seed(document, stub.like):

@@ -34,7 +34,6 @@ controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
 def current_stub() -> Stub:
-    """What the control routes work on."""
     return cast("Stub", current_app.extensions["stub"])
 
 
@@ -113,24 +112,31 @@ def put_deployment(deployment_id: str) -> ResponseReturnValue:
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline = rules.read_timeline(document)
-    deployment, is_new = store.put_deployment(deployment_id, timeline, document.get("project_id"))
+    project_id = document.get("project_id")
+    deployment, is_new = store.put_deployment(deployment_id, timeline, project_id)
     status = deployment.status(store.now())
     return deployment.representation(status), 201 if is_new else 200, JSON
 
 
-def change_clock() -> ResponseReturnValue:
+def read_input(schema: str) -> dict[str, Any]:
+    """The body of a request, which is of the schema of this name."""
     _, document = read_json()
-    require_valid(rules.check(document, "ClockInput"))
+    require_valid(rules.check(document, schema))
+    return document
+
+
+def change_clock() -> ResponseReturnValue:
+    document = read_input("ClockInput")
     clock = open_world().clock
-    if not clock.change(document.get("advance", 0), freeze=document.get("frozen")):
+    seconds = document.get("advance", 0)
+    if not clock.change(seconds, freeze=document.get("frozen")):
         reason = f"must add up to at most {MAX_ADVANCE.days} days"
         raise InvalidBody([FieldError("/advance", reason)])
     return show_clock()
 
 
 def add_fault() -> ResponseReturnValue:
-    _, document = read_json()
-    require_valid(rules.check(document, "FaultInput"))
+    document = read_input("FaultInput")
     return json_response(open_world().faults.add(document), 201)
 
 
@@ -140,9 +146,8 @@ def remove_faults(fault_id: str | None = None) -> Response:
 
 
 def switch_grease() -> ResponseReturnValue:
-    _, document = read_json()
+    document = read_input("GreaseInput")
     by_axis = current_stub().parts.by_axis
-    require_valid(rules.check(document, "GreaseInput"))
     require_valid(check_grease(document, by_axis))
     grease = open_world().grease.change(document, by_axis)
     return json_response(grease.document())
@@ -223,9 +228,10 @@ def show_verdict() -> ResponseReturnValue:
     except ValueError as error:
         raise Problem(400, "unknown_query", f"{error}.") from None
     world = open_world()
+    unused = world.unused_faults()
     redactor = current_stub().redactor
     allowed = query.getlist("allow")
-    verdict = Verdict(world.coverage, world.unused_faults(), (), redactor, kinds, allowed)
+    verdict = Verdict(world.coverage, unused, (), redactor, kinds, allowed)
     return json_response(verdict.gate())
 
 

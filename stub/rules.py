@@ -18,7 +18,7 @@ from typing import Any
 from records import Stage, Timeline, round_to_microseconds
 from web.files import read_file
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at
 
 from .documents import follow
 
@@ -53,7 +53,9 @@ def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
     """
     document = json.loads(read_file("stub/openapi.json"))
     profile = json.loads(read_file("stub/like/profile.json"))
-    named = {**document["components"]["schemas"], **profile["$defs"], "Profile": profile}
+    named: dict[str, Schema] = document["components"]["schemas"]
+    named |= profile["$defs"]
+    named["Profile"] = profile
     if words:
         own = named["Status"]
         error = f"{own['x-error']}, or one of {', '.join(words)}"
@@ -76,7 +78,7 @@ def errors_of(value: Any, rules: Schema, *path: str | int) -> Iterator[FieldErro
     """What in a value contradicts the rules, which are a schema; the value stands at the path."""
     keyword = broken_keyword(value, rules)
     if keyword:
-        yield FieldError(pointer(*path), reason_of(keyword, rules))
+        yield error_at(reason_of(keyword, rules), *path)
         return
     if isinstance(value, list):
         yield from errors_of_items(value, rules, *path)
@@ -106,36 +108,35 @@ def reason_of(keyword: str, rules: Schema) -> str:
 
 
 def errors_of_items(items: list[Any], rules: Schema, *path: str | int) -> Iterator[FieldError]:
-    """What in the items of an array contradicts the rules."""
-    last = len(items) - 1
+    of_each = rules.get("items", {})
+    of_others = rules.get("x-others", {})
     for index, item in enumerate(items):
-        yield from errors_of(item, rules.get("items", {}), *path, index)
-        place = "x-last" if index == last else "x-others"
-        yield from errors_of(item, rules.get(place, {}), *path, index)
+        is_last = index == len(items) - 1
+        more = rules.get("x-last", {}) if is_last else of_others
+        yield from errors_of(item, of_each, *path, index)
+        yield from errors_of(item, more, *path, index)
 
 
 def errors_of_members(
     members: dict[str, Any], rules: Schema, *path: str | int
 ) -> Iterator[FieldError]:
-    """What in the members of an object contradicts the rules."""
     known = rules.get("properties", {})
     others = rules.get("additionalProperties", True)
+    of_names = rules.get("propertyNames", {})
     for name, value in members.items():
-        yield from errors_of(name, rules.get("propertyNames", {}), *path, name)
+        yield from errors_of(name, of_names, *path, name)
         schema = known.get(name, others)
         if schema is False:
-            yield FieldError(pointer(*path, name), "is not a known member")
+            yield error_at("is not a known member", *path, name)
         elif schema is not True:
             yield from errors_of(value, schema, *path, name)
     for name in rules.get("required", ()):
         if name not in members:
-            yield FieldError(pointer(*path, name), "is required")
+            yield error_at("is required", *path, name)
     for name, needed in rules.get("dependentRequired", {}).items():
-        if name not in members:
-            continue
         for other in needed:
-            if other not in members:
-                yield FieldError(pointer(*path, name), f"needs `{other}`")
+            if name in members and other not in members:
+                yield error_at(f"needs `{other}`", *path, name)
 
 
 def is_valid(value: Any, rules: Schema) -> bool:
@@ -163,7 +164,8 @@ def parse_time(value: object) -> datetime | None:
         offset = "+00:00"
     text = f"{second}.{milliseconds}{offset}"
     try:
-        return datetime.fromisoformat(text).astimezone(timezone.utc)
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
 
@@ -199,7 +201,8 @@ def read_timeline(document: dict[str, Any]) -> Timeline:
     for each in running:
         seconds = round_to_microseconds(each["seconds"])
         timeline.append(Stage(each["status"], seconds))
-    return (*timeline, Stage(last["status"]))
+    end = Stage(last["status"])
+    return (*timeline, end)
 
 
 def has_at_least(value: Any, least: int) -> bool:
@@ -208,10 +211,6 @@ def has_at_least(value: Any, least: int) -> bool:
 
 def has_at_most(value: Any, most: int) -> bool:
     return len(value) <= most
-
-
-def is_valid_once(value: Any, alternatives: list[Schema]) -> bool:
-    return [is_valid(value, each) for each in alternatives].count(True) == 1
 
 
 FORMATS: dict[str, Callable[[Any], object]] = {
@@ -236,6 +235,6 @@ KEYWORDS: dict[str, Callable[[Any, Any], object]] = {
     "x-reserved": lambda value, names: not re.fullmatch(names, value, re.IGNORECASE),
     "format": lambda value, name: FORMATS[name](value),
     "anyOf": lambda value, schemas: any(is_valid(value, each) for each in schemas),
-    "oneOf": is_valid_once,
+    "oneOf": lambda value, schemas: sum(is_valid(value, each) for each in schemas) == 1,
     "not": lambda value, rules: not is_valid(value, rules),
 }

@@ -20,7 +20,7 @@ from records import (
 from store import NewId, unused_id
 from web.problems import FieldError
 from web.strict_json import MAX_BYTES, MAX_DEPTH, parse_json
-from web.validation import pointer, require_valid, under
+from web.validation import error_at, require_valid, under
 
 from . import rules
 from .documents import (
@@ -70,16 +70,15 @@ class Seed(NamedTuple):
         latest = {each.project_id: each.id for each in self.deployments}
         projects = []
         taken = {each.id for each in self.projects if each.id}
-        for each in self.projects:
-            project_id = each.id or unused_id(new_id, "prj", each.name, taken)
+        for given_id, name, created_at, sent in self.projects:
+            project_id = given_id or unused_id(new_id, "prj", name, taken)
             taken.add(project_id)
             deployment_id = latest.get(project_id)
             if deployment_id is None:
                 deployment_id = unused_id(new_id, "dpl", project_id, deployments)
-                timeline = timeline_for(each.name)
+                timeline = timeline_for(name)
                 deployments[deployment_id] = Deployment(deployment_id, project_id, None, timeline)
-            created_at = each.created_at or now
-            projects.append(Project(project_id, each.name, created_at, deployment_id, each.sent))
+            projects.append(Project(project_id, name, created_at or now, deployment_id, sent))
         return Records(tuple(projects), tuple(deployments.values()))
 
 
@@ -117,9 +116,9 @@ def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
     """The seed of a document without errors, and of its text, of which the projects are kept."""
     array = texts_of_members(text).get("projects", "[]")
     texts = [without_members(each, GIVEN) for each in texts_of_items(array)]
-    projects = tuple(map(seed_project, document.get("projects", ()), texts))
-    deployments = tuple(map(read_deployment, document.get("deployments", ())))
-    return Seed(projects, deployments)
+    projects = map(seed_project, document.get("projects", ()), texts)
+    deployments = map(read_deployment, document.get("deployments", ()))
+    return Seed(tuple(projects), tuple(deployments))
 
 
 def seed_project(document: dict[str, Any], sent: str = "") -> SeedProject:
@@ -156,22 +155,23 @@ def check_seed(document: Any, like: Profile | None = None) -> Iterator[FieldErro
     for index, value in given(document, "deployments", "project_id"):
         if value not in known:
             detail = "must be the id of a project of this document"
-            yield FieldError(pointer("deployments", index, "project_id"), detail)
+            yield error_at(detail, "deployments", index, "project_id")
     yield from check_unique(document, "projects", "id")
     if like is None or like.has_unique_names:
         yield from check_unique(document, "projects", "name")
     yield from check_unique(document, "deployments", "id")
     for index, project in enumerate(items(document, "projects")):
-        sent = json.dumps(without_given(project), ensure_ascii=False, separators=(",", ":"))
-        if len(sent.encode()) > MAX_BYTES:
-            yield FieldError(pointer("projects", index), f"must have at most {MAX_BYTES} bytes")
+        kept = without_given(project)
+        sent = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
+        if len(sent) > MAX_BYTES:
+            yield error_at(f"must have at most {MAX_BYTES} bytes", "projects", index)
 
 
 def check_unique(document: Any, array: str, member: str) -> Iterator[FieldError]:
     seen = set()
     for index, value in given(document, array, member):
         if value in seen:
-            yield FieldError(pointer(array, index, member), "is used twice in this document")
+            yield error_at("is used twice in this document", array, index, member)
         seen.add(value)
 
 
@@ -218,16 +218,17 @@ def sample_of(like: Profile | None) -> Seed:
         return sample
     source = Random(0)
     ids: dict[str | None, str] = {}
+    projects = []
     for project in sample.projects:
         own = str(project.id)
         ids[own] = sample_id(like, source, "projects", project.name, ids.values(), own)
-    projects = tuple(project._replace(id=ids[project.id]) for project in sample.projects)
+        projects.append(project._replace(id=ids[own]))
     deployments: dict[str, Deployment] = {}
     for each in pinned_deployments(like, sample):
         owner = ids[each.project_id]
         deployment_id = sample_id(like, source, "deployments", owner, deployments, each.id)
         deployments[deployment_id] = each._replace(id=deployment_id, project_id=owner)
-    return Seed(projects, tuple(deployments.values()))
+    return Seed(tuple(projects), tuple(deployments.values()))
 
 
 def pinned_deployments(like: Profile, sample: Seed) -> list[Deployment]:
@@ -264,32 +265,31 @@ def sample_id(
 # Writing
 
 
-def write_seed(records: Records, now: datetime) -> bytes:
+def write_seed(records: Records, now: datetime) -> str:
     """The seed document of a state.
 
     A deployment that is still to change has what is left of its timeline, so that a world which
     starts with the document continues it. The latest deployment of each project comes last.
     """
     latest = {project.latest_deployment_id for project in records.projects}
-    earlier = [each for each in records.deployments if each.id not in latest]
-    last = [each for each in records.deployments if each.id in latest]
-    projects = write_items([write_project(each) for each in records.list])
-    deployments = write_items([write_deployment(each, now) for each in earlier + last])
-    return b'{"projects": [' + projects + b'],\n"deployments": [' + deployments + b"]}\n"
+    earlier: list[str] = []
+    last: list[str] = []
+    for each in records.deployments:
+        found = last if each.id in latest else earlier
+        found.append(write_deployment(each, now))
+    projects = ",".join(map(write_project, records.list))
+    deployments = ",".join([*earlier, *last])
+    return f'{{"projects": [{projects}],\n"deployments": [{deployments}]}}\n'
 
 
-def write_items(items: list[bytes]) -> bytes:
-    return b",".join(b"\n" + item for item in items)
-
-
-def write_project(project: Project) -> bytes:
+def write_project(project: Project) -> str:
     name = json.dumps(project.latest_deployment_id)
-    member = f'"latest_deployment_id": {name}, '.encode()
-    text = project.representation.removesuffix(b"\n")
-    return text.replace(member, b"", 1)
+    text = project.representation.decode().removesuffix("\n")
+    text = text.replace(f'"latest_deployment_id": {name}, ', "", 1)
+    return f"\n{text}"
 
 
-def write_deployment(deployment: Deployment, now: datetime) -> bytes:
+def write_deployment(deployment: Deployment, now: datetime) -> str:
     *running, last = deployment.rest_of_timeline(now)
     document: dict[str, Any] = {"id": deployment.id, "project_id": deployment.project_id}
     end = {"status": last.status}
@@ -299,4 +299,4 @@ def write_deployment(deployment: Deployment, now: datetime) -> bytes:
     else:
         document["created_at"] = timestamp(deployment.created_at)
         document |= end
-    return json.dumps(document).encode()
+    return f"\n{json.dumps(document)}"

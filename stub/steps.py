@@ -145,7 +145,7 @@ def dress(
     if problem:
         responses.dress_error(response, problem, is_requested=outcome.response is not None)
     elif outcome.operation and outcome.response is None:
-        responses.dress_success(response, outcome.operation.id)
+        responses.replies[outcome.operation.id].dress(response, context["subject"])
 
 
 def is_recorded(path: str) -> bool:

@@ -55,9 +55,8 @@ class Tenant:
 
     def has_room_for(self, name: str) -> bool:
         """Whether a world is there, or can be without the end of another."""
-        if name in self._worlds or name == self._prefix:
-            return True
-        return len(self._named()) < MAX_WORLDS
+        named = self._named()
+        return name in self._worlds or name == self._prefix or len(named) < MAX_WORLDS
 
     def reset(self, name: str, seed: Seed | None) -> None:
         """Replace a world by one of the seed, or by one as at the start.
@@ -66,11 +65,14 @@ class Tenant:
         `TooManyWorlds` if a seed is for one more world.
         """
         removed = None
+        records = None
         with self._lock:
             if seed is not None:
                 removed = self._make_room_for(name)
             world = self._stub.new_world(name)
-            world.store.reset(None if seed is None else world.records_of(seed))
+            if seed is not None:
+                records = world.records_of(seed)
+            world.store.reset(records)
             self._remove(name)
             if seed is not None or name == self._prefix:
                 self._worlds[name] = world
@@ -86,8 +88,7 @@ class Tenant:
                 if self._is_idle(name, idle):
                     self._remove(name)
         if self._shared:
-            found = self._shared.worlds(self._prefix)
-            for name in found:
+            for name in self._shared.worlds(self._prefix):
                 if name != self._prefix and name not in self._worlds:
                     self._shared.free(name, idle)
 
@@ -99,7 +100,7 @@ class Tenant:
         """The faults that no request has met, each with its world; also of worlds that ended."""
         with self._lock:
             found = list(self._unused_faults)
-            for world in self._worlds.values():
+            for world in self.worlds():
                 found += world.unused_faults()
             return found
 
@@ -107,7 +108,7 @@ class Tenant:
         """The number of entries that the journals have dropped, also those of ended worlds."""
         with self._lock:
             dropped = self._dropped
-            for world in self._worlds.values():
+            for world in self.worlds():
                 dropped += world.journal.dropped
             return dropped
 
@@ -130,24 +131,23 @@ class Tenant:
                 "requests": world.journal.last if world else 0,
             }
             rows.append(row)
-        named = len(worlds) - 1
-        return {"worlds": rows, "room": MAX_WORLDS - named}
+        return {"worlds": rows, "room": 1 + MAX_WORLDS - len(worlds)}
 
     def _projects_of(self, worlds: "dict[str, World]") -> dict[str, int]:
         """The number of projects of these worlds, and of those that a shared store has."""
+        numbers = {}
         if self._shared:
             # A world without records there begins with those of the start.
-            at_start = len(self._stub.records.projects)
-            numbers = dict.fromkeys(worlds, at_start)
-            numbers.update(self._shared.worlds(self._prefix))
+            at_start = self._stub.records.projects
+            numbers = dict.fromkeys(worlds, len(at_start))
+            numbers |= self._shared.worlds(self._prefix)
             return numbers
-        numbers = {}
         for name, world in worlds.items():
-            numbers[name] = len(world.store.list_projects())
+            projects = world.store.list_projects()
+            numbers[name] = len(projects)
         return numbers
 
     def _named(self) -> list[str]:
-        """The worlds beside the main one."""
         names = list(self._worlds)  # in one step, as other requests may add one
         return [name for name in names if name != self._prefix]
 
@@ -168,7 +168,8 @@ class Tenant:
         return oldest
 
     def _is_idle(self, name: str, seconds: float) -> bool:
-        unused = self._clock() - self._worlds[name].used_at
+        world = self._worlds[name]
+        unused = self._clock() - world.used_at
         return unused.total_seconds() >= seconds
 
     def _remove(self, name: str) -> None:

@@ -83,7 +83,6 @@ class Finding:
 
 
 def finding_of(kind: str, what: str, count: int = 0, first: FirstRequest | None = None) -> Finding:
-    """A finding with the advice of its kind."""
     return Finding(kind, what, count, KINDS[kind], first)
 
 
@@ -124,8 +123,14 @@ class Verdict:
         found += unused
         found = [each for each in found if each.kind in fail_on]
         found += more
-        self.findings = [each for each in found if not is_allowed(each, allowed)]
-        self.unused_patterns = [pattern for pattern in allowed if not is_used(pattern, found)]
+        self.findings: list[Finding] = []
+        used: list[str] = []
+        for finding in found:
+            patterns = [pattern for pattern in allowed if matches(pattern, finding.text)]
+            if not patterns:
+                self.findings.append(finding)
+            used += patterns
+        self.unused_patterns = [pattern for pattern in allowed if pattern not in used]
 
     def table(self) -> str:
         """The coverage as text; empty if there were no requests."""
@@ -139,8 +144,9 @@ class Verdict:
         width = max(map(len, operations))
         for name, counts in operations.items():
             met = [f"{status} x{count}" for status, count in counts.items() if count]
+            shown = ", ".join(met) or "nothing"
             not_met = " ".join(missed(counts))
-            lines.append(f"  {name:{width}}  {', '.join(met) or 'nothing'}; not met: {not_met}")
+            lines.append(f"  {name:{width}}  {shown}; not met: {not_met}")
         for kind in ("unpromised", "violations"):
             rows = document[kind]
             for row in rows[:MAX_PRINTED]:
@@ -160,7 +166,6 @@ class Verdict:
         }
 
     def document(self, exit_status: int) -> dict[str, Any]:
-        """The report."""
         findings = [asdict(finding) for finding in self.findings]
         return {**self._document, "findings": findings, "exit_status": exit_status}
 
@@ -191,11 +196,3 @@ def findings_of_operations(operations: dict[str, dict[str, int]]) -> Iterator[Fi
             yield finding_of("missed", f"{name} {status}")
         if not any(counts.values()):
             yield finding_of("idle", name)
-
-
-def is_allowed(finding: Finding, patterns: Collection[str]) -> bool:
-    return any(matches(pattern, finding.text) for pattern in patterns)
-
-
-def is_used(pattern: str, findings: Collection[Finding]) -> bool:
-    return any(matches(pattern, finding.text) for finding in findings)

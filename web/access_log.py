@@ -21,7 +21,11 @@ def reasons(problem: Mapping[str, Any]) -> list[str]:
     """What is wrong with a request: its errors, or the detail if there are none."""
     if "errors" not in problem:
         return [problem["detail"]]
-    return [f"{each['pointer']} {each['detail']}".lstrip() for each in problem["errors"]]
+    found = []
+    for each in problem["errors"]:
+        reason = f"{each['pointer']} {each['detail']}"
+        found.append(reason.lstrip())
+    return found
 
 
 def note_time() -> None:
@@ -40,28 +44,31 @@ def line_of(response: Response, redactor: Redactor) -> str:
     """
     environ = request.environ
     context = vars(g._get_current_object())
-    status = response.status_code
-    start = redactor.text(f"{name_of(context)} {environ['REQUEST_METHOD']}")
+    world = context.get("world_name") or context.get("intended_world_name", "")
+    name = context.get("log_name") or world
+    method = environ["REQUEST_METHOD"]
+    start = redactor.text(f"{name} {method}")
     target = redactor.target(raw_target(environ))
-    line = f"{start.lstrip()} {cut(target, MAX_TARGET)} {status}"
+    shown = cut(target, MAX_TARGET)
+    status = response.status_code
+    line = f"{start} {shown} {status}"
     problem = context.get("problem")
     if problem:
-        line += f" {problem['code']}"
+        code = problem["code"]
+        line += f" {code}"
         if status in REJECTED or is_control_path(environ["PATH_INFO"]):
             line += f" ({shown_reasons(problem, redactor)})"
     for note in context.get("log_notes", []):
         line += f" {note}"
     ms = milliseconds_since(context["started"])
-    return printable(f"{line} {ms:.1f} ms") + "\n"
-
-
-def name_of(context: Mapping[str, Any]) -> str:
-    """What the log calls a request, whose `flask.g` is `context`."""
-    world = context.get("world_name") or context.get("intended_world_name", "")
-    return str(context.get("log_name") or world)
+    line += f" {ms:.1f} ms"
+    return printable(line.lstrip()) + "\n"
 
 
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
     """The first reasons of a problem, each without tokens and not too long."""
-    first = reasons(problem)[:MAX_REASONS]
-    return "; ".join(cut(redactor.text(reason), MAX_REASON) for reason in first)
+    shown = []
+    for reason in reasons(problem)[:MAX_REASONS]:
+        masked = redactor.text(reason)
+        shown.append(cut(masked, MAX_REASON))
+    return "; ".join(shown)

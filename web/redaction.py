@@ -29,15 +29,12 @@ class Redactor:
         self.add(tokens)
 
     def add(self, tokens: Iterable[str]) -> None:
-        """Mask these tokens, too."""
         # Longest first, so that a token which contains another is masked as a whole.
         known = sorted({*self._tokens, *tokens}, key=len, reverse=True)
-        signs = [token.lower() for token in known]
-        if known:
-            signs += ESCAPES
         # Each replaced as a whole, since other threads read them.
         self._tokens = tuple(known)
-        self._signs = signs
+        self._lower = [token.lower() for token in known]
+        self._signs = (*self._lower, *ESCAPES) if known else ()
 
     def text(self, text: str) -> str:
         """The text with each valid token masked."""
@@ -45,11 +42,11 @@ class Redactor:
         if not any(sign in lower for sign in self._signs):
             return text
         pattern = pattern_of(self._tokens)
-        text = pattern.sub(MASK, text)
+        masked = pattern.sub(MASK, text)
         # Encoded more than once, or in part: the whole text is masked, as the position is unknown.
-        if "%" in text and pattern.search(unquote(unquote(text))):
+        if "%" in masked and pattern.search(unquote(unquote(masked))):
             return MASK
-        return text
+        return masked
 
     def host(self, host: str) -> str:
         """A field Host, masked also where its name is the beginning of a token: a host can have no
@@ -57,39 +54,46 @@ class Redactor:
         """
         _, _, name = name_of_host(host).rpartition("@")
         name = name.strip("[].").lower()
-        if name and any(token.lower().startswith(name) for token in self._tokens):
-            return MASK
+        for token in self._lower:
+            if name and token.startswith(name):
+                return MASK
         return self.text(host)
 
     def target(self, target: str) -> str:
         """The target of a request with tokens and the value of `access_token` masked."""
         path, mark, query = target.partition("?")
-        return self.text(path) + mark + self.query(query)
+        masked = self.query(query)
+        return self.text(path) + mark + masked
 
     def query(self, query: str) -> str:
         """A query string with tokens and the value of `access_token` masked."""
         parts = []
         for part in query.split("&"):
             name, _, value = part.partition("=")
-            is_secret = value and unquote_plus(name) == "access_token"
-            parts.append(f"{name}={MASK}" if is_secret else part)
+            if value and unquote_plus(name) == "access_token":
+                part = f"{name}={MASK}"
+            parts.append(part)
         return self.text("&".join(parts))
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
         """The first line of a request, masked, by the names of the journal."""
-        return {"method": self.text(method), "path": self.text(path), "query": self.query(query)}
+        return {
+            "method": self.text(method),
+            "path": self.text(path),
+            "query": self.query(query),
+        }
 
     @staticmethod
     def secret(name: str, value: str) -> str:
         """The value of a header field, masked if a field of this name holds a secret."""
         if name == "Authorization":
-            return f"Bearer {MASK}" if value.lower().startswith("bearer ") else MASK
+            is_bearer = value.lower().startswith("bearer ")
+            return f"Bearer {MASK}" if is_bearer else MASK
         return MASK if SECRET_NAME.search(name) else value
 
 
 @lru_cache(maxsize=8)
 def pattern_of(tokens: tuple[str, ...]) -> re.Pattern[str]:
-    """Finds the tokens in any spelling."""
     return re.compile("|".join(map(spellings, tokens)), re.IGNORECASE)
 
 
@@ -103,14 +107,16 @@ def spellings(token: str) -> str:
 
 def spellings_of_character(char: str) -> str:
     code = ord(char)
+    plain = re.escape(char)
     found = [
-        rf"\\?{re.escape(char)}",
+        rf"\\?{plain}",
         rf"\\u{code:04x}",
         rf"%(?:25)*{code:02x}",
     ]
     if char in IN_POINTER:
         found.insert(0, IN_POINTER[char])
-    return f"(?:{'|'.join(found)})"
+    spelled = "|".join(found)
+    return f"(?:{spelled})"
 
 
 def name_of_host(host: str) -> str:

@@ -27,12 +27,12 @@ def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[FieldEr
     """All errors of a project as a client sends it; `strict` rejects what the contract lacks."""
     for member in SERVER_MEMBERS:
         if member in document:
-            yield FieldError(pointer(member), "is set by the service: omit it")
+            yield error_at("is set by the service: omit it", member)
     yield from check_name(document)
     if strict:
         for member in document:
             if member not in ("name", *SERVER_MEMBERS):
-                yield FieldError(pointer(member), "is not in the contract (--strict)")
+                yield error_at("is not in the contract (--strict)", member)
 
 
 def check_name(document: dict[str, Any]) -> Iterator[FieldError]:
@@ -54,6 +54,11 @@ def check_name(document: dict[str, Any]) -> Iterator[FieldError]:
 def pointer(*path: str | int) -> str:
     """A JSON Pointer (RFC 6901 §3) of member names and indexes."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def error_at(detail: str, *path: str | int) -> FieldError:
+    """The error of what stands at `path`."""
+    return FieldError(pointer(*path), detail)
 
 
 def under(path: Iterable[str | int], errors: Iterable[FieldError]) -> Iterator[FieldError]:

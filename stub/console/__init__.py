@@ -52,7 +52,8 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
     """A file of the page. It has no data; the page asks for these with the token."""
     if file not in FILES:
         raise NotFound
-    content_type = f"{MEDIA_TYPES[PurePath(file).suffix]}; charset=utf-8"
+    suffix = PurePath(file).suffix
+    content_type = f"{MEDIA_TYPES[suffix]}; charset=utf-8"
     return FILES[file].read_bytes(), 200, {**SAFE, "Content-Type": content_type}
 
 
@@ -128,7 +129,6 @@ def status_of(project: Project, deployment: Deployment, now: datetime) -> dict[s
 
 
 def short_fault(fault: dict[str, Any]) -> dict[str, Any]:
-    """A fault with the beginning of its body."""
     body = fault.get("body", "")
     if len(body) <= MAX_TEXT:
         return fault

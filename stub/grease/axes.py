@@ -6,10 +6,11 @@ one datum wherever it stands. Its `x-grease` names its axes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at
 
 from ..contract import Contract
 
@@ -110,33 +111,29 @@ def read_grease(words: Collection[str], seed: int, parts: PartsByAxis) -> Grease
 
 def select(axes: Collection[str], words: Collection[str], seed: int, parts: PartsByAxis) -> Grease:
     """These axes, each in the parts that a word names: the axis, the part, or `axis@part`."""
-    selected = {}
-    for axis in AXES:
-        if axis in axes:
-            selected[axis] = [part for part in parts[axis] if is_named(axis, part, words)]
+    selected: dict[str, list[str]] = {axis: [] for axis in AXES if axis in axes}
+    for axis, found in selected.items():
+        for part in parts[axis]:
+            if axis in words or part in words or f"{axis}@{part}" in words:
+                found.append(part)
     is_limited = any(axis not in words for axis in axes)
     return Grease(selected, seed, is_limited)
 
 
-def is_named(axis: str, part: str, words: Collection[str]) -> bool:
-    return axis in words or part in words or f"{axis}@{part}" in words
-
-
 def names(axes: Iterable[str], parts: PartsByAxis) -> list[str]:
     """The parts of these axes, each once."""
-    found: dict[str, None] = {}
-    for axis in axes:
-        found.update(dict.fromkeys(parts[axis]))
-    return list(found)
+    found = chain.from_iterable(parts[axis] for axis in axes)
+    return list(dict.fromkeys(found))
 
 
 def check_grease(document: dict[str, Any], parts: PartsByAxis) -> Iterator[FieldError]:
     """The errors of a switch that its schema allows; `parts` are those that there are."""
     known = names(document["axes"], parts)
+    shown = ", ".join(known) or "none"
     for index, part in enumerate(document.get("parts", ())):
         if part not in known:
-            detail = f"must be one of the parts that these axes vary: {', '.join(known) or 'none'}"
-            yield FieldError(pointer("parts", index), detail)
+            detail = f"must be one of the parts that these axes vary: {shown}"
+            yield error_at(detail, "parts", index)
 
 
 class Parts:
@@ -149,10 +146,10 @@ class Parts:
         for name, described in all_parts(contract):
             if "x-grease" in described:
                 self.described[name] = described
-        self.by_axis: PartsByAxis = {axis: self._parts_of(axis) for axis in AXES}
-
-    def _parts_of(self, axis: str) -> list[str]:
-        return [name for name, each in self.described.items() if axis in each["x-grease"]]
+        self.by_axis: dict[str, list[str]] = {axis: [] for axis in AXES}
+        for name, described in self.described.items():
+            for axis in described["x-grease"]:
+                self.by_axis[axis].append(name)
 
     def varied_by(self, axis: str) -> list[str]:
         """The parts that an axis varied, in the order of the contract."""

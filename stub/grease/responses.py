@@ -51,9 +51,7 @@ def vary(
     """
     status = str(response.status_code)
     part = f"{operation.id} {status}" if operation else status
-    declaration = parts.described.get(part)
-    if declaration is None:
-        return ()
+    declaration = parts.described.get(part, {"content": {}})
     media_type = str(response.mimetype).lower()
     content = declaration["content"].get(media_type)
     if content is None:
@@ -68,9 +66,9 @@ def request_key(ids: Ids, request: Request) -> str:
     """The method and the decoded path, with the keys of resources in place of their ids."""
     method = "GET" if request.method == "HEAD" else request.method
     # Of an encoded path, request.path has `%2F` and `%25`; of another one, no percent sign.
-    segments = request.path.split("/")
-    keys = [ids.key(unquote(segment)) for segment in segments]
-    return f"{method} {'/'.join(keys)}"
+    keys = [ids.key(unquote(segment)) for segment in request.path.split("/")]
+    path = "/".join(keys)
+    return f"{method} {path}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,6 @@ class Variation:
         return source_of(self.grease.seed, axis, part, key)
 
     def axes(self) -> tuple[str, ...]:
-        """The axes along which the response varies."""
         applied = {axis for axis, _ in self.applied}
         return tuple(axis for axis in AXES if axis in applied)
 
@@ -114,10 +111,10 @@ class Variation:
 
     def vary_body(self, response: Response, schema: Schema, part: str, key: str) -> None:
         """Vary the body. It stays if nothing varies but its ids, which the records have already."""
-        plain = read(response.get_data(as_text=True))
-        body = self.value(plain, schema, part, key)
+        text = response.get_data(as_text=True)
+        body = self.value(read(text), schema, part, key)
         source = self.source("json-text", part, key)
-        if not set(self.axes()).issubset(ID_AXES):
+        if any(axis not in ID_AXES for axis, _ in self.applied):
             response.set_data(write(body, source))
 
     def value(self, value: Any, schema: Schema, place: str, key: str) -> Any:
@@ -145,9 +142,7 @@ class Variation:
 
     def array(self, value: list[Any], items: Schema, part: str, key: str) -> list[Any]:
         varied = [self.value(each, items, f"{part}[]", key) for each in value]
-        if len(varied) < 2:
-            return varied
-        source = self.source("list-order", part, key)
+        source = self.source("list-order", part, key) if len(varied) > 1 else None
         if source is None:
             return varied
         keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
@@ -170,19 +165,18 @@ class Variation:
             varied[name] = self.member(name, plain, known.get(name), part, key)
         if source := self.source("members", part, key):
             add_members(source, varied)
-        if len(varied) < 2:
-            return varied
-        if source := self.source("member-order", part, key):
-            return dict(reorder(source, varied.items()))
-        return varied
+        source = self.source("member-order", part, key) if len(varied) > 1 else None
+        return dict(reorder(source, varied.items())) if source else varied
 
     def member(self, name: str, value: Any, schema: Schema | None, part: str, key: str) -> Any:
         """The value of a member of this part, varied; without a schema it stays."""
         if schema is None:
             return value
-        is_running = value in schema.get("x-running", ())
-        source = self.source("status-values", part, key) if is_running else None
-        return draw_word(source) if source else self.value(value, schema, f"{part}.{name}", key)
+        if value in schema.get("x-running", ()):
+            source = self.source("status-values", part, key)
+            if source:
+                return draw_word(source)
+        return self.value(value, schema, f"{part}.{name}", key)
 
 
 def alternative(value: Any, schema: Schema) -> Schema:

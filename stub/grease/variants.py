@@ -60,8 +60,9 @@ def escape(quoted: str, place: int) -> str:
     if not text or "\\" in text or text[0].isdigit():
         return quoted
     at = place % len(text)
-    escaped = f"\\u{ord(text[at]):04x}"
-    return f'"{text[:at]}{escaped}{text[at + 1 :]}"'
+    code = ord(text[at])
+    rest = text[at + 1 :]
+    return f'"{text[:at]}\\u{code:04x}{rest}"'
 
 
 def draw_text(source: Random, alphabet: str, length: int) -> str:
@@ -125,7 +126,8 @@ def draw_id(source: Random) -> str:
     """An id of another form and length, with a prefix that no service has."""
     letter = source.choice(LETTERS)
     length = source.choice(LENGTHS)
-    return f"{letter}~{draw_text(source, UNRESERVED, length - 2)}"
+    rest = draw_text(source, UNRESERVED, length - 2)
+    return f"{letter}~{rest}"
 
 
 def add_encoded(source: Random, plain: str) -> str:
@@ -145,8 +147,12 @@ def reorder(source: Random, named: Iterable[tuple[str, Any]]) -> list[tuple[str,
     """
     first, *others = named
     salt = source.getrandbits(32)
-    others.sort(key=lambda each: crc32(each[0].encode(), salt))
-    return [*others, first]
+
+    def place(each: tuple[str, Any]) -> int:
+        name, _ = each
+        return crc32(name.encode(), salt)
+
+    return [*sorted(others, key=place), first]
 
 
 def draw_media_type(source: Random, media_type: str) -> str:

@@ -88,18 +88,12 @@ class Compiler:
         return Body(self._pieces(value, items, beside))
 
     def field(self, value: str) -> Callable[[Subject], str]:
-        """Compile the value of a header field; what is not ASCII in a value is percent-encoded."""
-        pieces: list[Piece] = []
-        for piece in split(value):
-            if isinstance(piece, Marker):
-                pieces.append(in_field(self._value(piece.name)))
-            else:
-                pieces.append(piece)
-        return Body(pieces).fill
+        """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
+        return Body(self._text(value, percent_encoded)).fill
 
     def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
         if isinstance(value, str):
-            yield from self._text(value)
+            yield from self._string(value)
         elif value is items and items is not None:
             yield from ("[", attrgetter("items"), "]")
         elif isinstance(value, list):
@@ -123,28 +117,30 @@ class Compiler:
         else:
             yield json.dumps(value)
 
-    def _text(self, text: str) -> Iterable[Piece]:
+    def _string(self, text: str) -> Iterable[Piece]:
         """A string: a marker alone has the value and its type, inside others it has its text."""
         name = whole_marker(text)
         if name:
-            yield as_json(self._value(name))
-            return
-        yield '"'
+            read_value = self._value(name)
+            yield lambda subject: quoted(read_value(subject))
+        else:
+            yield from ('"', *self._text(text, escaped), '"')
+
+    def _text(self, text: str, spell: Callable[[object], str]) -> Iterable[Piece]:
+        """A text with markers, each part of it spelled; of null there is nothing."""
         for piece in split(text):
             if isinstance(piece, Marker):
-                yield in_string(self._value(piece.name))
+                yield converted(self._value(piece.name), spell, none="")
             else:
-                yield quoted(piece)[1:-1]
-        yield '"'
+                yield spell(piece)
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
-        has_name = beside is not None and any(
-            find_beside_name(each) is beside for each in words.values()
-        )
+        own = {word: find_beside_name(each) for word, each in words.items()}
+        has_name = beside is not None and any(each is beside for each in own.values())
         bodies = {}
         for word, each in words.items():
-            own = find_beside_name(each) if has_name else beside
-            bodies[word] = Body(self._pieces(each, None, own))
+            beside_here = own[word] if has_name else beside
+            bodies[word] = Body(self._pieces(each, None, beside_here))
         others = bodies.pop("")
 
         def fill(subject: Subject) -> str:
@@ -155,7 +151,7 @@ class Compiler:
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = json.dumps(unescaped(constant))
+        own = self.body(constant).fill(Subject())
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
@@ -171,11 +167,10 @@ class Compiler:
         member = "size" if name == "count" else name.replace(".", "_")
         read_member: ReadValue = attrgetter(member)
         if name.endswith(".created_at"):
-            spell = self._speller(unit)
-            return lambda subject: optional(spell, read_member(subject))
+            return converted(read_member, self._speller(unit))
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
-            return lambda subject: optional(as_number, read_member(subject))
+            return converted(read_member, as_number)
         return read_member
 
     def _speller(self, unit: str) -> Callable[[datetime], Any]:
@@ -184,8 +179,14 @@ class Compiler:
         return milliseconds if unit == "ms" else self._like.times.spell
 
 
-def optional(convert: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else convert(value)
+def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = None) -> ReadValue:
+    """Reads a value and converts it; of null there is `none`."""
+
+    def read(subject: Subject) -> Any:
+        value = read_value(subject)
+        return none if value is None else convert(value)
+
+    return read
 
 
 def milliseconds(moment: datetime) -> int:
@@ -201,37 +202,18 @@ def as_number(text: str) -> int | str:
     return text
 
 
-def as_json(read_value: ReadValue) -> Piece:
-    return lambda subject: quoted(read_value(subject))
+def escaped(value: object) -> str:
+    """A value as it stands in a JSON string."""
+    return quoted(str(value))[1:-1]
 
 
-def in_string(read_value: ReadValue) -> Piece:
-    """What a value is inside a JSON string; of null there is nothing."""
-    return lambda subject: quoted(text_of(read_value(subject)))[1:-1]
-
-
-def in_field(read_value: ReadValue) -> Piece:
-    return lambda subject: quote(text_of(read_value(subject)), safe=PRINTABLE)
-
-
-def text_of(value: Any) -> str:
-    return "" if value is None else str(value)
+def percent_encoded(value: object) -> str:
+    return quote(str(value), safe=PRINTABLE)
 
 
 def is_constant(value: Any) -> bool:
     """Whether a member can be replaced: it has no marker, and a type, which null has not."""
     return value is not None and not any(names_below(value))
-
-
-def unescaped(value: Any) -> Any:
-    """A constant as it is sent: doubled braces of a marker are single ones."""
-    if isinstance(value, str):
-        return plain(value)
-    if isinstance(value, list):
-        return [unescaped(each) for each in value]
-    if isinstance(value, dict):
-        return {plain(name): unescaped(each) for name, each in value.items()}
-    return value
 
 
 def find_beside_name(value: Any) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from web.problems import FieldError
-from web.validation import pointer
+from web.validation import error_at, pointer, under
 
 from ..documents import path_of
 from ..rules import check
@@ -60,11 +60,9 @@ def remove(document: Any, place: str) -> None:
     holder = document
     for name in path:
         inner = holder.get(name)
-        if isinstance(inner, list):
+        if not isinstance(inner, dict):
             last = name
             break
-        if not isinstance(inner, dict):
-            return
         holder = inner
     holder.pop(last, None)
 
@@ -76,22 +74,19 @@ def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> It
     """
     yield from check_statuses(profile.get("statuses", {}))
     bodies = Bodies(words)
-    for name in ("list", "create", "deployment"):
-        form = profile.get(name, {})
-        allowed = OF_LISTS if name == "list" else OF_RECORDS
-        yield from check_headers(form, allowed, name)
-        if "body" in form and name == "list":
-            yield from bodies.check_list(form["body"])
-        elif "body" in form:
-            yield from bodies.check(form["body"], (name, "body"), OF_RECORDS)
-    if "request" in profile.get("create", {}):
-        yield from check_request(profile["create"]["request"])
+    listed = profile.get("list", {})
+    yield from check_headers(listed, OF_LISTS, "list")
+    if "body" in listed:
+        yield from bodies.check_list(listed["body"])
+    for name in ("create", "deployment"):
+        yield from bodies.check_form(profile.get(name, {}), (name,), OF_RECORDS)
     for code, form in profile.get("errors", {}).items():
-        yield from check_headers(form, OF_ERRORS, "errors", code)
-        if "body" in form:
-            yield from bodies.check(form["body"], ("errors", code, "body"), OF_ERRORS)
+        yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
+    request = profile.get("create", {}).get("request")
+    if request is not None:
+        yield from under(["create", "request"], check_request(request))
     for kind, ids in profile.get("ids", {}).items():
-        yield from check_ids(ids, kind)
+        yield from under(["ids", kind], check_ids(ids))
 
 
 def words_of(profile: dict[str, Any]) -> list[str]:
@@ -108,18 +103,18 @@ def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
         yield FieldError("/statuses/ended", "must be the last one of `run`, or null")
     for index, word in enumerate(statuses.get("others", ())):
         if word in run:
-            yield FieldError(pointer("statuses", "others", index), "is in `run` already")
+            yield error_at("is in `run` already", "statuses", "others", index)
 
 
 def check_headers(
-    form: dict[str, Any], allowed: Collection[str], *path: str
+    form: dict[str, Any], allowed: Collection[str], *path: str | int
 ) -> Iterator[FieldError]:
     """The errors of the header fields of a response, whose form stands at the path."""
     seen = set()
     for name, value in form.get("headers", {}).items():
         place = (*path, "headers", name)
         if name.lower() in seen:
-            yield FieldError(pointer(*place), "stands twice, as case does not count")
+            yield error_at("stands twice, as case does not count", *place)
         seen.add(name.lower())
         yield from check_text(value, place, allowed)
 
@@ -128,9 +123,9 @@ def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[Fiel
     """The errors of the markers in a text, in which those with these names may stand."""
     for name in names_in(text):
         if name not in ALL:
-            yield FieldError(pointer(*path), f"{{{name}}} is no marker: {listed(allowed)}")
+            yield error_at(f"{{{name}}} is no marker: {listed(allowed)}", *path)
         elif name not in allowed:
-            yield FieldError(pointer(*path), f"{{{name}}} cannot stand here: {listed(allowed)}")
+            yield error_at(f"{{{name}}} cannot stand here: {listed(allowed)}", *path)
 
 
 def listed(names: Collection[str]) -> str:
@@ -143,6 +138,13 @@ class Bodies:
 
     def __init__(self, words: Collection[str] | None) -> None:
         self.words = words
+
+    def check_form(
+        self, form: dict[str, Any], path: Path, allowed: Collection[str]
+    ) -> Iterator[FieldError]:
+        yield from check_headers(form, allowed, *path)
+        if "body" in form:
+            yield from self.check(form["body"], (*path, "body"), allowed)
 
     def check_list(self, body: Any) -> Iterator[FieldError]:
         """The errors of the body of the list, one array of which has the form of the projects."""
@@ -166,7 +168,7 @@ class Bodies:
         """The errors of a value in a body. The array at `items` has the form of the projects."""
         if path == items:
             if len(value) != 1:
-                yield FieldError(pointer(*path), "must have one item, the form of each project")
+                yield error_at("must have one item, the form of each project", *path)
             for index, item in enumerate(value):
                 yield from self.check(item, (*path, index), OF_RECORDS | OF_LISTS)
         elif isinstance(value, str):
@@ -180,7 +182,7 @@ class Bodies:
             for key, item in value.items():
                 if names_in(key):
                     detail = "no marker can stand in a name; with doubled braces it is a text"
-                    yield FieldError(pointer(*path, key), detail)
+                    yield error_at(detail, *path, key)
                 yield from self.check(item, (*path, key), allowed, items)
 
     def check_choice(
@@ -201,7 +203,7 @@ class Bodies:
             for word, item in words.items():
                 if word and self.words is not None and word not in self.words:
                     detail = f"is no status: there are {', '.join(self.words)}"
-                    yield FieldError(pointer(*place, word), detail)
+                    yield error_at(detail, *place, word)
                 yield from self.check(item, (*place, word), allowed)
 
 
@@ -210,33 +212,29 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
     places = list(place_of_name(request))
     if not places:
         detail = f"must have the text {NAME} once, inside of objects alone"
-        yield FieldError("/create/request", detail)
+        yield FieldError("", detail)
     for place in places[1:]:
-        yield FieldError(pointer("create", "request", *place), f"{NAME} stands there already")
+        yield error_at(f"{NAME} stands there already", *place)
     for place, text in texts_below(request):
         if names_in(text) and place not in places:
             detail = f"must have no marker: only {NAME} stands in a request, once and alone"
-            yield FieldError(pointer("create", "request", *place), detail)
+            yield error_at(detail, *place)
 
 
-def check_ids(ids: dict[str, Any], kind: str) -> Iterator[FieldError]:
+def check_ids(ids: dict[str, Any]) -> Iterator[FieldError]:
     """The errors of the form of the ids of a kind of record."""
     derived = [name for name in DERIVED if name in ids]
     opaque = [name for name in OPAQUE if name in ids]
     if derived:
         for name in derived[1:] + opaque:
-            detail = f"cannot stand beside `{derived[0]}`"
-            yield FieldError(pointer("ids", kind, name), detail)
-        return
-    if not ids:
-        return
-    for name in OPAQUE:
-        if name not in ids:
-            yield FieldError(pointer("ids", kind, name), "is required")
-    if len(opaque) < len(OPAQUE):
-        return
-    if ids["shortest"] > ids["longest"]:
-        yield FieldError(pointer("ids", kind, "longest"), "must not be below `shortest`")
-    plain = {char for char in characters(*ids["alphabet"]) if char.isalnum()}
-    if len(plain) < 2:
-        yield FieldError(pointer("ids", kind, "alphabet"), "must have two letters or digits")
+            yield error_at(f"cannot stand beside `{derived[0]}`", name)
+    elif opaque == list(OPAQUE):
+        if ids["shortest"] > ids["longest"]:
+            yield FieldError("/longest", "must not be below `shortest`")
+        plain = {char for char in characters(*ids["alphabet"]) if char.isalnum()}
+        if len(plain) < 2:
+            yield FieldError("/alphabet", "must have two letters or digits")
+    elif ids:
+        for name in OPAQUE:
+            if name not in ids:
+                yield error_at("is required", name)

@@ -9,7 +9,7 @@ from web.validation import pointer
 
 from ..contract import ELSEWHERE
 from ..documents import follow
-from .bodies import Compiler
+from .bodies import Compiler, Subject
 from .markers import (
     CHOICE,
     NAME,
@@ -21,7 +21,7 @@ from .markers import (
 )
 from .profile import Form, Profile
 from .schema import Schema, merged, observed_by, schema_of, status_texts
-from .service import array_of_projects, subject_of_error
+from .service import subject_of_error
 
 # The codes that the server sends by itself, in its own form, at least at times.
 OF_SERVER = (
@@ -68,11 +68,13 @@ class ObservedContract:
         paths = self.document["paths"]
         projects = paths["/v1/projects"]
         deployment = paths["/v1/deployments/{id}"]
+        listing = projects["get"]
+        creation = projects["post"]
         self.change_own_forms()
-        self.change_request(projects["post"])
+        self.change_request(creation)
         self.change_errors()
-        self.change_list(projects["get"]["responses"])
-        self.change_creation(projects["post"]["responses"])
+        self.change_list(listing["responses"])
+        self.change_creation(creation["responses"])
         self.change_deployment(deployment["get"])
 
     # What the bodies have that the profile leaves out
@@ -119,15 +121,14 @@ class ObservedContract:
             return
         # The contract's own project stays where only the list has another form.
         name = "Project" if "create" in like.document else "ListedProject"
-        items = array_of_projects(form.body)
-        schema = schema_of(form.body, like, item=items)
+        schema = schema_of(form.body, like)
         listed = schema
         for member in next(places_of_projects(form.body)):
             listed = listed["properties"][plain(str(member))]
         self.components[name] = listed["items"]
         listed["items"] = ref_to(name)
-        order = "Newest first." if like.is_newest_first else "Oldest first."
-        listed["description"] = order
+        listed["x-grease"] = ["list-order"]
+        listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
         self.change_response(responses["200"], form, "ProjectList")
 
@@ -153,14 +154,15 @@ class ObservedContract:
         responses.update(errors)
 
     def place_of_deployment(self, body: Any) -> str | None:
-        """Where in the body of a creation the id of its deployment stands, if it does."""
+        """The JSON pointer of the deployment's id in the body of a creation, if it is there."""
         names = ["deployment.id"]
-        if "same" in self.like.ids.get("deployments", {}):
+        form = self.like.ids.get("deployments", {})
+        if "same" in form:
             names.append("project.id")
         for path, value in values_below(body):
             if whole_marker(value) in names and CHOICE not in path:
-                names_as_sent = [plain(str(step)) for step in path]
-                return pointer(*names_as_sent)
+                steps = [plain(str(step)) for step in path]
+                return pointer(*steps)
         return None
 
     def change_deployment(self, operation: Document) -> None:
@@ -173,7 +175,6 @@ class ObservedContract:
         self.change_response(operation["responses"]["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
-        """Give a response the form of a profile, whose schema is the component of this name."""
         response.update(self.seen)
         response["content"] = {media_type_of(form): {"schema": ref_to(name)}}
         response["headers"] = self.header_fields(response, form)
@@ -197,15 +198,20 @@ class ObservedContract:
         example = like.request
         own = self.components["ProjectInput"]
         body = operation["requestBody"]
-        if "request" in like.creation:
-            name = own["properties"]["name"]
-            self.components["ProjectInput"] = self.request_schema(example, name)
+        if like.has_own_request:
+            properties = own["properties"]
+            schema = self.request_schema(example, properties["name"])
+            self.components["ProjectInput"] = schema
             body.update(self.seen)
-        elif like.creation.get("optional"):
+        elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
+        value = self.filled(example, Subject(project_name=EXAMPLE_NAME))
         content = body["content"]["application/json"]
-        content["examples"] = {"observed": {"value": with_name(example)}}
+        content["examples"] = {"observed": {"value": value}}
+
+    def filled(self, body: Any, subject: Subject) -> Any:
+        return json.loads(self.compiler.body(body).fill(subject))
 
     def request_schema(self, example: Any, name: Schema) -> Schema:
         """The schema of a request: required is the way to the name alone."""
@@ -213,13 +219,16 @@ class ObservedContract:
             return name
         if not isinstance(example, dict):
             return schema_of(example, self.like)
+        properties = {}
         required = []
-        if not self.like.creation.get("optional"):
-            required = [key for key, each in example.items() if has_name(each)]
+        for key, each in example.items():
+            properties[key] = self.request_schema(each, name)
+            if any(place_of_name({key: each})) and not self.like.has_optional_name:
+                required.append(key)
         return {
             "type": "object",
             "required": required,
-            "properties": {key: self.request_schema(each, name) for key, each in example.items()},
+            "properties": properties,
             "additionalProperties": True,
             **self.seen,
         }
@@ -232,15 +241,15 @@ class ObservedContract:
             return
         for item in self.document["paths"].values():
             for operation in item.values():
-                responses = operation.get("responses")
-                if responses:
-                    operation["responses"] = self.responses_of(responses)
-        own = {status: self.own_responses[name] for status, name in ELSEWHERE.items()}
-        self.document["x-elsewhere"] = self.responses_of(own)
+                if "responses" in operation:
+                    operation["responses"] = self.responses_of(operation["responses"])
         self.responses.clear()
+        elsewhere = {}
         for status, name in ELSEWHERE.items():
-            changed = self.responses_of({status: own[status]})
-            self.responses[name] = next(iter(changed.values()))
+            elsewhere[status] = self.own_responses[name]
+            changed = self.responses_of({status: elsewhere[status]})
+            self.responses[name], *_ = changed.values()
+        self.document["x-elsewhere"] = self.responses_of(elsewhere)
 
     def responses_of(self, responses: Document) -> Document:
         """The responses by status, as the forms of their codes have them."""
@@ -281,12 +290,11 @@ class ObservedContract:
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
     ) -> Document:
-        subject = subject_of_error(example["value"], status)
-        body = self.compiler.body(form.body)
-        filled = json.loads(body.fill(subject))
+        """The response to an error of this code, whose example in the contract is given."""
+        value = self.filled(form.body, subject_of_error(example["value"], status))
         content = {
             "schema": self.error_schema(form, code),
-            "examples": {code: {**example, "value": filled}},
+            "examples": {code: {**example, "value": value}},
         }
         return {
             **response,
@@ -306,12 +314,11 @@ class ObservedContract:
 
     def merged_response(self, responses: list[Document]) -> Document:
         """The response that has the content of one of these."""
-        first, *others = responses
-        if not others:
-            return first
+        if len(responses) == 1:
+            return responses[0]
         descriptions = dict.fromkeys(each["description"] for each in responses)
         response = {
-            **first,
+            **responses[0],
             "description": " ".join(descriptions),
             "headers": self.merged_headers(responses),
             "content": self.merged_contents(responses),
@@ -324,7 +331,7 @@ class ObservedContract:
         """The fields of all responses; required are those that each has."""
         headers: Document = {}
         for response in responses:
-            headers.update(response["headers"])
+            headers |= response["headers"]
         for name, header in headers.items():
             if any(name not in response["headers"] for response in responses):
                 headers[name] = {**follow(header, self.headers), "required": False}
@@ -336,9 +343,10 @@ class ObservedContract:
             for media_type, added in response["content"].items():
                 content = contents.setdefault(media_type, {**added, "examples": {}})
                 content["examples"].update(added["examples"])
-                if content["schema"] != added["schema"]:
-                    alternatives = (content["schema"], added["schema"])
-                    schemas = [follow(each, self.components) for each in alternatives]
+                first = content["schema"]
+                other = added["schema"]
+                if first != other:
+                    schemas = [follow(each, self.components) for each in (first, other)]
                     content["schema"] = merged(schemas)
         return contents
 
@@ -351,14 +359,3 @@ def media_type_of(form: Form) -> str:
     """The media type without its parameters."""
     media_type, _, _ = form.content_type.partition(";")
     return media_type.strip().lower()
-
-
-def has_name(example: Any) -> bool:
-    return next(place_of_name(example), None) is not None
-
-
-def with_name(example: Any) -> Any:
-    """A request with the name of the example."""
-    if isinstance(example, dict):
-        return {key: with_name(each) for key, each in example.items()}
-    return EXAMPLE_NAME if example == NAME else example

@@ -3,9 +3,7 @@
 It is a JSON document; profile.json beside this file is its schema.
 """
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,75 +47,45 @@ class Times(NamedTuple):
         return spell_time(moment, self.digits, self.offset, "T")
 
 
-@dataclass(frozen=True)
 class Profile:
-    """A profile without errors."""
+    """A profile without errors; `file` is the name of the one that it was read from."""
 
-    document: dict[str, Any] = field(repr=False)
-    file: str = ""  # the name of the one that it was read from
-
-    @property
-    def observed_at(self) -> str:
-        return str(self.document["observed_at"])
-
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """Its statuses, none if it has no own ones."""
-        return tuple(words_of(self.document))
-
-    @property
-    def run(self) -> tuple[str, ...]:
-        """The statuses of a new deployment in their order, none if it has no own ones."""
-        statuses = self.document.get("statuses", {})
-        return tuple(statuses.get("run", ()))
-
-    @property
-    def running(self) -> list[str]:
-        """The statuses of its run that do not end a deployment."""
-        statuses = self.document.get("statuses", {})
-        return [word for word in self.run if word != statuses["ended"]]
+    def __init__(self, document: dict[str, Any], file: str = "") -> None:
+        self.document = document
+        self.file = file
+        self.observed_at: str = document["observed_at"]
+        # Its statuses, those of a new deployment, and those that do not end it; none if it has no
+        # own ones.
+        statuses = document.get("statuses", {})
+        self.words = tuple(words_of(document))
+        self.run: tuple[str, ...] = tuple(statuses.get("run", ()))
+        self.running = [word for word in self.run if word != statuses["ended"]]
+        listed = document.get("list", {})
+        self.is_newest_first: bool = listed.get("order") == "newest first"
+        # An example of the request that creates a project, and where in it the name stands.
+        creation = document.get("create", {})
+        self.has_own_request = "request" in creation
+        self.request: dict[str, Any] = creation.get("request", {"name": NAME})
+        self.path_of_name = [str(name) for name in next(place_of_name(self.request))]
+        self.has_unique_names: bool = creation.get("unique", True)
+        self.has_optional_name: bool = creation.get("optional", False)
+        self.takes_any_type: bool = creation.get("any_type", False)
+        # The forms of the ids, by the kind of record: `projects`, `deployments`.
+        self.ids: dict[str, dict[str, Any]] = document.get("ids", {})
+        self.times = Times()
+        if "times" in document:
+            times = document["times"]
+            self.times = Times(times["offset"], int(times["digits"]), times["case"])
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
-        found = self.document.get(name)
-        return read_form(found, "application/json") if found else None
+        return read_form(self.document.get(name), "application/json")
 
     def error_form(self, code: str) -> Form | None:
         """The form of the errors of a code; None for the contract's own."""
         errors = self.document.get("errors", {})
         found = errors.get(code) or errors.get("default")
-        return read_form(found, "application/problem+json") if found else None
-
-    @property
-    def is_newest_first(self) -> bool:
-        form = self.document.get("list", {})
-        return bool(form.get("order") == "newest first")
-
-    @cached_property
-    def creation(self) -> dict[str, Any]:
-        """The part of a creation; empty if there is none."""
-        found: dict[str, Any] = self.document.get("create", {})
-        return found
-
-    @property
-    def has_unique_names(self) -> bool:
-        return bool(self.creation.get("unique", True))
-
-    @property
-    def request(self) -> dict[str, Any]:
-        """The example of the request that creates a project."""
-        return dict(self.creation.get("request", {"name": NAME}))
-
-    @cached_property
-    def path_of_name(self) -> tuple[str, ...]:
-        """Where in a request the name stands."""
-        path = next(place_of_name(self.request))
-        return tuple(map(str, path))
-
-    @property
-    def ids(self) -> dict[str, dict[str, Any]]:
-        """The forms of the ids, by the kind of record: `projects`, `deployments`."""
-        return dict(self.document.get("ids", {}))
+        return read_form(found, "application/problem+json")
 
     def has_integers(self, kind: str) -> bool:
         """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
@@ -131,13 +99,6 @@ class Profile:
         form = self.ids.get(kind, {})
         return not any(name in form for name in DERIVED)
 
-    @cached_property
-    def times(self) -> Times:
-        times = self.document.get("times")
-        if not times:
-            return Times()
-        return Times(times["offset"], int(times["digits"]), times["case"])
-
 
 def lacking(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
@@ -150,7 +111,9 @@ def lacking(like: Profile) -> list[str]:
     return [name for name in parts if name not in document]
 
 
-def read_form(document: dict[str, Any], content_type: str) -> Form:
+def read_form(document: dict[str, Any] | None, content_type: str) -> Form | None:
+    if document is None:
+        return None
     status = document.get("status")
     return Form(
         body=document["body"],
@@ -160,10 +123,10 @@ def read_form(document: dict[str, Any], content_type: str) -> Form:
     )
 
 
-def make_profile(document: Any) -> Profile:
+def make_profile(document: Any, file: str = "") -> Profile:
     """The profile of a JSON value, or `InvalidBody` with all its errors."""
     require_valid(errors_in(document, OWN_WORDS))
-    return Profile(document)
+    return Profile(document, file)
 
 
 def read_profile(path: Path) -> Profile:
@@ -173,4 +136,4 @@ def read_profile(path: Path) -> Profile:
         if len(data) > MAX_BYTES:
             raise InvalidBody([FieldError("", f"must have at most {MAX_BYTES} bytes")])
         _, document = parse_json(data, DEPTH)
-        return replace(make_profile(document), file=path.name)
+        return make_profile(document, path.name)

@@ -6,7 +6,7 @@ from typing import Any
 from records import quoted
 from web.problems import FieldError
 from web.strict_json import read_json
-from web.validation import SERVER_MEMBERS, check_name, check_project, pointer, require_valid
+from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
 
 from ..documents import texts_of_members
 from .profile import Profile
@@ -19,10 +19,10 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
     beside is returned by the bodies of the profile, and in our own form below `/_stub`, so that it
     cannot have the name of a member of ours.
     """
-    text, document = read_json(any_type=like.creation.get("any_type", False))
+    text, document = read_json(any_type=like.takes_any_type)
     *path, last = like.path_of_name
     is_unnamed = holder_of(document, path).get(last) is None
-    if is_unnamed and like.creation.get("optional"):
+    if is_unnamed and like.has_optional_name:
         name = new_name()
     else:
         require_valid(errors_of_path(document, path))
@@ -30,7 +30,7 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         name = holder_of(document, path)[last]
     if strict:
         require_valid(unknown_members(document, like.request, path))
-    if "request" not in like.creation and not is_unnamed:
+    if not like.has_own_request and not is_unnamed:
         return name, text
     members = texts_at(text, document, path)
     for own in (last, *SERVER_MEMBERS):
@@ -61,26 +61,24 @@ def errors_of_path(document: dict[str, Any], path: list[str]) -> Iterator[FieldE
     holder = document
     for end, name in enumerate(path, 1):
         if name not in holder:
-            yield FieldError(pointer(*path[:end]), "is required")
+            yield error_at("is required", *path[:end])
             return
         holder = holder[name]
         if not isinstance(holder, dict):
-            yield FieldError(pointer(*path[:end]), "must be a JSON object")
+            yield error_at("must be a JSON object", *path[:end])
             return
 
 
 def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldError]:
     """What is wrong in the name; in the contract's own form, in the members of the service, too."""
-    if "request" not in like.creation:
+    if not like.has_own_request:
         yield from check_project(document, strict=False)
         return
     *path, last = like.path_of_name
-    named = {}
     holder = holder_of(document, path)
-    if last in holder:
-        named["name"] = holder[last]
+    named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
-        yield FieldError(pointer(*like.path_of_name), error.detail)
+        yield error_at(error.detail, *like.path_of_name)
 
 
 def unknown_members(
@@ -91,4 +89,4 @@ def unknown_members(
         place = path[:end]
         for name in holder_of(document, place):
             if name not in holder_of(example, place):
-                yield FieldError(pointer(*place, name), "is not in the contract (--strict)")
+                yield error_at("is not in the contract (--strict)", *place, name)

@@ -1,7 +1,8 @@
 """The JSON schema of a body with markers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from .markers import CHOICE, is_choice, plain, whole_marker
@@ -10,16 +11,24 @@ from .profile import Profile
 Schema = dict[str, Any]
 
 TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+INTEGER = {"type": "integer"}
+STRING = {"type": "string"}
+PROSE = {"type": "string", "x-grease": ["error-text"]}
+# Of what a marker stands for, by the last part of its name; what is not here is a string.
+OF_MARKERS: dict[str, Schema] = {
+    "created_at": {"type": "string", "format": "date-time", "x-grease": ["times", "times-odd"]},
+    "created_at:s": INTEGER,
+    "created_at:ms": INTEGER,
+    "count": INTEGER,
+    "title": PROSE,
+    "detail": PROSE,
+    "status": INTEGER,  # of an error
+}
 
 
-def schema_of(
-    value: Any, like: Profile, *, is_deployment: bool = False, item: Any = None
-) -> Schema:
-    """The schema of a body of a profile: in that of a deployment, its project may be missing.
-
-    `item` is the array of the projects in the body of a list, which has the schema `Project`.
-    """
-    return finished(Schemas(like, is_deployment, item).of(value))
+def schema_of(value: Any, like: Profile, *, is_deployment: bool = False) -> Schema:
+    """The schema of a body of a profile: in that of a deployment, its project may be missing."""
+    return finished(Schemas(like, is_deployment).of(value))
 
 
 def observed_by(like: Profile) -> Schema:
@@ -37,7 +46,6 @@ class Schemas:
 
     like: Profile
     is_deployment: bool
-    item: Any
 
     def of(self, value: Any) -> Schema:
         if isinstance(value, list):
@@ -50,61 +58,49 @@ class Schemas:
         name = whole_marker(value)
         if name:
             return self.marker(name)
-        return self.typed(TYPES[type(value)])
+        return self.seen({"type": TYPES[type(value)]})
 
-    def typed(self, name: str, more: Schema | None = None) -> Schema:
-        return {"type": name, **(more or {}), **observed_by(self.like)}
+    def seen(self, schema: Schema) -> Schema:
+        return schema | observed_by(self.like)
 
     def array(self, value: list[Any]) -> Schema:
-        more: Schema = {}
-        if value is self.item:
-            more = {"items": self.of(value[0]), "x-grease": ["list-order"]}
-        elif value:
-            more = {"items": merged([self.of(each) for each in value])}
-        return self.typed("array", more)
+        schema: Schema = {"type": "array"}
+        if value:
+            schema["items"] = merged([self.of(each) for each in value])
+        return self.seen(schema)
 
     def object(self, value: dict[str, Any]) -> Schema:
         properties = {plain(name): self.of(each) for name, each in value.items()}
         axes = ["members", "member-order"]
         if any("x-running" in each for each in properties.values()):
             axes.append("status-values")
-        more = {
+        schema = {
+            "type": "object",
             "required": list(properties),
             "properties": properties,
             "additionalProperties": True,
             "x-grease": axes,
         }
-        return self.typed("object", more)
+        return self.seen(schema)
 
     def marker(self, name: str) -> Schema:
         """The schema of what a marker stands for."""
-        record, _, member = name.partition(".")
-        schema = self.of_member(record, member)
+        record, _, member = name.rpartition(".")
+        if name == "deployment.status":
+            schema = self.status()
+        elif member == "id":
+            schema = self.id("deployments" if record == "deployment" else "projects")
+        else:
+            schema = self.seen(OF_MARKERS.get(member, STRING))
         is_of_list = record in ("first", "last")
         if is_of_list or (record == "project" and self.is_deployment):
-            return merged([schema, self.typed("null")])
+            return merged([schema, self.seen({"type": "null"})])
         return schema
-
-    def of_member(self, record: str, member: str) -> Schema:
-        if member == "id":
-            kind = "deployments" if record == "deployment" else "projects"
-            return self.id(kind)
-        if member == "created_at":
-            axes = ["times", "times-odd"]
-            return self.typed("string", {"format": "date-time", "x-grease": axes})
-        if (record, member) == ("deployment", "status"):
-            return self.status()
-        if member in ("title", "detail"):  # of an error
-            return self.typed("string", {"x-grease": ["error-text"]})
-        is_number = record == "count" or member == "status"  # of an error
-        if is_number or member.endswith((":s", ":ms")):
-            return self.typed("integer")
-        return self.typed("string")
 
     def id(self, kind: str) -> Schema:
         if self.like.has_integers(kind):
-            return self.typed("integer")
-        schema = self.typed("string")
+            return self.seen(INTEGER)
+        schema = self.seen(STRING)
         if self.like.has_opaque_ids(kind):
             schema["x-grease"] = ["ids", "ids-encoded"]
             schema["x-part"] = kind
@@ -114,7 +110,7 @@ class Schemas:
         texts: Schema = {"x-running": ["queued", "building"]}
         if self.like.words:
             texts = status_texts(self.like)
-        schema = self.typed("string", texts)
+        schema = self.seen(STRING | texts)
         if self.is_deployment:
             schema["x-origin"] = {"fixed": "§3"}
         return schema
@@ -132,37 +128,25 @@ def status_texts(like: Profile) -> Schema:
 
 def merged(schemas: Sequence[Schema]) -> Schema:
     """The schema of a value that has one of these."""
-    distinct: list[Schema] = []
+    by_type: dict[str, list[Schema]] = {}
     for schema in schemas:
         alternatives: list[Schema] = schema.get("anyOf", [schema])
         for each in alternatives:
             if "type" not in each and "$ref" not in each:  # it has any value
                 return each
-            if each not in distinct:
-                distinct.append(each)
-    distinct = merge_alike("object", merged_objects, distinct)
-    distinct = merge_alike("array", merged_arrays, distinct)
-    if of_type("number", distinct):
-        distinct = [each for each in distinct if each.get("type") != "integer"]
+            alike = by_type.setdefault(each.get("type", "$ref"), [])
+            if each not in alike:
+                alike.append(each)
+    for name, merge in (("object", merged_objects), ("array", merged_arrays)):
+        if name in by_type:
+            by_type[name] = [merge(by_type[name])]
+    if "number" in by_type:
+        by_type.pop("integer", None)
+    distinct = [*chain.from_iterable(by_type.values())]
     if len(distinct) == 1:
         return distinct[0]
     origins = [each["x-origin"] for each in distinct if "x-origin" in each]
     return {"anyOf": distinct, "x-origin": origins[0]}
-
-
-def of_type(name: str, schemas: list[Schema]) -> list[Schema]:
-    return [each for each in schemas if each.get("type") == name]
-
-
-def merge_alike(
-    name: str, merge: Callable[[list[Schema]], Schema], schemas: list[Schema]
-) -> list[Schema]:
-    """The schemas, of which those of a type are one."""
-    alike = of_type(name, schemas)
-    if len(alike) < 2:
-        return schemas
-    others = [each for each in schemas if each.get("type") != name]
-    return [merge(alike), *others]
 
 
 def merged_objects(schemas: list[Schema]) -> Schema:

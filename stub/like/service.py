@@ -11,36 +11,47 @@ from records import Deployment, Project, ProjectList, Records, TimelineFor
 from store import Store
 from web.access_log import MAX_REASONS, reasons
 
-from .bodies import Body, Compiler, Subject
+from .bodies import Compiler, Subject
 from .markers import names_below, places_of_projects
 from .profile import Form, Profile
 
 # The contract's own forms, for what a profile leaves out.
+JSON_TYPE = "application/json"
 OWN_PROJECT = {
     "id": "{project.id}",
     "created_at": "{project.created_at}",
     "latest_deployment_id": "{deployment.id}",
 }
-OWN_DEPLOYMENT = {
-    "id": "{deployment.id}",
-    "project_id": "{project.id}",
-    "status": "{deployment.status}",
-    "created_at": "{deployment.created_at}",
-}
-OWN_LIST = {"projects": [{"": "{project.id}"}]}
+OWN_LIST = Form({"projects": [OWN_PROJECT]}, JSON_TYPE, {})
+OWN_CREATION = Form(OWN_PROJECT, JSON_TYPE, {})
+OWN_DEPLOYMENT = Form(
+    {
+        "id": "{deployment.id}",
+        "project_id": "{project.id}",
+        "status": "{deployment.status}",
+        "created_at": "{deployment.created_at}",
+    },
+    JSON_TYPE,
+    {},
+)
 
 NOTHING = Subject()
 
+Fill = Callable[[Subject], str]
+
 
 class Reply(NamedTuple):
-    """What is compiled of a form, beside its body."""
+    """What is compiled of a form."""
 
     status: int | None
     content_type: str
-    headers: dict[str, Callable[[Subject], str]]
+    headers: dict[str, Fill]
+    fill: Fill
+
+    def body(self, subject: Subject) -> bytes:
+        return f"{self.fill(subject)}\n".encode()
 
     def dress(self, response: Response, subject: Subject) -> None:
-        """Give a response the status, the media type and the header fields."""
         if self.status is not None:
             response.status_code = self.status
         response.headers["Content-Type"] = self.content_type
@@ -54,39 +65,29 @@ class Responses:
     def __init__(self, like: Profile) -> None:
         self.like = like
         self._compiler = Compiler(like)
-        self._errors: dict[str, tuple[Reply, Body] | None] = {}
-        listed = like.form("list")
-        created = like.form("create")
-        deployment = like.form("deployment")
-        self._replies = {
-            "listProjects": self._reply(listed),
-            "createProject": self._reply(created),
-            "getDeployment": self._reply(deployment),
+        self._errors: dict[str, Reply | None] = {}  # cache
+        listed = like.form("list") or OWN_LIST
+        created = like.form("create") or OWN_CREATION
+        deployment = like.form("deployment") or OWN_DEPLOYMENT
+
+        items = array_of_projects(listed.body)
+        (item,) = items
+        self._fill_item = self._project_body(item)
+        self.item_needs_deployment = needs("deployment", item)
+        self.deployment_needs_project = needs("project", [deployment.body, deployment.headers])
+        self.replies = {
+            "listProjects": self._reply(listed, self._compiler.body(listed.body, items).fill),
+            "createProject": self._reply(created, self._project_body(created.body)),
+            "getDeployment": self._reply(deployment, self._compiler.body(deployment.body).fill),
         }
 
-        envelope = listed.body if listed else OWN_LIST
-        items = array_of_projects(envelope)
-        item = items[0] if listed else None
-        self._envelope = self._compiler.body(envelope, items)
-        self._item = self._project_body(item)
-        created_body = created.body if created else None
-        self.fill_created = self._project_body(created_body)
-        self.item_needs_deployment = needs("deployment", item)
-
-        body = deployment.body if deployment else OWN_DEPLOYMENT
-        fields = deployment.headers if deployment else {}
-        self.fill_deployment = self._compiler.body(body).fill
-        self.deployment_needs_project = needs("project", [body, *fields.values()])
-
-    def _reply(self, form: Form | None) -> Reply | None:
-        if form is None:
-            return None
+    def _reply(self, form: Form, fill: Fill) -> Reply:
         fields = {name: self._compiler.field(value) for name, value in form.headers.items()}
-        return Reply(form.status, form.content_type, fields)
+        return Reply(form.status, form.content_type, fields, fill)
 
-    def _project_body(self, body: Any) -> Callable[[Subject], str]:
+    def _project_body(self, body: Any) -> Fill:
         """What fills the form of a project; the contract's own has all that a client sent."""
-        if body is not None:
+        if body is not OWN_PROJECT:
             return self._compiler.body(body, has_sent=True).fill
         own = self._compiler.body(OWN_PROJECT)
 
@@ -97,12 +98,10 @@ class Responses:
 
         return fill
 
-    # Bodies
-
-    def fill_list(
+    def subject_of_list(
         self, projects: Iterable[Project], deployments: Mapping[str, Deployment], now: datetime
-    ) -> tuple[str, Subject]:
-        """The body of a list, oldest first as it is given, and what it was filled with."""
+    ) -> Subject:
+        """What the body of a list is filled from; the list is given oldest first."""
         ordered = [*projects]
         if self.like.is_newest_first:
             ordered.reverse()
@@ -113,17 +112,8 @@ class Responses:
         for project in ordered:
             deployment = deployments.get(project.latest_deployment_id)
             subject = subject_of(project, deployment, now, listing)
-            items.append(self._item(subject))
-        listing = listing._replace(items=", ".join(items))
-        return f"{self._envelope.fill(listing)}\n", listing
-
-    # What else a response has
-
-    def dress_success(self, response: Response, operation: str) -> None:
-        """Give a response of an operation what its form has beside the body."""
-        reply = self._replies[operation]
-        if reply:
-            reply.dress(response, g.subject)
+            items.append(self._fill_item(subject))
+        return listing._replace(items=", ".join(items))
 
     def dress_error(
         self, response: Response, problem: Mapping[str, Any], *, is_requested: bool
@@ -134,23 +124,21 @@ class Responses:
         """
         code = problem["code"]
         if code not in self._errors:  # a cache: two threads may compile the same
-            self._errors[code] = self._compile_error(code)
-        compiled = self._errors[code]
-        if compiled is None:
+            self._errors[code] = self._error_reply(code)
+        reply = self._errors[code]
+        if reply is None:
             return
-        reply, body = compiled
         if is_requested:
             reply = reply._replace(status=None)
         subject = subject_of_error(problem, reply.status or response.status_code)
-        response.set_data(f"{body.fill(subject)}\n")
+        response.set_data(reply.body(subject))
         reply.dress(response, subject)
 
-    def _compile_error(self, code: str) -> tuple[Reply, Body] | None:
+    def _error_reply(self, code: str) -> Reply | None:
         form = self.like.error_form(code)
-        reply = self._reply(form)
-        if form is None or reply is None:
+        if form is None:
             return None
-        return reply, self._compiler.body(form.body)
+        return self._reply(form, self._compiler.body(form.body).fill)
 
 
 def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
@@ -206,17 +194,17 @@ def subject_of(
     )
 
 
-class ListedProjects(ProjectList):
-    """A snapshot of the projects, whose wire form is the body of a profile.
+class ListedProjects(NamedTuple):
+    """A list whose wire form is the body of a profile.
 
-    It holds from `since` until a status changes, at `until`, if any will; its body is of `plain`.
+    It is that of `plain`, from `since` until a status changes, at `until`, if any will.
     """
 
+    representation: bytes
+    subject: Subject
     plain: ProjectList
     since: datetime
     until: datetime | None
-    representation: bytes
-    subject: Subject
 
     def holds(self, plain: ProjectList, now: datetime) -> bool:
         is_current = self.until is None or self.since <= now < self.until
@@ -251,7 +239,7 @@ class ReadDeployment(NamedTuple):
                 project_name=self.project.name, project_created_at=self.project.created_at
             )
         g.subject = subject
-        return f"{self.responses.fill_deployment(subject)}\n".encode()
+        return self.responses.replies["getDeployment"].body(subject)
 
 
 class RecordStore(Store, Protocol):
@@ -293,14 +281,10 @@ class LikeStore:
             records = self._store.records()
             projects = records.list
             deployments = records.deployments_by_id
-        text, subject = self._responses.fill_list(projects, deployments, now)
-        listed = ListedProjects(projects)
-        listed.plain = plain
-        listed.since = now
-        listed.until = next_change(deployments.values(), now)
-        listed.representation = text.encode()
-        listed.subject = subject
-        return listed
+        subject = self._responses.subject_of_list(projects, deployments, now)
+        body = self._responses.replies["listProjects"].body(subject)
+        until = next_change(deployments.values(), now)
+        return ListedProjects(body, subject, plain, now, until)
 
     def create_project(self, name: str, sent: str) -> CreatedProject:
         project = self._store.create_project(name, sent)
@@ -313,7 +297,7 @@ class LikeStore:
         )
         subject = subject_of(project, made, self.now())
         g.subject = subject
-        return CreatedProject(f"{self._responses.fill_created(subject)}\n".encode())
+        return CreatedProject(self._responses.replies["createProject"].body(subject))
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
         deployment = self._store.get_deployment(deployment_id)

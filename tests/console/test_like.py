@@ -1,7 +1,6 @@
 """The console works with a service of any form: it creates, shows and follows what was sent."""
 
 import re
-from dataclasses import replace
 
 from playwright.sync_api import Page, expect
 
@@ -26,7 +25,7 @@ FORM = {
 
 
 def test_a_project_is_created_and_its_deployment_followed(page: Page) -> None:
-    profile = replace(make_profile(FORM), file="service.json")
+    profile = make_profile(FORM, "service.json")
     with serving(like(profile, pace=300), control_prefix="/_stub/") as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
