@@ -1,17 +1,16 @@
-"""Stores for tests: every implementation, a plain one that is their model, and records for them."""
+"""Stores for tests: every implementation, and records for them."""
 
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from inspect import signature
 
 import pytest
 
-from records import Deployment, Project, ProjectList, Records, Stage, Timeline, timeline_of
-from store import MemoryStore, NameTaken, NewId, StoreFull, UnknownProject, unused_id
+from records import Deployment, Project, Records, Stage
+from store import MemoryStore, NewId
 from stub.worlds import WorldStore
 from tests.conftest import START, Clock, counting_ids
 
@@ -20,100 +19,6 @@ MakeStore = Callable[..., WorldStore]
 FAILED = (Stage("failed"),)
 DEFAULTS = {name: each.default for name, each in signature(MemoryStore).parameters.items()}
 """The options of a store, as the app gives them to each."""
-
-
-@dataclass
-class PlainStore:
-    """The model: two lists that are searched from end to end, for one thread."""
-
-    now: Callable[[], datetime]
-    new_id: NewId
-    max_projects: int
-    projects: list[Project] = field(default_factory=list)
-    deployments: list[Deployment] = field(default_factory=list)
-
-    def list_projects(self) -> ProjectList:
-        return ProjectList(sorted(self.projects, key=lambda each: each.created_at))
-
-    def create_project(self, name: str, sent: str) -> Project:
-        if any(project.name == name for project in self.projects):
-            raise NameTaken
-        if len(self.projects) >= self.max_projects:
-            raise StoreFull
-        project_id = unused_id(self.new_id, "prj", name, [each.id for each in self.projects])
-        project = Project(project_id, name, self.now(), self._queue(project_id), sent)
-        self.projects.append(project)
-        return project
-
-    def _queue(self, project_id: str) -> str:
-        taken = [each.id for each in self.deployments]
-        deployment_id = unused_id(self.new_id, "dpl", project_id, taken)
-        self.deployments.append(Deployment(deployment_id, project_id, self.now(), timeline_of(2.0)))
-        return deployment_id
-
-    def get_deployment(self, deployment_id: str) -> Deployment | None:
-        return next((each for each in self.deployments if each.id == deployment_id), None)
-
-    def records(self) -> Records:
-        return Records(self.list_projects(), tuple(self.deployments))
-
-    def reset(self, records: Records | None = None) -> None:
-        assert records
-        self.restore(records)
-
-    def restore(self, records: Records) -> None:
-        self.projects = [*records.projects]
-        self.deployments = [*records.deployments]
-
-    def add(self, records: Records) -> None:
-        used = {part for each in self.projects for part in (each.id, each.name)}
-        new = [each for each in records.projects if not {each.id, each.name} & used]
-        if new and len(self.projects) + len(new) > self.max_projects:
-            raise StoreFull
-        known = [each.id for each in self.deployments]
-        for project in new:
-            if project.latest_deployment_id in known:
-                project = project._replace(latest_deployment_id=self._queue(project.id))
-            self.projects.append(project)
-        owners = [None, *(each.id for each in self.projects)]
-        self.deployments += [
-            each
-            for each in records.deployments
-            if each.id not in known and each.project_id in owners
-        ]
-
-    def remove_projects(self) -> None:
-        self.projects = []
-        self.deployments = [each for each in self.deployments if not each.project_id]
-
-    def put_deployment(
-        self, deployment_id: str | None, timeline: Timeline, project_id: str | None = None
-    ) -> tuple[Deployment, bool]:
-        if project_id not in (None, *(each.id for each in self.projects)):
-            raise UnknownProject
-        old = self.get_deployment(deployment_id) if deployment_id else None
-        owner = project_id or (old.project_id if old else None)
-        loses = any(
-            each.latest_deployment_id == deployment_id and each.id != owner
-            for each in self.projects
-        )
-        others = len(self.deployments) - len(self.projects)
-        if (old is None or loses) and others >= self.max_projects:
-            raise StoreFull
-        if deployment_id is None:
-            ids = [each.id for each in self.deployments]
-            deployment_id = unused_id(self.new_id, "dpl", owner or "", ids)
-        deployment = Deployment(deployment_id, owner, self.now(), timeline)
-        self.deployments = [each for each in self.deployments if each.id != deployment_id]
-        self.deployments.append(deployment)
-        for index, project in enumerate(self.projects):
-            latest = project.latest_deployment_id
-            if project.id == project_id:
-                latest = deployment_id
-            elif latest == deployment_id and project.id != owner:
-                latest = self._queue(project.id)
-            self.projects[index] = project._replace(latest_deployment_id=latest)
-        return deployment, old is None
 
 
 def project_and_deployment(number: int) -> tuple[Project, Deployment]:
@@ -143,7 +48,7 @@ class SlowId(str):
 
 
 STORES = [MemoryStore, pytest.param("RedisStore", marks=pytest.mark.process)]
-"""The implementations of `Store` and of `WorldStore`; the plain one is their model."""
+"""The implementations of `Store` and of `WorldStore`; the first is the model of the others."""
 
 
 @pytest.fixture(params=STORES)

@@ -5,14 +5,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from jsonschema_rs import ValidationError
 
 from app import create_app
 from tests.conftest import BEARER, SAMPLE_SEED
-from tests.contract import CREATED, STUB, V1, assert_in_contract, assert_problem
+from tests.contract import CREATED, STUB, V1, assert_problem
 
 Part = tuple[str, dict[str, Any]]
 CONTRACT = V1.document
@@ -147,17 +145,3 @@ def test_error_examples_are_real_responses(app: Flask, client: FlaskClient) -> N
     for response in responses:
         problem = assert_problem(response, response.status_code, response.json["code"])
         assert problem in shown
-
-
-def test_the_check_detects_undeclared_responses(client: FlaskClient) -> None:
-    good = client.get("/v1/deployments/dpl_failed")
-    path, headers = "/v1/deployments/dpl_failed", dict(good.headers)
-    assert_in_contract("GET", path, 200, headers, good.data)
-    for status, changed, body in [
-        (201, headers, good.data),
-        (200, {**headers, "Content-Type": "text/html"}, good.data),
-        (200, headers, good.data.replace(b"2026-", b"26-")),
-        (200, {**headers, "Cache-Control": "public"}, good.data),
-    ]:
-        with pytest.raises((AssertionError, ValidationError)):
-            assert_in_contract("GET", path, status, changed, body)

@@ -1,14 +1,15 @@
-"""Every store behaves as the model does."""
+"""Every other store behaves as that in memory."""
 
 import pytest
 
-from tests.stores import MakeStore
+from tests.stores import STORES, MakeStore
 
-# One worker imports Hypothesis, in the test: every worker collects every test.
-pytestmark = [pytest.mark.generated, pytest.mark.xdist_group("hypothesis")]
+# Hypothesis is imported in the test: every worker collects every test.
+pytestmark = pytest.mark.generated
 
 
-def test_a_store_behaves_as_the_model_does(implementation: MakeStore) -> None:
+@pytest.mark.parametrize("implementation", STORES[1:], indirect=True)
+def test_a_store_behaves_as_that_in_memory(implementation: MakeStore) -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     from tests.walk import AgainstTheModel

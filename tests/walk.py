@@ -1,4 +1,4 @@
-"""A random walk that compares a store with the model; its module imports Hypothesis."""
+"""A random walk that compares a store with that in memory; its module imports Hypothesis."""
 
 from collections.abc import Callable
 from operator import methodcaller
@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from store import NameTaken, StoreFull, UnknownProject
+from store import MemoryStore, NameTaken, StoreFull, UnknownProject
 from stub.worlds import WorldStore
 from tests import generated  # noqa: F401  sets Hypothesis up
 from tests.conftest import Clock
-from tests.stores import FAILED, PlainStore, ids_counted_by_prefix, records_of
+from tests.stores import FAILED, ids_counted_by_prefix, records_of
 
 
 def outcome(act: Callable[[WorldStore], Any], store: WorldStore) -> Any:
@@ -22,7 +22,7 @@ def outcome(act: Callable[[WorldStore], Any], store: WorldStore) -> Any:
 
 
 class AgainstTheModel(RuleBasedStateMachine):
-    """A store behaves as the model does with the same clock and ids."""
+    """A store behaves as that in memory does with the same clock and ids."""
 
     make: Callable[..., WorldStore]
 
@@ -31,7 +31,7 @@ class AgainstTheModel(RuleBasedStateMachine):
         self.clock = Clock()
         ids = ids_counted_by_prefix()
         self.store = self.make(clock=self.clock, new_id=ids, max_projects=3)
-        self.model = PlainStore(self.clock, ids_counted_by_prefix(), max_projects=3)
+        self.model = MemoryStore(self.clock, ids_counted_by_prefix(), max_projects=3)
 
     def both(self, act: Callable[[WorldStore], Any]) -> None:
         assert outcome(act, self.store) == outcome(act, self.model)

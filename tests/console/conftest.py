@@ -8,12 +8,21 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.conftest import TOKEN, needs
 from tests.wire import Reply, call
 
 POLL = "**/_stub/console"
+VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 AS_LOADED = """import("/_stub/console/state.js").then(({set}) =>
     set({tab: "Controls", part: "Response", isPaused: false, dialog: null}))"""
 
@@ -128,7 +137,7 @@ def check(page: Page) -> None:
 
 @contextmanager
 def new_context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.add_init_script(
         "window.reports = [];"

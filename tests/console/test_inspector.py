@@ -7,11 +7,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from app import create_app
 from tests.conftest import needs
-from tests.console.conftest import Console
+from tests.console.conftest import VIEWPORT, Console
 from tests.contract import CREATED
 from tests.live import serving
 from tests.wire import Connection, port_of
@@ -63,9 +63,7 @@ def test_a_request_has_headers_reasons_and_bodies_indented_as_far_as_they_go(
     expect(console.inspector).to_be_hidden()
 
 
-def test_the_arrows_go_through_the_list_and_a_link_leads_back(
-    console: Console, context: BrowserContext
-) -> None:
+def test_the_arrows_go_through_the_list_and_a_link_leads_back(console: Console) -> None:
     console.send("/v1/deployments/a", "/v1/deployments/b", "/v1/deployments/c")
     expect(console.rows).to_have_count(3)
     console.rows.first.click()
@@ -85,15 +83,15 @@ def test_the_arrows_go_through_the_list_and_a_link_leads_back(
     expect(console.inspector).to_be_hidden()
     expect(row.get_by_role("button")).to_be_focused()
     assert link == f"{console.url}/#world={console.world}&request=1"
-    other = Console(context.new_page(), console.url)
-    other.page.set_viewport_size({"width": 390, "height": 844})  # where it is the whole page
-    other.page.goto(link)
-    expect(other.title).to_contain_text("/v1/deployments/a")
-    other.page.keyboard.press("Escape")
-    other.rows.first.get_by_role("button").press("Enter")
-    expect(other.title).to_be_focused()
-    other.page.evaluate("location.hash = 'request=7'")
-    expect(other.inspector).to_contain_text("The journal no longer has this request.")
+    console.page.set_viewport_size({"width": 390, "height": 844})  # where it is the whole page
+    console.page.goto(link)
+    expect(console.title).to_contain_text("/v1/deployments/a")
+    console.page.keyboard.press("Escape")
+    console.rows.first.get_by_role("button").press("Enter")
+    expect(console.title).to_be_focused()
+    console.page.evaluate("location.hash = 'request=7'")
+    expect(console.inspector).to_contain_text("The journal no longer has this request.")
+    console.page.set_viewport_size(VIEWPORT)
 
 
 def test_a_request_is_replayed_with_the_current_token(console: Console) -> None:

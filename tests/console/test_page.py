@@ -156,6 +156,7 @@ def test_faults_are_added_met_and_removed(console: Console) -> None:
     )
     with pytest.raises(AssertionError, match="closed after b''"):
         console.send("/v1/projects")
+    console.look()
     expect(console.rows).to_have_count(2)
     console.rows.first.click()
     expect(console.page.get_by_text("Fault", exact=True)).to_be_visible()
@@ -176,18 +177,6 @@ def test_the_reset_is_on_the_first_screen_and_takes_messages_with_it(console: Co
     reset.click()
     console.page.get_by_role("dialog").get_by_role("button", name="Reset").click()
     expect(message).to_have_count(0)
-
-
-def test_names_that_end_otherwise_are_offered(page: Page) -> None:
-    app = create_app(outcomes=[("*-fails", "failed"), ("[a]", "odd")])
-    with serving(app, control_prefix="/_stub/") as port:
-        console = Console(page, f"http://127.0.0.1:{port}")
-        console.visit()
-        name = console.page.get_by_label("Name", exact=True)
-        name.fill("mine")
-        (option,) = console.page.locator("#names option").all()
-        assert option.get_attribute("value") == "mine-fails"
-        assert option.get_attribute("label") == "ends as failed"
 
 
 def test_a_world_is_saved_as_files_and_reset_after_a_question(console: Console) -> None:
@@ -374,8 +363,12 @@ def test_worlds_are_listed_chosen_and_shown_apart(
         expect(console.status).to_have_text("Connected")
 
 
-def test_the_worlds_are_those_of_the_tenant_of_the_token(page: Page) -> None:
-    with serving(create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED)) as port:
+def test_worlds_are_those_of_the_tenant_and_names_that_end_otherwise_are_offered(
+    page: Page,
+) -> None:
+    outcomes = [("*-fails", "failed"), ("[a]", "odd")]
+    app = create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED, outcomes=outcomes)
+    with serving(app) as port:
         console = Console(page, f"http://127.0.0.1:{port}", "one")
         for token in ("one.job-1", "two.job-2"):
             call(console.url, "/v1/projects", token=token)
@@ -385,6 +378,10 @@ def test_the_worlds_are_those_of_the_tenant_of_the_token(page: Page) -> None:
         console.press("All worlds")
         worlds = console.page.locator("#worlds").get_by_role("button")
         expect(worlds).to_have_text(["main 3 projects 0 requests", "job-1 3 projects 1 request"])
+        console.page.get_by_label("Name", exact=True).fill("mine")
+        (option,) = console.page.locator("#names option").all()
+        assert option.get_attribute("value") == "mine-fails"
+        assert option.get_attribute("label") == "ends as failed"
 
 
 def test_axe_finds_no_violation(console: Console) -> None:

@@ -192,6 +192,7 @@ def test_a_server_that_stands_still_or_is_started_anew_leaves_no_stale_rows(
     with serving(create_app(), port=port):
         for number in range(6):
             create(f"new-{number}")
+        console.poll()
         expect(console.status).to_have_text("Connected")
         expect(error).to_have_count(0)
         expect(console.rows).to_have_count(6)

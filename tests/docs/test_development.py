@@ -32,12 +32,6 @@ def apply(diff: str, copy: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_status_applies_and_the_documents_stay_valid(copy: Path) -> None:
-    apply(DIFFS[1], copy)
-    for name in ("openapi.json", "stub/sample.json"):
-        assert "expired" in json.dumps(json.loads((copy / name).read_text("utf-8")))
-
-
 # The diffs that apply together, with the test that each of them adds.
 TESTS = {
     0: "tests/test_app.py::test_one_project_is_returned_as_it_is_listed",
@@ -46,31 +40,29 @@ TESTS = {
 }
 
 
-def run_tests(copy: Path, *names: str) -> None:
-    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *names]
+def test_the_changes_apply_and_their_tests_pass(copy: Path) -> None:
+    for number in TESTS:
+        apply(DIFFS[number], copy)
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *TESTS.values()]
     done = execute(words, copy, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     assert done.returncode == 0, done.stdout
 
 
-def test_the_changes_apply_and_their_tests_pass(copy: Path) -> None:
-    for number in TESTS:
+def test_other_statuses_are_those_of_the_contract_and_of_profiles(copy: Path) -> None:
+    for number in (1, 3):
         apply(DIFFS[number], copy)
-    run_tests(copy, *TESTS.values())
-
-
-def test_another_status_of_the_creation_is_that_of_the_contract_and_of_profiles(copy: Path) -> None:
-    apply(DIFFS[3], copy)
-    run_tests(copy, "tests/docs/test_text.py", "-k", "endpoint_table")
     profile = json.loads((copy / "tests" / "services" / "kernel.json").read_text("utf-8"))
     profile["create"].pop("status", None)
     (copy / "like.json").write_text(json.dumps(profile), "utf-8")
-    for options in ((), ("--like", str(copy / "like.json"))):
+    sent = json.dumps(profile["create"]["request"]).replace("{project.name}", "shop").encode()
+    for options, body in (((), b'{"name": "shop"}'), (("--like", "like.json"), sent)):
         with process("app.py", "--port", "0", *options, cwd=copy) as started:
             url = ready_url(started)
-            body = json.dumps(profile["create"]["request"]).replace("{project.name}", "shop")
-            assert call(url, "/v1/projects", body=body.encode()).status_code == 202
+            assert call(url, "/v1/projects", body=body).status_code == 202
             contract = call(url, "/openapi.json").json
             assert "202" in contract["paths"]["/v1/projects"]["post"]["responses"]
+            found = call(url, "/v1/deployments/dpl_expired")
+            assert options or found.json["status"] == "expired"
 
 
 def test_a_store_on_sqlite_serves_v1_and_keeps_its_records(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def in_pytest(folder: Path) -> Team:
     shutil.copy(TEAMS / "shop.py", folder / "test_shop.py")
     (of_the_readme,) = (text for kind, text in blocks_of("README.md") if kind == "python")
     add(folder, of_the_readme)
-    words = [sys.executable, *PYTEST, "-p", "stub_fixture"]
+    words = [sys.executable, *PYTEST, "-p", "stub_fixture", "--show-capture=no", "--tb=short"]
     shown = '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n'
     left = hashlib.sha256(b"test_shop.py::test_records").hexdigest()[:12]
     return Team(words, shown, 12, f"test_records-{left}")
@@ -213,6 +213,11 @@ def test_a_fixture_gives_each_test_a_world_and_shows_the_requests_of_one_that_fa
         assert team.shown in output, output
         # A test without a request may have sent another token.
         assert re.search(r"(none|no request) (had|with) the token of |of this test: 0\n", output)
+    if make == in_pytest:
+        assert sections_of(output) == SHOWN_BY_PYTEST
+        reason = "422 invalid_body: /status must be an integer from 400 to 599 (the status"
+        assert f"StubError: POST /_stub/faults: {reason}" in output
+        assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", output))
     # The others have the fixture of Node; that of pytest says its reasons below.
     if make in (node, go, junit):
         assert nowhere in run(STUB_URL=nowhere, **named)[1]
@@ -372,22 +377,20 @@ def run_node(folder: Path, text: str, **variables: str) -> str:
     return f"{done.stdout}{done.stderr}"
 
 
-def test_node_has_the_documented_token_without_one_of_its_own(
+def test_node_has_the_documented_token_and_rejects_two_tests_at_once(
     live_url: str, tmp_path: Path
 ) -> None:
-    text = f"process.argv.length = 1; {TEST_OF_NODE}"  # as with --test-isolation=none
-    assert "token: dev-token.own-" in run_node(tmp_path, text, STUB_URL=live_url, STUB_TOKEN="")
-
-
-def test_node_rejects_two_tests_at_once(live_url: str, tmp_path: Path) -> None:
-    text = f"""{TEST_OF_NODE}
+    text = f"""process.argv.length = 1;  // as with --test-isolation=none
+{TEST_OF_NODE}
 test.describe("both", {{ concurrency: true }}, () => {{
   test("first", () => stub.freeze());
   test("second", () => stub.freeze());
 }});
 """
     error = '"second" began before "first" ended: run one test at a time'
-    assert error in run_node(tmp_path, text, STUB_URL=live_url)
+    output = run_node(tmp_path, text, STUB_URL=live_url, STUB_TOKEN="")
+    assert error in output
+    assert "token: dev-token.own-" in output
 
 
 NOCK = 'import nock from "nock"; nock.disableNetConnect();'
@@ -429,7 +432,7 @@ def test_the_types_of_node_are_those_of_its_runners_and_of_the_contract(tmp_path
         assert {*re.findall(r"^  (\w+):", body, re.MULTILINE)} == {*schema["required"]}, name
 
 
-SHOWN = {
+SHOWN_BY_PYTEST = {
     "test_rejected": "#1 GET /v1/projects?page=1 200"
     " (unpromised listProjects: query parameter page)\n"
     '#2 POST /v1/projects 422 invalid_body (/name must not be blank)\n   > {"name": ""}\n',
@@ -465,22 +468,6 @@ def sections_of(output: str) -> dict[str, str]:
     return {name: re.sub(r"^   < .*\n", "", text, flags=re.M) for name, text in sections.items()}
 
 
-def test_a_test_that_fails_shows_its_requests_without_the_token(team: Path) -> None:
-    """It starts the program beside it, whatever the variables say; for xdist without a verdict."""
-    variables = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
-    verdict = {"STUB_FAIL_ON": "violations", "STUB_REPORT": "report.json"}
-    variables |= {"PYTEST_XDIST_WORKER": "gw0", **verdict}
-    done = run(team, "--show-capture=no", "--tb=short", **variables, FAILING="1")
-    assert done.returncode == 1
-    assert "finding:" not in done.stdout
-    assert not (team / "report.json").exists()
-    assert sections_of(done.stdout) == SHOWN
-    assert "s3cret" not in done.stdout
-    reason = "422 invalid_body: /status must be an integer from 400 to 599 (the status"
-    assert f"StubError: POST /_stub/faults: {reason}" in done.stdout
-    assert not {"urllib", "stub_fixture.py:"} & set(re.findall(r"[\w.]+:?", done.stdout))
-
-
 def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(team: Path) -> None:
     lines = 'from stub_fixture import Stub\npytest_plugins = ["stub_fixture"]\n'
     (team / "conftest.py").write_text(lines, "utf-8")
@@ -489,10 +476,12 @@ def test_a_failure_looks_as_ci_md_prints_it_and_what_fail_on_finds_is_an_error(t
     unpromised = 'call(stub, "GET", "/v1/projects?page=1")'
     invalid = 'assert call(stub, "POST", "/v1/projects", {"name": ""}) == 1'
     add(team, f"def {name}(stub):\n    {invalid}\n\ndef test_passing(stub):\n    {unpromised}")
-    done = run(team, "-k", f"{name} or passing", STUB_FAIL_ON="unpromised")
+    elsewhere = {"STUB_TOKEN": "s3cret", "STUB_HOST": "192.0.2.1", "STUB_PORT": "x"}
+    done = run(team, "-k", f"{name} or passing", STUB_FAIL_ON="unpromised", **elsewhere)
     assert f"\n{printed}\n" in done.stdout
     assert "1 failed, 1 passed, 7 deselected, 1 error" in done.stdout
     assert "\nfinding: unpromised: listProjects: query parameter page " in done.stdout
+    assert "s3cret" not in done.stdout
 
 
 REASONS = {

@@ -110,7 +110,9 @@ def test_a_test_has_a_world_and_shows_its_requests_once(
 ) -> None:
     """Also with two workers, each of which starts a program, with the file of this folder."""
     shutil.copy(ROOT / "tests" / "docs" / "teams" / "shop.py", team / "test_shop.py")
-    done = run(team, *workers, FAILING="1")
+    verdict = {"STUB_FAIL_ON": "violations"} if workers else {}
+    done = run(team, *workers, FAILING="1", **verdict)
+    assert "finding:" not in done.stdout  # a worker has a part of the requests
     assert done.stdout.count("- requests to the stub -") == 4, done.stdout
     assert "3 failed, 8 passed, 1 error" in done.stdout
     assert "#2 POST /v1/projects 422 invalid_body (/name must not be blank)" in done.stdout

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -76,34 +76,28 @@ def test_two_teams_share_a_program_and_nothing_else(site: Site) -> None:
     assert shown == [("checkout", "job-1"), ("checkout", "job-1"), ("search", "job-1")]
 
 
-def test_a_token_is_replaced_while_the_program_runs(site: Site) -> None:
-    old = site.token("checkout")
+def test_tokens_are_read_again_and_a_world_moves_to_a_team_that_gets_a_name(site: Site) -> None:
+    first = site.token("checkout")
     with (site.folder / "tokens").open("a", encoding="utf-8") as file:
-        file.write("checkout=a-second-one\n")
-    asked: dict[str, Any] = {"target": "/v1/projects", "token": "a-second-one"}
-    eventually(lambda: call(site.url, **asked).status_code == 200)
-    assert call(site.url, "/v1/projects", token=old).status_code == 200
-    site.program.terminate()
-    stderr = site.program.communicate()[1]
-    assert "read tokens: 3 tokens from now on\n" in stderr
-    assert old not in stderr
-
-
-def test_a_world_moves_to_a_team_that_gets_a_name(site: Site) -> None:
-    with (site.folder / "tokens").open("a", encoding="utf-8") as file:
-        file.write("an-old-token\n")
+        file.write("checkout=a-second-one\nan-old-token\n")
     old = "an-old-token.job-1"
     eventually(lambda: call(site.url, "/v1/projects", token=old).status_code == 200)
+    for token in (first, "a-second-one"):
+        assert call(site.url, "/v1/projects", token=token).status_code == 200
     call(site.url, "/v1/projects", token=old, body=b'{"name": "brought along"}')
     site.shell(
         command_with("idle=86400"),
         command_with("state.json", 0),
         command_with("state.json", 1),
-        TOKEN=site.token("checkout"),
+        TOKEN=first,
         OLD_TOKEN="an-old-token",
     )
-    moved = call(site.url, "/v1/projects", token=f"{site.token('checkout')}.job-1")
+    moved = call(site.url, "/v1/projects", token=f"{first}.job-1")
     assert b"brought along" in moved.data
+    site.program.terminate()
+    stderr = site.program.communicate()[1]
+    assert "read tokens: 4 tokens from now on\n" in stderr
+    assert first not in stderr
 
 
 def test_every_command_of_the_page_is_run() -> None:

@@ -43,9 +43,11 @@ def test_a_change_by_one_program_is_seen_by_the_other(two: list[FlaskClient]) ->
     for number, client in enumerate([one, other, one]):
         client.post("/v1/projects", json={"name": f"p{number}"})
         assert one.get("/v1/projects").data == other.get("/v1/projects").data
-    one.put("/_stub/deployments/x", json={"status": "failed", "project_id": "prj_website"})
-    assert other.get("/v1/deployments/x").json["status"] == "failed"
-    assert b'"latest_deployment_id": "x"' in other.get("/v1/projects").data
+    for project in ("prj_website", "prj_search"):
+        one.put("/_stub/deployments/x", json={"status": "failed", "project_id": project})
+        assert other.get("/v1/deployments/x").json["project_id"] == project
+        listed = other.get("/v1/projects").json["projects"]
+        assert [each["id"] for each in listed if each["latest_deployment_id"] == "x"] == [project]
     other.post("/_stub/reset", json={"projects": [{"name": "a"}]})
     assert names(one) == ["a"]
     one.post("/_stub/pact", json={"state": "no projects exist"})

@@ -1,6 +1,5 @@
 """The worlds in Redis: those of tenants, when they expire, and what another program has left."""
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from flask import Flask
 
 from app import create_app
 from redis_store import connect
-from tests.conftest import Clock, control_client_of, in_parallel, names
+from tests.conftest import Clock, control_client_of, names
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
@@ -129,19 +128,6 @@ def test_records_of_version_1_0_0_are_read(
     assert min(ttls_of(shared_redis, "job")) > DAY - 60
 
 
-def test_a_full_server_rejects_a_creation_in_a_named_world(
-    programs: list[Flask], shared_redis: RedisServer
-) -> None:
-    client = control_client_of(programs[0], "one.job")
-    client.post("/v1/projects", json={"name": "first"})
-    expire(shared_redis, "team-a/job", 100)
-    shared_redis.client.config_set("maxmemory", 1)
-    assert_problem(client.post("/v1/projects", json={"name": "a"}), 503, "store_unavailable")
-    assert names(client) == ["first"]
-    assert min(ttls_of(shared_redis, "team-a/job")) > DAY - 60
-    shared_redis.client.config_set("maxmemory", 0)
-
-
 def test_reads_renew_a_world_once_a_minute(
     programs: list[Flask], shared_redis: RedisServer
 ) -> None:
@@ -151,30 +137,6 @@ def test_reads_renew_a_world_once_a_minute(
     for _ in range(20):
         names(client)
     assert "cmdstat_expire" not in shared_redis.client.info("commandstats")
-
-
-def test_twenty_tenants_of_two_programs_do_not_meet(shared_redis: RedisServer) -> None:
-    shared_redis.clear()
-    tenants = [f"team-{number}" for number in range(20)]
-    tokens = [f"{each}=secret-of-{each}" for each in tenants]
-    apps = [create_app(tokens=tokens, new_store=connect(shared_redis.url, 24)) for _ in "12"]
-
-    def work(number: int) -> list[str]:
-        tenant = tenants[number]
-        for app in apps:
-            for world in ("", ".a", ".b"):
-                client = control_client_of(app, f"secret-of-{tenant}{world}")
-                client.post("/v1/projects", json={"name": f"{tenant}{world}-{apps.index(app)}"})
-        control_client_of(apps[0], f"secret-of-{tenant}.b").post("/_stub/reset")
-        control_client_of(apps[1], f"secret-of-{tenant}").delete("/_stub/worlds?idle=80000")
-        main, other = (
-            control_client_of(apps[0], f"secret-of-{tenant}{each}") for each in ("", ".a")
-        )
-        return [*names(main), *names(other)]
-
-    results = in_parallel([partial(work, number) for number in range(20)])
-    for tenant, found in zip(tenants, results, strict=True):
-        assert found == [f"{tenant}-0", f"{tenant}-1", f"{tenant}.a-0", f"{tenant}.a-1"]
 
 
 def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(

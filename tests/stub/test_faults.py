@@ -1,6 +1,7 @@
 """Faults: the next matching requests fail, wait, or are cut short."""
 
 import json
+import re
 import threading
 import time
 from contextlib import ExitStack, suppress
@@ -274,6 +275,31 @@ def test_requests_that_wait_hold_up_no_others() -> None:
         is_over.set()
         assert [client.reply().status_code for client in slow] == 20 * [200]
         eventually(lambda: len(server.pool.threads) == 1)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("version", "method", "size", "expected"),
+    [("1.0", "GET", 5, 5), ("1.1", "GET", 9999, None), ("1.1", "HEAD", 0, 0)],
+    ids=["HTTP/1.0", "more than there is", "HEAD"],
+)
+def test_a_cut_response_ends_its_connection(
+    live_url: str, own_token: str, version: str, method: str, size: int, expected: int | None
+) -> None:
+    added = call(live_url, "/_stub/faults", body=b'{"cut": %d}' % size, token=own_token)
+    assert added.status_code == 201
+    fields = ["Host: localhost", f"Authorization: Bearer {own_token}"]
+    fields += ["Connection: keep-alive"] if version == "1.0" else []
+    with Connection(port_of(live_url)) as client:
+        client.send(get("/v1/deployments/dpl_failed", *fields, version=version, method=method))
+        head = client.until(b"\r\n\r\n")
+        while client.more():
+            pass
+    length = re.search(rb"Content-Length: ([0-9]+)", head)
+    assert length
+    assert int(length[1]) > 50
+    assert head.count(b"Connection: ") == 1
+    assert len(client.unread) == (int(length[1]) if expected is None else expected)
 
 
 # The path of a fault, which may be spelt as it is sent, decoded, or as the journal shows it

@@ -4,12 +4,12 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pytest
 from pact import Verifier
 
 from tests.conftest import BEARER
+from tests.wire import call
 
 pytestmark = pytest.mark.process
 
@@ -53,13 +53,6 @@ def write_pact(path: Path, status: str, state: str) -> Path:
     return path
 
 
-def state_of(url: str, token: str) -> bytes:
-    headers = {"Authorization": f"Bearer {token}"}
-    with urlopen(Request(f"{url}/_stub/state", headers=headers)) as response:
-        found: bytes = response.read()
-        return found
-
-
 @pytest.mark.parametrize(
     ("status", "state", "expected"),
     [
@@ -79,7 +72,7 @@ def test_the_verifier_of_pact_passes_and_fails_as_expected(
             .state_handler(f"{live_url}/_stub/pact", teardown=True, body=in_body)
             .add_custom_headers({"Authorization": f"Bearer {own_token}"})
         )
-        before = state_of(live_url, own_token)
+        before = call(live_url, "/_stub/state", token=own_token).data
         with expected:
             verifier.verify()
-        assert state_of(live_url, own_token) == before
+        assert call(live_url, "/_stub/state", token=own_token).data == before

@@ -1,10 +1,8 @@
 """Tenants: tokens with a name have worlds of their own, which come and go as they are used."""
 
 import gc
-import threading
 import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,11 +11,11 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import Clock, control_client_of, in_parallel, names
+from tests.conftest import Clock, control_client_of, names
 from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import coverage, entries, stub_of
 
-TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other"]
+TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other", "dotted.name"]
 
 
 @pytest.fixture
@@ -34,15 +32,12 @@ def listed(client: FlaskClient) -> list[str]:
     return [each["name"] for each in client.get("/_stub/worlds").json["worlds"]]
 
 
-@pytest.mark.parametrize("world", ["", ".job"])
-def test_a_world_of_one_tenant_is_not_that_of_another(
-    of: Callable[[str], FlaskClient], world: str
-) -> None:
-    one, two, plain = (of(f"{token}{world}") for token in ("one", "two", "plain"))
+def test_a_world_shares_nothing_with_others(of: Callable[[str], FlaskClient]) -> None:
+    one = of("one.job")
     one.post("/v1/projects", json={"name": "mine"})
     one.post("/_stub/clock", json={"advance": 100})
     one.post("/_stub/faults", json={"status": 503})
-    for other in (two, plain):
+    for other in map(of, ("one", "one.b", "two", "two.job", "plain", "plain.job")):
         assert names(other) == []
         assert other.get("/_stub/faults").json == {"faults": []}
         assert other.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
@@ -50,18 +45,18 @@ def test_a_world_of_one_tenant_is_not_that_of_another(
         assert coverage(other)["operations"]["createProject"][str(CREATED)] == 0
         assert other.get("/_stub/verdict?fail_on=unused-faults").json["findings"] == []
         other.post("/_stub/reset", json={"projects": [{"name": "theirs"}]})
-        other.delete("/_stub/worlds?idle=0")
+    for token in ("two", "plain"):
+        of(token).delete("/_stub/worlds?idle=0")
     assert_problem(one.get("/v1/projects"), 503, "injected_fault")
     assert names(one) == ["mine"]
 
 
-def test_tokens_of_one_name_share_and_those_without_a_name_share(
-    of: Callable[[str], FlaskClient],
-) -> None:
+def test_tokens_of_one_tenant_share_its_worlds(of: Callable[[str], FlaskClient]) -> None:
     of("one.job").post("/v1/projects", json={"name": "a"})
     of("plain.job").post("/v1/projects", json={"name": "b"})
     assert names(of("new-one.job")) == ["a"]
-    assert names(of("other.job")) == ["b"]
+    assert names(of("other.job")) == names(of("dotted.name.job")) == ["b"]
+    assert names(of("dotted.name")) == []
 
 
 def test_a_tenant_lists_its_own_worlds(of: Callable[[str], FlaskClient]) -> None:
@@ -84,15 +79,6 @@ def test_the_log_the_report_and_the_console_name_the_tenant(app: Flask) -> None:
     document = stub_of(app).judge(["unpromised", "violations"]).document(1)
     assert document["unpromised"][0]["world"] == "team-a/job"
     assert [each["first"]["world"] for each in document["findings"]] == 2 * ["team-a/job"]
-
-
-def test_a_malformed_header_counts_in_the_world_of_its_tenant(app: Flask) -> None:
-    client = control_client_of(app)
-    client.environ_base["HTTP_AUTHORIZATION"] = "bearer one.job"
-    assert client.get("/v1/projects").status_code == 401
-    assert [entry["status"] for entry in entries(control_client_of(app, "one.job"))] == [401]
-    for token in ("one", "two.job", "plain.job", "plain"):
-        assert entries(control_client_of(app, token)) == []
 
 
 def test_each_tenant_has_room_of_its_own(
@@ -161,20 +147,6 @@ def test_a_rejected_request_removes_no_world(
     assert client.get("/v1/projects").status_code == 401
     assert listed(of("one")) == ["", "a", "b"]
     assert [entry["status"] for entry in entries(of("one"))] == [401]
-
-
-def test_there_is_room_for_a_thousand_worlds(clock: Clock, app: Flask) -> None:
-    first = control_client_of(app, "one.0")
-    first.get("/v1/projects")
-    clock.advance(1)
-    for number in range(1, 1000):
-        control_client_of(app, f"one.{number}").get("/_stub/faults")
-    more = control_client_of(app, "one.more")
-    clock.advance(3598)
-    assert_problem(more.get("/v1/projects"), 507, "too_many_worlds")
-    clock.advance(1)
-    assert names(more) == []
-    assert "0" not in listed(control_client_of(app, "one"))
 
 
 def test_worlds_are_freed_at_once_if_nobody_uses_them(
@@ -250,26 +222,3 @@ def test_one_tenant_leaves_room_in_the_report_for_the_findings_of_another(
     rows = stub_of(app).judge().document(0)["unpromised"]
     shown = {each["what"].split()[-1]: each["count"] for each in rows}
     assert shown == {"one0": 1, "one1": 1, "one2": 1, "others": 2, "two0": 1, "two1": 1}
-
-
-def test_twenty_tenants_at_once_do_not_meet() -> None:
-    tenants = [f"team-{number}" for number in range(20)]
-    app = create_app(tokens=[f"{each}=secret-of-{each}" for each in tenants])
-    begun = threading.Barrier(len(tenants))
-
-    def work(tenant: str) -> list[Any]:
-        begun.wait()
-        for world in ("", ".a", ".b"):
-            client = control_client_of(app, f"secret-of-{tenant}{world}")
-            for number in range(5):
-                client.post("/v1/projects", json={"name": f"{tenant}-{number}"})
-            client.post("/_stub/faults", json={"status": 418 if world else 503, "times": 1})
-            client.get("/v1/projects")
-        control_client_of(app, f"secret-of-{tenant}.b").post("/_stub/reset")
-        main = control_client_of(app, f"secret-of-{tenant}")
-        main.delete("/_stub/worlds?idle=100000")
-        return [names(main), len(entries(main)), listed(main)]
-
-    results = in_parallel([partial(work, tenant) for tenant in tenants])
-    for tenant, found in zip(tenants, results, strict=True):
-        assert found == [[f"{tenant}-{number}" for number in range(5)], 7, ["", "a"]]

@@ -19,29 +19,6 @@ def listed(client: FlaskClient) -> Any:
     return client.get("/_stub/worlds").json
 
 
-def test_a_world_begins_as_the_sample_and_is_its_own(
-    stub: FlaskClient, world: Callable[[str], FlaskClient]
-) -> None:
-    one, two = world("job-42"), world("job_43")
-    one.post("/v1/projects", json={"name": "mine"})
-    one.post("/_stub/clock", json={"advance": 100})
-    one.post("/_stub/faults", json={"status": 503})
-    assert names(two) == names(stub) == SAMPLE_NAMES
-    assert_problem(one.get("/v1/projects"), 503, "injected_fault")
-    assert names(one) == [*SAMPLE_NAMES, "mine"]
-    assert [len(entries(each)) for each in (one, two)] == [3, 1]
-    assert two.get("/_stub/coverage").json["operations"]["createProject"][str(CREATED)] == 0
-    assert two.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
-
-
-def test_tokens_share_the_world_of_a_name() -> None:
-    app = create_app(tokens=["one", "two", "three.a"])
-    control_client_of(app, "one.x").post("/v1/projects", json={"name": "mine"})
-    assert names(control_client_of(app, "two.x")) == ["mine"]
-    assert names(control_client_of(app, "three.a.x")) == ["mine"]
-    assert names(control_client_of(app, "three.a")) == []
-
-
 def test_worlds_have_a_bound_and_a_bare_reset_frees_one(
     full_app: Flask, world: Callable[[str], FlaskClient]
 ) -> None:
