@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import pytest
+
 from tests.contract import CREATED
 from tests.program import run
 
@@ -28,6 +30,12 @@ ENDED = ("succeeded", "failed", "canceled")
 CHALLENGE = 'Bearer realm="projects"'
 LEVELS = {"read": (), "write": ("--write",), "abuse": ("--write", "--abuse")}
 QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deployment whose status is unknown is followed for so long without a change."""
+    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
 
 
 @dataclass
@@ -88,7 +96,7 @@ class Service:
         *changes: Change,
         write: Write | None = None,
         base: str = "",
-        new_id: Callable[[str, int], Any] = "{}-{}".format,
+        new_id: Callable[[str, int, str], Any] = "{}-{}".format,  # of a kind, number and name
         sample: int = 3,  # projects at the start
         opens: str = "-",
         takes: str = "-",
@@ -109,8 +117,9 @@ class Service:
 
     def _add(self, sent: Any, status: str) -> dict[str, Any]:
         number, sent = len(self.projects) + 1, sent if isinstance(sent, dict) else {}
-        ids = {"id": self.new_id("p", number), "created_at": f"2026-01-{number:02}T09:00:00Z"}
-        deployment_id = self.new_id("d", number)
+        name = sent.get("name")
+        own_id, deployment_id = (self.new_id(kind, number, name) for kind in "pd")
+        ids = {"id": own_id, "created_at": f"2026-01-{number:02}T09:00:00Z"}
         project = {"name": None, **sent, **ids, "latest_deployment_id": deployment_id}
         self.projects.append(project)
         deployment = {**ids, "id": deployment_id, "project_id": project["id"], "status": status}

@@ -105,6 +105,11 @@ def on_listed(edit: Edit) -> Change:
     return on_list(lambda projects: [edit(each) for each in projects])
 
 
+def on_others(**members: Any) -> Change:
+    """A change of the listed projects that were there before the run."""
+    return on_list(lambda found: [{**each, **members} for each in found[:3]] + found[3:])
+
+
 def on_projects(edit: Edit) -> Change:
     """A change of each project, listed or created."""
 
