@@ -302,12 +302,12 @@ class Verified(NamedTuple):
 def verify(
     service: Service | str, *options: str, level: str = "read", env: Mapping[str, str] | None = None
 ) -> Verified:
-    """Run `verify` on a service, or on what is at a URL."""
+    """Run `verify` on a service; a text is an argument as it is, such as a URL."""
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
     listens = nullcontext(service) if isinstance(service, str) else listening(service)
     with listens as url, tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "report.json")
-        words = ("verify", url, *LEVELS[level], *QUICK, "--report", str(file), *options)
+        words = ("verify", *LEVELS[level], *QUICK, "--report", str(file), url, *options)
         done = run(*words, env=environ)
         report = json.loads(file.read_text("utf-8")) if file.exists() else None
     assert "Traceback" not in done.stdout + done.stderr, done
