@@ -273,12 +273,13 @@ class Server(ThreadingHTTPServer):
 
 
 class Verified(NamedTuple):
-    """What a run left; `report` is None if it wrote none."""
+    """What a run left; a report and a profile that it did not write are None."""
 
     status: int
     stdout: str
     stderr: str
     report: Any
+    profile: Any
 
     @property
     def parts(self) -> dict[str, dict[str, Any]]:
@@ -300,15 +301,28 @@ class Verified(NamedTuple):
 
 
 def verify(
-    service: Service | str, *options: str, level: str = "read", env: Mapping[str, str] | None = None
+    service: Service | str,
+    *options: str,
+    level: str = "read",
+    saves: bool = False,
+    env: Mapping[str, str] | None = None,
 ) -> Verified:
     """Run `verify` on a service; a text is an argument as it is, such as a URL."""
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
     listens = nullcontext(service) if isinstance(service, str) else listening(service)
     with listens as url, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "report.json")
-        words = ("verify", *LEVELS[level], *QUICK, "--report", str(file), url, *options)
-        done = run(*words, env=environ)
-        report = json.loads(file.read_text("utf-8")) if file.exists() else None
+        report, profile = Path(folder, "report.json"), Path(folder, "profile.json")
+        files = ["--report", str(report), *(["--save", str(profile)] if saves else [])]
+        done = run("verify", *LEVELS[level], *QUICK, *files, url, *options, env=environ)
+        written = [
+            json.loads(each.read_text()) if each.exists() else None for each in (report, profile)
+        ]
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, report)
+    return Verified(done.status, done.stdout, done.stderr, *written)
+
+
+def save(service: Service | str, *options: str, level: str = "write", **more: Any) -> Verified:
+    """A run that saves the profile of a service."""
+    done = verify(service, *options, level=level, saves=True, **more)
+    assert done.status in (0, 1), done
+    return done

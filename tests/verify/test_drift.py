@@ -4,13 +4,12 @@ import json
 import time
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import pytest
 
 from cli.verify.forms import is_same_ids, opaque_form
-from tests.verify.conftest import Change, Service, Verified, verify
+from tests.verify.conftest import Change, Service, Verified, save, verify
 from tests.verify.differences import (
     Edit,
     on,
@@ -28,10 +27,7 @@ pytestmark = pytest.mark.process
 @cache
 def profile_of(service: tuple[Change, ...]) -> str:
     """The profile of a service as `verify` saves it."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "profile.json")
-        verify(Service(*service), "--save", str(file), level="write")
-        return file.read_text("utf-8")
+    return json.dumps(save(Service(*service)).profile)
 
 
 def compare(

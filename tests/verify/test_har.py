@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Request, Service, Verified, verify
+from tests.verify.conftest import TOKEN, Request, Service, Verified, save, verify
 from tests.verify.differences import on, on_list, on_projects, put, without
 
 pytestmark = pytest.mark.process
@@ -61,25 +61,22 @@ def record(service: Service) -> list[Any]:
     return [entry_of(service, number, *each) for number, each in enumerate(sent)]
 
 
-def judge(entries: Any, folder: Path, *options: str) -> Verified:
+def judge(entries: Any, folder: Path, *options: str, saves: bool = False) -> Verified:
     """A run with a HAR file of these entries, or of this text."""
     file = folder / "recorded.har"
     text = entries if isinstance(entries, str) else json.dumps({"log": {"entries": entries}})
     file.write_text(text, "utf-8")
-    return verify("--har", str(file), *options, env={})
+    return verify("--har", str(file), *options, saves=saves, env={})
 
 
 def profile_of(entries: Any, folder: Path, *options: str) -> Any:
     """The profile that is made of these entries."""
-    judge(entries, folder, "--save", str(folder / "p"), *options)
-    return json.loads((folder / "p").read_text("utf-8"))
+    return judge(entries, folder, *options, saves=True).profile
 
 
 def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> None:
     changes = (on("created", status=200), on("list", headers={"X-Total": "4"}))
-    live, file = tmp_path / "live", tmp_path / "p"
-    verify(Service(*changes), "--save", str(live), level="write")
-    known = json.loads(live.read_text("utf-8"))
+    known, file = save(Service(*changes)).profile, tmp_path / "p"
     done = judge(record(Service(*changes)), tmp_path, "--save", str(file))
     profile = json.loads(file.read_text("utf-8"))
     assert (done.status, done.found) == (0, parts.differs(parts.POST_201))
@@ -100,11 +97,11 @@ def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> 
 def test_tokens_and_cookies_are_in_no_output(tmp_path: Path) -> None:
     sent = f"{TOKEN} and cookie-7f3a9"
     leaks = on_projects(put(sent=sent, note="cookie-8b1c2", api_key="s3cr3t"))
-    done = judge(record(Service(leaks)), tmp_path, "--save", str(tmp_path / "p"))
-    texts = done.stdout + json.dumps(done.report) + (tmp_path / "p").read_text("utf-8")
+    done = judge(record(Service(leaks)), tmp_path, saves=True)
+    texts = done.stdout + json.dumps([done.report, done.profile])
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2"):
         assert secret not in texts
-    assert "s3cr3t" not in (tmp_path / "p").read_text("utf-8")
+    assert "s3cr3t" not in json.dumps(done.profile)
     assert "finding: leaks: list: " in done.stdout
     assert "leaks" not in judge(record(Service()), tmp_path).stdout.partition("no finding")[0]
 
@@ -123,10 +120,9 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
     text = entries[0]["response"]["content"]["text"]
     entries[0]["response"]["content"]["text"] = text.replace("{", '{"x": "sess-abc-123456", ', 1)
     again = json.loads(json.dumps(entries[0]).replace('"x": ', '"y": "cookie-9d4e", "x": '))
-    done = judge([entries[0], again, *entries[1:]], tmp_path, "--save", str(tmp_path / "p"))
-    assert done.status == 0, done.stdout
-    profile = (tmp_path / "p").read_text("utf-8")
-    assert json.loads(profile)["observed_at"] == "2026-02-03"
+    done = judge([entries[0], again, *entries[1:]], tmp_path, saves=True)
+    assert (done.status, done.profile["observed_at"]) == (0, "2026-02-03")
+    profile = json.dumps(done.profile)
     assert "***" not in profile
     for secret in ("sess-abc-123456", "cookie-9d4e"):
         assert secret not in done.stdout + profile

@@ -1,12 +1,11 @@
 """What verify finds in bodies without names: the list, the ids, the deployment, the status."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.verify.places import find_candidates, find_id, find_items, find_status
-from tests.verify.conftest import Service, verify
+from tests.verify.conftest import Service, save, verify
 from tests.verify.differences import on, on_deployment, on_projects, put, without
 
 TIME = "2026-01-01T00:00:00Z"
@@ -97,9 +96,9 @@ HIDDEN = on_projects(lambda body: {"id": body["id"], "name": body["name"], "jobs
 
 
 @pytest.mark.process
-def test_at_most_ten_gets_look_for_a_deployment(tmp_path: Path) -> None:
+def test_at_most_ten_gets_look_for_a_deployment() -> None:
     service = Service(HIDDEN)
-    done = verify(service, "--save", str(tmp_path / "p"), level="write")
+    done = save(service)
     sought = [each for each in service.requests if "/v1/deployments/job-" in each.path]
     assert 1 < len(sought) <= 10
     why = "no deployment was read: no response names one; give --deployment ID"
