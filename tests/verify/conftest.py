@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import pytest
+
 from tests.contract import CREATED
 from tests.program import run
 
@@ -28,6 +30,12 @@ ENDED = ("succeeded", "failed", "canceled")
 CHALLENGE = 'Bearer realm="projects"'
 LEVELS = {"read": (), "write": ("--write",), "abuse": ("--write", "--abuse")}
 QUICK = ("--pause", "0", "--wait", "0.5")  # what these services create appears at once
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deployment whose status is unknown is followed for so long without a change."""
+    monkeypatch.setattr("cli.verify.session.STILL", 0.1)
 
 
 @dataclass
@@ -88,7 +96,7 @@ class Service:
         *changes: Change,
         write: Write | None = None,
         base: str = "",
-        new_id: Callable[[str, int], Any] = "{}-{}".format,
+        new_id: Callable[[str, int, str], Any] = "{}-{}".format,  # of a kind, number and name
         sample: int = 3,  # projects at the start
         opens: str = "-",
         takes: str = "-",
@@ -109,8 +117,9 @@ class Service:
 
     def _add(self, sent: Any, status: str) -> dict[str, Any]:
         number, sent = len(self.projects) + 1, sent if isinstance(sent, dict) else {}
-        ids = {"id": self.new_id("p", number), "created_at": f"2026-01-{number:02}T09:00:00Z"}
-        deployment_id = self.new_id("d", number)
+        name = sent.get("name")
+        own_id, deployment_id = (self.new_id(kind, number, name) for kind in "pd")
+        ids = {"id": own_id, "created_at": f"2026-01-{number:02}T09:00:00Z"}
         project = {"name": None, **sent, **ids, "latest_deployment_id": deployment_id}
         self.projects.append(project)
         deployment = {**ids, "id": deployment_id, "project_id": project["id"], "status": status}
@@ -264,12 +273,13 @@ class Server(ThreadingHTTPServer):
 
 
 class Verified(NamedTuple):
-    """What a run left; `report` is None if it wrote none."""
+    """What a run left; a report and a profile that it did not write are None."""
 
     status: int
     stdout: str
     stderr: str
     report: Any
+    profile: Any
 
     @property
     def parts(self) -> dict[str, dict[str, Any]]:
@@ -291,15 +301,28 @@ class Verified(NamedTuple):
 
 
 def verify(
-    service: Service | str, *options: str, level: str = "read", env: Mapping[str, str] | None = None
+    service: Service | str,
+    *options: str,
+    level: str = "read",
+    saves: bool = False,
+    env: Mapping[str, str] | None = None,
 ) -> Verified:
-    """Run `verify` on a service, or on what is at a URL."""
+    """Run `verify` on a service; a text is an argument as it is, such as a URL."""
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
     listens = nullcontext(service) if isinstance(service, str) else listening(service)
     with listens as url, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "report.json")
-        words = ("verify", url, *LEVELS[level], *QUICK, "--report", str(file), *options)
-        done = run(*words, env=environ)
-        report = json.loads(file.read_text("utf-8")) if file.exists() else None
+        report, profile = Path(folder, "report.json"), Path(folder, "profile.json")
+        files = ["--report", str(report), *(["--save", str(profile)] if saves else [])]
+        done = run("verify", *LEVELS[level], *QUICK, *files, url, *options, env=environ)
+        written = [
+            json.loads(each.read_text()) if each.exists() else None for each in (report, profile)
+        ]
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, report)
+    return Verified(done.status, done.stdout, done.stderr, *written)
+
+
+def save(service: Service | str, *options: str, level: str = "write", **more: Any) -> Verified:
+    """A run that saves the profile of a service."""
+    done = verify(service, *options, level=level, saves=True, **more)
+    assert done.status in (0, 1), done
+    return done

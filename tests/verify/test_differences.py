@@ -25,11 +25,7 @@ def test_a_difference_is_found_at_its_part(difference: Difference) -> None:
 
 def test_what_was_not_seen_has_a_reason() -> None:
     done = verify(Service())
-    for part, reason in (
-        (parts.POST_201, "needs --write"),
-        (parts.BEARER, "needs --write"),
-        (parts.TAKEN, "needs --write --abuse"),
-    ):
+    for part, reason in ((parts.BEARER, "needs --write"), (parts.TAKEN, "needs --write --abuse")):
         assert (done.parts[part]["verdict"], done.parts[part]["reason"]) == ("not seen", reason)
     away = on("invalid", status=303, headers=parts.AWAY, raw=b"")  # neither takes nor rejects it
     unseen = verify(Service(away), level="abuse").parts[parts.NAMES]

@@ -4,13 +4,12 @@ import json
 import time
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import UUID
 
 import pytest
 
 from cli.verify.forms import is_same_ids, opaque_form
-from tests.verify.conftest import Change, Service, verify
+from tests.verify.conftest import Change, Service, Verified, save, verify
 from tests.verify.differences import (
     Edit,
     on,
@@ -25,28 +24,23 @@ from tests.verify.differences import (
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.verify.session.STILL", 0.3)
-
-
 @cache
 def profile_of(service: tuple[Change, ...]) -> str:
     """The profile of a service as `verify` saves it."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "profile.json")
-        verify(Service(*service), "--save", str(file), level="write")
-        return file.read_text("utf-8")
+    return json.dumps(save(Service(*service)).profile)
 
 
-def drift(before: tuple[Change, ...], now: tuple[Change, ...], file: Path) -> list[str]:
-    """The findings of a run with the profile of a service, which has changed since."""
+def compare(
+    before: tuple[Change, ...], now: tuple[Change, ...], folder: Path, level: str = "write"
+) -> tuple[Verified, list[str]]:
+    """A run with the profile of a service, which has changed since; and its findings."""
+    file = folder / "profile.json"
     file.write_text(profile_of(before), "utf-8")
     kinds = "broken,differs,drift,unseen"  # with a profile nothing differs: it drifts
-    done = verify(Service(*now), "--like", str(file), "--fail-on", kinds, level="write")
+    done = verify(Service(*now), "--like", str(file), "--fail-on", kinds, level=level)
     found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
     assert done.status == bool(found)
-    return [line.removeprefix("finding: drift: ") for line in found]
+    return done, [line.removeprefix("finding: drift: ") for line in found]
 
 
 def inside(name: str, *cases: str) -> Change:
@@ -85,20 +79,16 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
         on("created", body=lambda body: body["data"]), on_deployment(renamed("data", "result")),
         on("list", body=without("page")),
     ), ["/list/body/page", "/create/body/data", "/deployment/body/data"]),
-    "the list under another name": ((), (on("list", body=renamed("projects", "items")),), [
-        "/list/body/projects"]),
     "members, and a header field": (RICH, (
-        on_projects(put(owner=renamed("plan", "tier"))), on("created", body=put(at=17)),
+        on_projects(put(owner=renamed("plan", "tier"))),
+        on("created", body=put(at=17, created_at="today")),
         on_deployment(put(steps=[{"id": 1}, {"id": 2}], load=str, size="1")),
         on("list", headers={"X-Limit": None}), in_error(put(at="1", code="no_route")),
-    ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/owner/plan",
-        "/create/body/at", "/deployment/body/steps/1/log", "/deployment/body/load",
-        "/deployment/body/size", "/errors/not_found/body/error/code",
-        "/errors/not_found/body/error/at"]),
-    "a time that is none, and a member of an error": (RICH, (
-        on("created", body=put(created_at="today")), in_error(renamed("message", "msg")),
-    ), ["/create/body/created_at", "/errors/not_found/body/error/message"]),
-    "an error wrapped": (RICH, (inside("fault", "unknown"),), ["/errors/not_found/body/error"]),
+        in_error(renamed("message", "msg")),
+    ), ["/list/headers/X-Limit", "/list/body/projects/0/owner/plan", "/create/body/created_at",
+        "/create/body/owner/plan", "/create/body/at", "/deployment/body/steps/1/log",
+        "/deployment/body/load", "/deployment/body/size", "/errors/not_found/body/error/code",
+        "/errors/not_found/body/error/message", "/errors/not_found/body/error/at"]),
     "statuses of responses": ((), (
         on("list", status=206), on("created", status=200), on("deployment", status=203),
         on("unknown", status=410),
@@ -111,9 +101,6 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
     "no JSON any more": ((), (on("list", raw=b"<p>"),), ["/list/body"]),
     "times of another form": ((), (on_projects(IN_ANOTHER_ZONE), on_deployment(IN_ANOTHER_ZONE)), [
         "/times"]),
-    "times of one member, and ids of another form": ((), (
-        on_deployment(IN_ANOTHER_ZONE), on_projects(put(id=lambda each: f"X_{each}")),
-    ), ["/ids/projects", "/deployment/body/created_at"]),
     "more digits in one member, and ids that are numbers": ((), (
         on_deployment(put(created_at=lambda at: f"{at[:-1]}.456Z")),
         on_projects(put(id=lambda each: int(each[2:]))),
@@ -125,13 +112,8 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_is_found_at_its_place(name: str, tmp_path: Path) -> None:
     before, change, places = CHANGES[name]
-    found = drift(before, (*before, *change), tmp_path / "p")
+    _, found = compare(before, (*before, *change), tmp_path)
     assert [line.partition(": ")[0] for line in found] == places, found
-
-
-def test_a_service_that_stays_as_it_is_has_no_finding(tmp_path: Path) -> None:
-    for service in (RICH, BARE, ENVELOPES):
-        assert drift(service, service, tmp_path / "p") == []
 
 
 # What a service may do at any time: what is added to it.
@@ -152,23 +134,17 @@ VARIATIONS: dict[str, tuple[Change, ...]] = {
 
 @pytest.mark.parametrize("name", VARIATIONS)
 def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
-    assert drift(RICH, (*RICH, *VARIATIONS[name]), tmp_path / "p") == []
+    _, found = compare(RICH, (*RICH, *VARIATIONS[name]), tmp_path)
+    assert found == []
 
 
-def test_a_drift_is_shown_with_its_own_exchange_alone(tmp_path: Path) -> None:
-    verify(Service(), "--save", str(tmp_path / "p"), level="write")
-    change = on_deployment(put(created_at="today"))
-    done = verify(Service(change), "--like", str(tmp_path / "p"), level="write")
-    (finding,) = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
-    shown = f"\n  {finding.removeprefix('finding: ')}\n    > GET /v1/deployments/"
-    assert shown in done.stdout
+def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told(
+    tmp_path: Path,
+) -> None:
+    change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
+    done, (finding,) = compare((OWNER,), change, tmp_path)
+    assert f"\n  drift: {finding}\n    > GET /v1/deployments/" in done.stdout
     assert done.stdout.count("    > GET ") == 1
-
-
-def test_what_varies_is_told(tmp_path: Path) -> None:
-    verify(Service(OWNER), "--save", str(tmp_path / "p"), level="write")
-    change = on_projects(put(owner=None, more=1))
-    done = verify(Service(change), "--like", str(tmp_path / "p"), level="write")
     assert "\nvaries (no finding):\n" in done.stdout
     assert "  /create/body/owner: object in the profile, null there\n" in done.stdout
     assert "  /create/body/more: missing in the profile, number there\n" in done.stdout
@@ -176,35 +152,27 @@ def test_what_varies_is_told(tmp_path: Path) -> None:
 
 
 def test_a_run_that_sees_less_finds_no_drift(tmp_path: Path) -> None:
-    file = tmp_path / "p"
-    verify(Service(OWNER), "--save", str(file), level="abuse")
-    for level in ("read", "write"):
-        done = verify(Service(OWNER), "--like", str(file), level=level)
-        assert "finding: drift" not in done.stdout
     other = on_list(lambda found: [{**without("owner")(found[0]), "created_at": "?"}, *found[1:]])
-    done = verify(Service(OWNER, other), "--like", str(file))  # a record of others, which has less
+    done, found = compare((OWNER,), (OWNER, other), tmp_path, level="read")
+    assert found == []  # a record of others, which has less
     assert "  /list/body/projects/0/owner: object in the profile, missing there" in done.stdout
-    assert done.status == 0
 
 
 def test_a_run_that_reads_knows_the_status_by_the_profile(tmp_path: Path) -> None:
     change = on_deployment(lambda body: {**without("status")(body), "life": body["status"]})
-    assert verify(Service(change), "--save", str(tmp_path / "p"), level="write").status == 0
-    assert verify(Service(change), "--like", str(tmp_path / "p")).status == 0
+    _, found = compare((change,), (change,), tmp_path, level="read")
+    assert found == []
 
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something(tmp_path: Path) -> None:
     file = tmp_path / "p"
-    body = {"error": "{error.code}", "text": "{error.detail}"}
-    file.write_text(
-        json.dumps({"observed_at": "2026-11-26", "errors": {"default": {"body": body}}})
-    )
+    errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
+    file.write_text(json.dumps({"observed_at": "2026-11-26", "errors": errors}))
     done = verify(Service(), "--like", str(file))
-    assert (
-        "finding: drift: /errors/not_found/body/error: string in the profile, missing"
-        in done.stdout
-    )
-    assert "/list" not in "".join(x for x in done.stdout.splitlines() if x.startswith("finding"))
+    found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
+    place = "finding: drift: /errors/not_found/body/"
+    assert f"{place}error: string in the profile, missing there" in found
+    assert all(line.startswith("finding: drift: /errors/") for line in found)
 
 
 LONG = {"shortest": 20, "longest": 20}
@@ -212,32 +180,24 @@ IDS = {"prefix": "", "alphabet": ["a-z"], "shortest": 1, "longest": 9}
 
 
 def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
-    ids = [
-        opaque_form([each]) for each in ("dQwGzWgXcQ", "Wg3czQ9-w_", "Wg3czQ9.w~", "Wg3czQ9wWg3")
-    ]
+    known = opaque_form(["dQwGzWgXcQ"])
     letter = {"prefix": "cs_c", "alphabet": ["0-9", "a-z"], **LONG}
     for before, now, is_known in (
-        (ids[0], ids[1], True),
-        (ids[0], ids[2], False),
-        (ids[0], ids[3], True),  # short ones may be made of words
-        (ids[0], {**ids[0], **LONG}, False),
-        (ids[0], {**ids[0], "prefix": "prj_"}, False),
-        ({**ids[0], "prefix": "prj_"}, ids[0], False),  # of another length
+        (known, opaque_form(["Wg3czQ9-w_"]), True),
+        (known, opaque_form(["Wg3czQ9.w~"]), False),
+        (known, opaque_form(["Wg3czQ9wWg3"]), True),  # short ones may be made of words
+        (known, {**known, **LONG}, False),
+        ({**known, "prefix": "prj_"}, known, False),  # of another length
         (letter, {**letter, "prefix": "cs_", "shortest": 21, "longest": 21}, True),
         (letter, {**letter, "prefix": "cs_"}, False),
         (IDS, {**IDS, "alphabet": ["A-Z"]}, True),  # too short to tell
         ({**IDS, **LONG}, {**IDS, **LONG, "alphabet": ["A-Z"]}, False),
         ({**IDS, **LONG, "alphabet": ["a-f"]}, {**IDS, **LONG}, True),
-        (IDS, {**IDS, "alphabet": ["-"]}, False),
         (opaque_form(["dep-98"]), opaque_form(["dep-1042"]), True),  # numbers grow
         (opaque_form(["a1b2c3"]), opaque_form(["482913"]), True),
-        (opaque_form(["Ab_x9Qe7Lm2Vt5Kd8Zw1"]), opaque_form(["x9Qe7Lm2Vt5Kd8Zw1Abc"]), True),
         ({**IDS, "prefix": "prj_"}, {**IDS, "prefix": "app_"}, False),
-        (IDS, {**IDS, "shortest": 9, "longest": 10}, True),
-        ({**IDS, "alphabet": ["J-N"]}, {**IDS, "alphabet": ["A-Z"]}, True),
         ({"slug": True}, IDS, True),
         ({"integers": True}, IDS, False),
-        ({"integers": True}, {"integers": True}, True),
     ):
         assert is_same_ids(before, now) == is_known, (before, now)
 
@@ -245,16 +205,12 @@ def test_a_run_that_shows_less_of_a_form_is_no_drift() -> None:
 def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
     for ids, prefix in (
         (["prj_12345", "prj_2345"], "prj_"),
-        (["a_b_c_1234567", "a_b_d_1234567"], "a_b_"),
         (["pv1_1234567"], "pv1_"),
         (["project_a"], ""),  # over half of the id
         ([str(UUID(int=5 << 99))], ""),
         (["dep:abcdefab-1234-4abc-8abc-abcdefabcdef"], "dep:"),
-        (["ab_123", "cd_123"], ""),
         (["nYQLFh0-x7Kd2mVtq_9Bc"], ""),  # of one id, any letters may be random
-        (["aB-12345", "aB-23456"], "aB-"),
         (["Prj_12345"], "Prj_"),
-        (["PRJ_12345"], "PRJ_"),
         (["deploy-7"], "deploy-"),
         (["acme-secret-website-prod"], ""),  # words of somebody
     ):

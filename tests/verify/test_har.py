@@ -2,17 +2,13 @@
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.program import run
 from tests.verify import differences as parts
-from tests.verify.conftest import TOKEN, Service, Verified, listening, verify
+from tests.verify.conftest import TOKEN, Request, Service, Verified, save, verify
 from tests.verify.differences import on, on_list, on_projects, put, without
 
 pytestmark = pytest.mark.process
@@ -20,35 +16,30 @@ pytestmark = pytest.mark.process
 COOKIE = "session=cookie-7f3a9; theme=dark"
 
 
-class Recorder:
-    """Sends requests and records them, as a HAR file has them."""
+URL = "https://service.example"
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.entries: list[Any] = []
 
-    def send(self, target: str, token: str = TOKEN, body: str | None = None) -> None:
-        headers = {"Authorization": f"Bearer {token}", "Cookie": COOKIE}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        request = Request(self.url + target, body.encode() if body else None, headers)
-        try:
-            response = urlopen(request)
-        except HTTPError as error:
-            response = error
-        with response:
-            text = response.read().decode()
-        number = len(self.entries)
-        sent = {"method": request.get_method(), "url": self.url + target, "cookies": []}
-        self.entries.append({
-            "startedDateTime": f"2026-01-04T09:00:{number:02}.5Z",
-            "request": {**sent, "headers": named(headers), "postData": body and {"text": body}},
-            "response": {
-                "status": response.status, "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
-                "headers": named({**response.headers, ":status": "200", "set-cookie": COOKIE}),
-                "content": {"size": len(text), "text": text},
-            },
-        })  # fmt: skip
+def entry_of(
+    service: Service, number: int, target: str, body: str = "", token: str = TOKEN
+) -> dict[str, Any]:
+    """A request and its response, as a HAR file has them."""
+    method = "POST" if body else "GET"
+    headers = {"Authorization": f"Bearer {token}", "Cookie": COOKIE, "Content-Type": parts.JSON}
+    response = service.respond(Request(method, target, [*headers.items()], body.encode(), at=0))
+    text = response.data().decode()
+    got = {name: str(value) for name, value in response.headers.items()}
+    return {
+        "startedDateTime": f"2026-02-03T09:00:{number:02}.5Z",
+        "request": {
+            "method": method, "url": URL + target, "cookies": [], "headers": named(headers),
+            "postData": {"text": body},
+        },
+        "response": {
+            "status": response.status, "cookies": [{"name": "id", "value": "cookie-8b1c2"}],
+            "headers": named({**got, ":status": "200", "set-cookie": COOKIE}),
+            "content": {"size": len(text), "text": text},
+        },
+    }  # fmt: skip
 
 
 def named(pairs: dict[str, str]) -> list[dict[str, str]]:
@@ -57,68 +48,60 @@ def named(pairs: dict[str, str]) -> list[dict[str, str]]:
 
 def record(service: Service) -> list[Any]:
     """A recorded session: the list, a creation, its deployment until it has ended, errors."""
-    with listening(service) as url:
-        recorder = Recorder(url)
-        recorder.send("/v1/projects")
-        recorder.send("/v1/projects", body='{"name": "my shop", "plan": "pro"}')
-        for _ in range(3):
-            recorder.send("/v1/deployments/d-4")
-            recorder.send("/v1/projects")
-        recorder.send("/v1/projects?page=2")
-        recorder.send("/v1/deployments/none")
-        recorder.send("/v1/projects", token="wrong-token-5")
-        recorder.send("/v1/projects", body="{}")
-        recorder.send("/elsewhere/v1/other")
-    return recorder.entries
+    sent = [
+        ("/v1/projects",),
+        ("/v1/projects", '{"name": "my shop", "plan": "pro"}'),
+        *[("/v1/deployments/d-4",), ("/v1/projects",)] * 3,
+        ("/v1/projects?page=2",),
+        ("/v1/deployments/none",),
+        ("/v1/projects", "", "wrong-token-5"),
+        ("/v1/projects", "{}"),
+        ("/elsewhere/v1/other",),
+    ]
+    return [entry_of(service, number, *each) for number, each in enumerate(sent)]
 
 
-def judge(entries: Any, folder: Path, *options: str) -> Verified:
+def judge(entries: Any, folder: Path, *options: str, saves: bool = False) -> Verified:
     """A run with a HAR file of these entries, or of this text."""
-    file, report = folder / "recorded.har", folder / "report.json"
+    file = folder / "recorded.har"
     text = entries if isinstance(entries, str) else json.dumps({"log": {"entries": entries}})
     file.write_text(text, "utf-8")
-    words = ("verify", "--har", str(file), "--report", str(report), *options)
-    done = run(*words, env={})
-    found = json.loads(report.read_text("utf-8")) if report.exists() else None
-    assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, found)
+    return verify("--har", str(file), *options, saves=saves, env={})
+
+
+def profile_of(entries: Any, folder: Path, *options: str) -> Any:
+    """The profile that is made of these entries."""
+    return judge(entries, folder, *options, saves=True).profile
 
 
 def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> None:
     changes = (on("created", status=200), on("list", headers={"X-Total": "4"}))
-    file = tmp_path / "p"
+    known, file = save(Service(*changes)).profile, tmp_path / "p"
     done = judge(record(Service(*changes)), tmp_path, "--save", str(file))
-    found, profile = done.found, json.loads(file.read_text("utf-8"))
-    assert done.status == 0
-    assert (parts.POST_201, "differs") in found
-    assert found <= {(parts.POST_201, "differs")}
+    profile = json.loads(file.read_text("utf-8"))
+    assert (done.status, done.found) == (0, parts.differs(parts.POST_201))
     assert done.parts[parts.METHOD]["reason"] == "it was not recorded"
     assert (done.report["level"], done.report["created"]) == ("recorded", [])
-    live = tmp_path / "live"
-    verify(Service(*changes), "--save", str(live), level="write")
-    known = json.loads(live.read_text("utf-8"))
-    item = profile["list"]["body"]["projects"][0]
-    assert item.pop("plan") == "pro"
+    assert profile["list"]["body"]["projects"][0].pop("plan") == "pro"
     assert profile["list"]["body"] == known["list"]["body"]
     assert profile["deployment"] == known["deployment"]
     assert profile["statuses"] == known["statuses"]
     assert profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
     assert {"deployment_not_found", "token_invalid", "invalid_body"} <= profile["errors"].keys()
-    again = judge(record(Service(*changes)), tmp_path, "--like", str(file))
-    assert again.status == 0, again.stdout
-    changed = record(Service(on("created", body=without("name"))))
-    other = judge(changed, tmp_path, "--like", str(file))
-    assert "finding: drift: /create/body/name: string in the profile, missing there" in other.stdout
+    changed = record(Service(*changes, on("created", body=without("name"))))
+    other = judge(changed, tmp_path, "--like", str(file)).stdout
+    assert other.count("finding: ") == 1
+    assert "finding: drift: /create/body/name: string in the profile, missing there" in other
 
 
 def test_tokens_and_cookies_are_in_no_output(tmp_path: Path) -> None:
     sent = f"{TOKEN} and cookie-7f3a9"
     leaks = on_projects(put(sent=sent, note="cookie-8b1c2", api_key="s3cr3t"))
-    done = judge(record(Service(leaks)), tmp_path, "--save", str(tmp_path / "p"))
-    texts = done.stdout + json.dumps(done.report) + (tmp_path / "p").read_text("utf-8")
+    done = judge(record(Service(leaks)), tmp_path, saves=True)
+    texts = done.stdout + json.dumps([done.report, done.profile])
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2"):
         assert secret not in texts
-    assert "s3cr3t" not in (tmp_path / "p").read_text("utf-8")
+    assert "s3cr3t" not in json.dumps(done.profile)
     assert "finding: leaks: list: " in done.stdout
     assert "leaks" not in judge(record(Service()), tmp_path).stdout.partition("no finding")[0]
 
@@ -127,7 +110,7 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
     """A page token, the words of cookies, an empty credential; secrets of responses are masked."""
     entries = record(Service())
     entries[0]["request"]["url"] += "?page_token=2&next_token=sample-1-x"
-    entries[0]["request"]["headers"] = named({"Cookie": "tab=projects; last=2026-01-04; a=sample"})
+    entries[0]["request"]["headers"] = named({"Cookie": "tab=projects; last=2026-02-03; a=sample"})
     entries[2]["request"]["headers"] = named({"Authorization": "Bearer "})
     entries[0]["response"]["headers"] += [
         {"name": "X-Auth-Token", "value": "sess-abc-123456"}, {"name": "Vary", "value": "a"},
@@ -137,10 +120,9 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
     text = entries[0]["response"]["content"]["text"]
     entries[0]["response"]["content"]["text"] = text.replace("{", '{"x": "sess-abc-123456", ', 1)
     again = json.loads(json.dumps(entries[0]).replace('"x": ', '"y": "cookie-9d4e", "x": '))
-    done = judge([entries[0], again, *entries[1:]], tmp_path, "--save", str(tmp_path / "p"))
-    assert done.status == 0, done.stdout
-    profile = (tmp_path / "p").read_text("utf-8")
-    assert json.loads(profile)["observed_at"] == "2026-01-04"
+    done = judge([entries[0], again, *entries[1:]], tmp_path, saves=True)
+    assert (done.status, done.profile["observed_at"]) == (0, "2026-02-03")
+    profile = json.dumps(done.profile)
     assert "***" not in profile
     for secret in ("sess-abc-123456", "cookie-9d4e"):
         assert secret not in done.stdout + profile
@@ -159,33 +141,30 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
 def test_the_created_project_of_a_recording_is_none_of_the_others(
     sent: str, got: Any, request_of_profile: str, tmp_path: Path
 ) -> None:
-    private = {"region": "fra", "kind": "api", "text": "", "of": "private"}
+    private = {"region": "fra", "kind": "api", "text": "", "of": "private", "ref": "p-4"}
     other = on_list(lambda found: [{**each, **private} for each in found[:3]])
     entries = record(Service(other))
     entries[1]["request"]["postData"] = {"text": sent}
     entries[1]["response"]["content"]["text"] = json.dumps(got)
-    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    profile = profile_of(entries, tmp_path)
     assert profile["create"]["request"][request_of_profile] == "{project.name}"
     assert "private" not in json.dumps(profile)
 
 
 def test_without_a_creation_all_values_are_those_of_others(tmp_path: Path) -> None:
     entries = [each for each in record(Service()) if each["request"]["method"] == "GET"][:1]
-    done = judge(entries, tmp_path, "--save", str(tmp_path / "p"))
-    assert "no deployment was recorded\nno creation was recorded\n" in done.stdout
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    told = judge(entries, tmp_path).stdout
+    assert "no deployment was recorded\nno creation was recorded\n" in told
+    profile = profile_of(entries, tmp_path)
     assert profile["list"]["body"]["projects"][0]["name"] == "{project.name}"
     assert "sample-" not in json.dumps(profile)
 
 
 def test_a_deployment_that_no_response_names_may_be_given(tmp_path: Path) -> None:
     entries = record(Service(on_projects(without("latest_deployment_id"))))
-    plain = judge(entries, tmp_path)
-    assert (plain.requests["deployment"], "created deployment" in plain.requests) == (3, False)
-    given = judge(entries, tmp_path, "--save", str(tmp_path / "p"), "--deployment", "d-4")
-    assert given.requests["created deployment"] == 3
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    plain = judge(entries, tmp_path).requests
+    assert (plain["deployment"], "created deployment" in plain) == (3, False)
+    profile = profile_of(entries, tmp_path, "--deployment", "d-4")
     assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
 
 
@@ -194,9 +173,10 @@ def test_a_recording_without_what_was_sent_has_a_name(tmp_path: Path) -> None:
     for entry in entries:
         entry["request"].pop("postData")
         entry["request"]["headers"] = []
-    entries.reverse()  # some proxies write the end first
-    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+        content = entry["response"]["content"]
+        encoded = base64.b64encode(content["text"].encode()).decode()
+        content |= {"text": encoded, "encoding": "base64"}
+    profile = profile_of(entries[::-1], tmp_path)  # some proxies write the end first
     assert profile["create"]["body"]["name"] == "{project.name}"
     assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
     assert profile["create"]["request"] == {"name": "{project.name}"}
@@ -220,63 +200,47 @@ def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: 
     assert (tmp_path / "p").read_text("utf-8") == saved
 
 
-def unchanged(entries: list[Any]) -> list[Any]:
-    """Entries whose responses have not changed (304)."""
-    return [{**each, "response": {**each["response"], "status": 304}} for each in entries]
-
-
-def in_base64(entry: Any) -> None:
-    content = entry["response"]["content"]
-    content["text"] = base64.b64encode(content["text"].encode()).decode()
-    content["encoding"] = "base64"
-
-
 @pytest.mark.parametrize(
-    ("edit", "verdict"),
+    ("part", "members", "verdict"),
     [
-        (lambda entry: entry.pop("request"), "not seen"),
-        (in_base64, "confirmed"),
-        (lambda entry: entry["response"]["content"].update(text="%", encoding="base64"),
-         "could not check"),
-        (lambda entry: entry["response"]["content"].pop("text"), "could not check"),
-        (lambda entry: entry["response"].update(status=0), "could not check"),
-        (lambda entry: entry["response"].update(status=304), "not seen"),
-        (lambda entry: entry["response"].update(status=503), "could not check"),
-        (lambda entry: entry["request"].update(headers=[]), "confirmed"),
-        (lambda entry: entry["request"].update(url="http://[::1"), "not seen"),
-        (lambda entry: entry["response"].update(headers=None), "not seen"),
+        ("response", {"content": {"text": "%", "encoding": "base64"}}, "could not check"),
+        ("response", {"content": {}}, "could not check"),
+        ("response", {"status": 0}, "could not check"),
+        ("response", {"status": 503}, "could not check"),
+        ("response", {"status": 304}, "not seen"),
+        ("response", {"headers": None}, "not seen"),
+        ("request", {"url": "http://[::1"}, "not seen"),
     ],
-)  # fmt: skip
+)
 def test_an_entry_that_says_nothing_is_not_judged(
-    edit: Callable[[Any], object], verdict: str, tmp_path: Path
+    part: str, members: dict[str, Any], verdict: str, tmp_path: Path
 ) -> None:
     entries = record(Service())
     for entry in entries:
         if "/deployments/d-" in entry["request"]["url"]:
-            edit(entry)
+            entry[part] |= members
     assert judge(entries, tmp_path).parts[parts.DID]["verdict"] == verdict
 
 
 def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
     entries = record(Service())
-    other = json.loads(json.dumps(entries).replace("http://127", "https://a.example/api/v7/127"))
+    other = json.loads(json.dumps(entries).replace(URL, f"{URL}/api"))
+    unchanged = {**entries[0], "response": {**entries[0]["response"], "status": 304}}
     text = json.dumps({"log": {"entries": entries}})
     for given, options, reason in (
-        ("", (), "no JSON"),
-        (text[: len(text) // 2], (), "perhaps cut off"),
+        (text[: len(text) // 2], (), "no JSON, perhaps cut off"),
         ("[]", (), "there is no log with entries"),
         ('{"log": {"entries": {}}}', (), "there is no log with entries"),
         ([], (), "no request to a path that ends in /v1/projects or /v1/deployments/{id}"),
         ([None, 7, {}, {"request": {"url": 5}}], (), "no request to a path that ends in"),
-        (unchanged(entries[:1]), (), "says anything"),
+        ([unchanged], (), "says anything"),
         (entries + other, (), "several services; give --base with one of "),
-        (entries, ("--base", "https://b.example"), "https://b.example is none of http://127."),
+        (entries, ("--base", "https://b.example"), f"https://b.example is none of {URL} (12 "),
         (entries, ("--write",), "--write: with --har nothing is asked"),
         (entries, ("http://127.0.0.1:1",), "give the URL of a service, or --har FILE"),
     ):
         done = judge(given, tmp_path, *options)
         assert (done.status, done.stdout) == (2, "")
         assert reason in done.stderr
-    (base,) = {each["request"]["url"].partition("/v1/")[0] for each in other[:1]}
-    assert judge(entries + other, tmp_path, "--base", f"{base}/").status == 0
+    assert judge(entries + other, tmp_path, "--base", f"{URL}/api/").status == 0
     assert judge("\ufeff" + text, tmp_path).status == 0

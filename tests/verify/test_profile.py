@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,31 +19,23 @@ from stub.seed import sample_of
 from tests.conftest import Clock
 from tests.live import serving
 from tests.services import DOCUMENTS, FOLDER
-from tests.verify.conftest import TOKEN, Change, Service, Verified, listening, verify
-from tests.verify.differences import on, on_deployment, on_errors, on_list, on_projects, put
+from tests.verify.conftest import TOKEN, Request, Response, Service, listening, save, verify
+from tests.verify.differences import (
+    on,
+    on_deployment,
+    on_errors,
+    on_listed,
+    on_others,
+    on_projects,
+    put,
+)
 from tests.wire import call
 
 pytestmark = pytest.mark.process
 
 STUB = {"VERIFY_TOKEN": "dev-token"}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deployment whose status is unknown is followed for so long without a change."""
-    monkeypatch.setattr("cli.verify.session.STILL", 0.5)
-
-
-def save(service: Any, file: Path, *options: str, level: str = "write", **more: Any) -> Verified:
-    """A run that saves the profile of a service."""
-    done = verify(service, "--save", str(file), *options, level=level, **more)
-    assert done.status in (0, 1), done
-    return done
-
-
-def saved(service: Any, file: Path, *options: str, **more: Any) -> Any:
-    save(service, file, *options, **more)
-    return json.loads(file.read_text("utf-8"))
+CHOICE = "{deployment.status}"
+TIME = "2026-01-01T00:00:00Z"
 
 
 @contextmanager
@@ -59,26 +52,24 @@ def stub(like: Profile) -> Iterator[str]:
 
 def options_for(like: Profile, url: str, folder: Path) -> list[str]:
     """What a person has to say of a service: the body of a creation, and a deployment."""
-    options = ["--wait", "9"]
-    if like.request != {"name": "{project.name}"}:
-        file = folder / "body.json"
-        file.write_text(json.dumps(like.request).replace("{project.name}", "{name}"), "utf-8")
-        options += ["--body", str(file)]
+    file = folder / "body.json"
+    file.write_text(json.dumps(like.request).replace("{project.name}", "{name}"), "utf-8")
+    options = ["--wait", "9", "--body", str(file)]
     shown = json.dumps([like.document.get("list"), like.document.get("create")])
     if "{deployment." not in shown:
-        state = call(url, "/_stub/state").json
-        options += ["--deployment", state["deployments"][0]["id"]]
+        options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
     return options
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: Path) -> None:
-    like, file = read_profile(FOLDER / f"{name}.json"), tmp_path / "saved.json"
+    file = FOLDER / f"{name}.json"
+    like = read_profile(file)
     with stub(like) as url:
         options = options_for(like, url, tmp_path)
-        done = save(url, file, *options, "--like", str(FOLDER / f"{name}.json"), env=STUB)
+        done = save(url, *options, "--like", str(file), env=STUB)
     assert done.status == 0, done.stdout
-    found, known = read_profile(file), like.document
+    found, known = make_profile(done.profile), like.document
     is_followed = "--deployment" not in options
     assert found.run == ((like.run or ("queued", "building", "succeeded")) if is_followed else ())
     for part in ("list", "create", *(["deployment"] if is_followed else [])):
@@ -86,51 +77,45 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: P
         if like.ids.get("deployments") == {"same": True} and part == "deployment":
             body = body.replace("{deployment.id}", "{project.id}")
             body = body.replace("{deployment.created_at}", "{project.created_at}")
-        assert json.loads(body) == without_failures(known[part]["body"]), part
+        # No run has shown a failure, as in `concluded`.
+        shown = json.dumps(known[part]["body"]).replace('"FAILURE": true, ', "")
+        assert json.loads(body) == json.loads(shown), part
         headers = {"Cache-Control": "no-store", **known[part].get("headers", {})}
         assert found.document[part]["headers"] == headers
     secret = {"db_pass": ""} if "db_pass" in like.request else {}
     assert found.request == {**like.request, **secret}
     assert found.is_newest_first == like.is_newest_first
+    file = tmp_path / "saved.json"
+    file.write_text(json.dumps(done.profile), "utf-8")
     with stub(found) as url:
         options = options_for(found, url, tmp_path)
         again = verify(url, "--like", str(file), *options, level="write", env=STUB)
     assert again.status == 0, again.stdout
 
 
-def without_failures(body: Any) -> Any:
-    """A body without the words that no run has shown, as in `concluded`."""
-    text = json.dumps(body).replace('"FAILURE": true, ', "")
-    return json.loads(text)
-
-
-def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure(tmp_path: Path) -> None:
+def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure() -> None:
     def paged(body: Any) -> Any:
         users = [{"id": "u-1", "email": "alice@private.example"}]
         return {"links": [{"rel": "self"}], "users": users, "page": {"items": body["projects"][:3]}}
 
-    for level in ("read", "write"):
-        text = json.dumps(saved(Service(on("list", body=paged)), tmp_path / "p", level=level))
-        assert "private" not in text
-        assert "sample-" not in text
+    text = json.dumps(save(Service(on("list", body=paged)), level="read").profile)
+    assert "private" not in text
+    assert "sample-" not in text
 
 
 # What the records of others have, and the created one has not.
 PRIVATE = {
     "owner": "private-owner", "notes": ["private-note"], "size": 918273645,
     "nested": {"deep": {"text": "private-deep"}}, "url": "https://private.example/x",
+    "build": {"state": "private-state"},
 }  # fmt: skip
 
 
-def privately(response: Any, request: Any, number: int) -> None:
-    """Lists whose other projects and whose envelope have private values."""
+def privately(response: Response, request: Request, number: int) -> None:
+    """Lists whose envelope has private values, and those of the projects."""
     if response.case != "list":
         return
     projects = response.body["projects"]
-    for index, project in enumerate(projects):
-        if not project["name"].startswith("stub-verify"):
-            build = {"state": f"private-{index}"}
-            projects[index] = {**project, **PRIVATE, "label": f"private-{index}", "build": build}
     response.body |= {
         "first_id": projects[0]["id"], "last": {"href": f"/v1/projects?after={projects[-1]['id']}"},
         "second": projects[1]["id"], "hint": "ask private-owner", "total": len(projects),
@@ -139,102 +124,69 @@ def privately(response: Any, request: Any, number: int) -> None:
     response.headers |= {"X-Total": str(len(projects)), "X-Owner": "private-owner"}
 
 
-def values_of_others(service: Service) -> set[str]:
-    """The texts and large numbers that the service has sent of the records of others."""
-    others = [each for each in service.projects if each["id"] not in service.created]
-    found = {str(each[name]) for each in others for name in ("id", "name", "latest_deployment_id")}
-    return found | {str(PRIVATE["size"]), "private"}
-
-
 @pytest.mark.parametrize("level", ["read", "write"])
-def test_no_value_of_another_record_is_in_a_profile(level: str, tmp_path: Path) -> None:
+def test_no_value_of_another_record_is_in_a_profile(level: str) -> None:
     error = on("no deployment", body=put(owner="private-owner", detail="of private-owner"))
-    service = Service(privately, error, new_id="{}-zq7xk{:03}".format)
-    done = save(service, tmp_path / "p", level=level)
-    text = (tmp_path / "p").read_text("utf-8")
-    assert [each for each in values_of_others(service) if each in text] == []
-    envelope = json.loads(text)["list"]["body"]
-    (item,) = envelope.pop("projects")
-    assert envelope == {
+    service = Service(privately, on_others(**PRIVATE), error, new_id="{}-zq7xk{:03}".format)
+    done = save(service, level=level)
+    text, listed = json.dumps(done.profile), done.profile["list"]
+    for value in ("private", "918273645", "sample-", *(f"zq7xk{each:03}" for each in (1, 2, 3))):
+        assert value not in text
+    (item,) = listed["body"].pop("projects")
+    assert listed["body"] == {
         "first_id": "{first.id}", "last": {"href": "/v1/projects?after={last.id}"}, "second": "",
         "hint": "", "total": "{count}", "by_id": {}, "limit": 50,
     }  # fmt: skip
-    assert json.loads(text)["list"]["headers"] == {
-        "Cache-Control": "no-store",
-        "X-Total": "{count}",
-    }
+    assert listed["headers"] == {"Cache-Control": "no-store", "X-Total": "{count}"}
     if level == "read":
         assert item["nested"] == {"deep": {"text": "text"}}
         assert (item["size"], item["created_at"]) == (1, "{project.created_at}")
         assert item["build"] == {"state": "{deployment.status}"}
-        assert json.loads(text)["deployment"]["body"]["status"] == "{deployment.status}"
+        assert done.profile["deployment"]["body"]["status"] == "{deployment.status}"
         assert "it lacks statuses, create: these are as the contract says\n" in done.stdout
 
 
-def test_a_word_that_others_have_too_does_no_harm(tmp_path: Path) -> None:
+def test_a_word_that_others_have_too_does_no_harm() -> None:
     """Another record may have the words of a marker, of a content type or of a member's name."""
     words = {"state": "created", "kind": "project", "phase": "deploy", "by": "created_at",
              "app": "application", "region": "europe", "name": "projects",
              "sort": "id"}  # fmt: skip
-
-    def change(response: Any, request: Any, number: int) -> None:
-        if response.case == "list":
-            response.body["projects"][0] |= words
-        response.headers["X-Region"] = "zone-europe"
-
-    service, file = Service(change), tmp_path / "p"
+    region = on(headers={"X-Region": "zone-europe"})
     for level in ("read", "write"):
-        profile = saved(service, file, level=level)
+        profile = save(Service(on_others(**words), region), level=level).profile
         assert profile["list"]["content_type"] == "application/json"
         assert profile["list"]["body"]["projects"][0]["id"] == "{project.id}"
         assert "created_at" in profile["list"]["body"]["projects"][0]
         assert profile["list"]["headers"]["X-Region"] == "zone-europe"
         assert profile["errors"]["not_found"]["body"]["code"] == "unknown"
-    europe = on("list", headers={"X-Region": "europe"})
-    save(Service(europe), file)
-    other = on_list(lambda found: [{**found[0], "region": "europe"}, *found[1:]])
-    assert verify(Service(europe, other), "--like", str(file), level="write").status == 0
 
 
-def test_records_and_header_fields_of_others_beside_the_list_are_hidden(tmp_path: Path) -> None:
-    def change(response: Any, request: Any, number: int) -> None:
-        if response.case == "list":
-            response.body |= {
-                "included": [{"email": "alice@private.example", "rank": 7}],
-                "owner": 98765432, "link": "/u/zed1/x", "page": {"tokens": ["t"], "next": 7731},
-                "api_version": 1, "cursor": base64.b64encode(b"project:p-2").decode(), "of": "ZED1",
-            }  # fmt: skip
-            response.body["projects"][1] |= {"account": "98765432", "user": "zed1", "n": 7731}
-        if response.case == "deployment" and not request.target.endswith("3"):
-            response.headers["X-Owner"] = "alice"
-
+def test_records_and_header_fields_of_others_beside_the_list_are_hidden() -> None:
+    around = put(
+        included=[{"email": "alice@private.example", "rank": 7}], owner=98765432, link="/u/zed1/x",
+        page={"tokens": ["t"], "next": 7731}, api_version=1, of="ZED1",
+        cursor=base64.b64encode(b"project:p-2").decode(),
+    )  # fmt: skip
+    others = on_others(account="98765432", user="zed1", n=7731)
+    is_other = lambda request: not request.target.endswith("4")  # noqa: E731
+    field = on("deployment", headers={"X-Owner": "alice"}, has=is_other)
     for level in ("read", "write"):
-        profile = saved(Service(change, sample=2), tmp_path / "p", level=level)
+        profile = save(Service(on("list", body=around), others, field), level=level).profile
         body = profile["list"]["body"]
         assert body["included"] == [{"email": "text", "rank": 1}]
         assert (body["owner"], body["link"], body["page"]["next"]) == (0, "", 0)
         assert (body["cursor"], body["of"]) == ("", "")
         assert body["api_version"] == 1
         assert "X-Owner" not in profile["deployment"]["headers"]
-    one = on("list", body=put(page=1, total=1))
-    body = saved(Service(one, sample=1), tmp_path / "p", level="read")["list"]["body"]
+    one = Service(on("list", body=put(page=1, total=1)), sample=1)
+    body = save(one, level="read").profile["list"]["body"]
     assert (body["page"], body["total"]) == (1, "{count}")
 
 
-def test_the_created_project_is_found_where_its_id_stands(tmp_path: Path) -> None:
-    """The number of another record may be that of its id, and the list may lag."""
-    renamed = on("created", body=lambda body: {"id": body["id"]})
-    numbered = on_list(
-        lambda found: [{**each, "builds": 4, "note": "private"} for each in found[:3]]
-    )
-    service = Service(renamed, numbered, new_id=lambda kind, number: number)
-    assert "private" not in json.dumps(saved(service, tmp_path / "p"))
-
-
-def leaking(response: Any, request: Any, number: int) -> None:
+def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
     """The token, and what has the name of a secret, wherever a response has room for it."""
     encoded = quote(TOKEN, safe="")
-    secrets = {
+    secrets = put(**{
         "token": "s3cr3t-1", "api_key": "s3cr3t-2", "apiKey": {"value": "s3cr3t-3"},
         "passwords": ["s3cr3t-4"], "cookie": "s3cr3t-5", "basic_auth": "s3cr3t-6",
         "sent": f"Bearer {TOKEN}", "link": f"https://a.example/?t={encoded}", TOKEN: 1,
@@ -243,59 +195,42 @@ def leaking(response: Any, request: Any, number: int) -> None:
         "clone": "git clone https://me:s3cr3t-a@git.example/x", "cb": "/cb#access_token=s3cr3t-b",
         "passphrase": "s3cr3t-d", "db_pass": "s3cr3t-e",
         "password_number": 5318008, "tokens": {"s3cr3t-c": {"on": 1}},
-    }  # fmt: skip
-    if isinstance(response.body, dict):
-        response.body |= secrets
-        for project in response.body.get("projects", ()):
-            project |= secrets
-    response.headers |= {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "Set-Cookie": "a=s3cr3t-0"}
-
-
-def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
+    })  # fmt: skip
+    headers: Any = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "Set-Cookie": "a=s3cr3t-0"}
+    leaking = Service(on(body=secrets, headers=headers), on_listed(secrets))
     body = tmp_path / "body.json"
     body.write_text('{"name": "{name}", "password": "s3cr3t-x"}', "utf-8")
-    done = save(Service(leaking), tmp_path / "p", "--body", str(body), level="abuse")
-    text = (tmp_path / "p").read_text("utf-8")
-    secrets = ("s3cr3t", "5318008", TOKEN, quote(TOKEN, safe=""))
-    assert [each for each in secrets if each in text] == []
-    profile = json.loads(text)
+    done = save(leaking, "--body", str(body), level="abuse")
+    profile = done.profile
+    for secret in ("s3cr3t", "5318008", TOKEN, encoded):
+        assert secret not in json.dumps(profile)
     assert profile["create"]["request"] == {"name": "{project.name}", "password": ""}
     assert {"list", "create", "deployment", "errors"} <= profile.keys()
     assert profile["deployment"]["body"]["apiKey"] == {"value": ""}
     assert "/deployment/body/signed" in done.stdout.partition("URLs with a signature")[2]
-    assert done.status == 1
-    assert "finding: leaks: create: " in done.stdout
+    assert (done.status, "finding: leaks: create: " in done.stdout) == (1, True)
 
 
-def varying(response: Any, request: Any, number: int) -> None:
-    """A member and header fields that are new in each response."""
-    key = f"{len(request.headers)}{request.at}"
-    response.headers |= {"X-Request-Id": key, "X-Remaining": str(900 - number)}
-    if isinstance(response.body, dict):
+def test_what_varies_between_two_readings_is_told_and_is_no_choice() -> None:
+    def varying(response: Response, request: Request, number: int) -> None:
+        key = f"{len(request.headers)}{request.at}"
+        response.headers |= {"X-Request-Id": key, "X-Remaining": str(900 - number)}
         response.body["request_id"] = key
 
-
-def test_what_varies_between_two_readings_is_told_and_is_no_choice(tmp_path: Path) -> None:
     service = Service(varying)
-    done = save(service, tmp_path / "p")
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    done = save(service)
     assert "  header fields that vary: X-Remaining, X-Request-Id\n" in done.stdout
+    assert "  /list/body/request_id: another value in each reading" in done.stdout
     place = "/deployment/body/request_id"
     assert f"  {place}: another value in each reading; the profile has the first one" in done.stdout
-    read = [each for each in service.sent if each.case == "deployment"]
-    assert f'\n  {place}: "{read[0].body["request_id"]}"\n' in done.stdout  # among the constants
-    assert profile["deployment"]["body"]["request_id"] == read[0].body["request_id"]
-    assert profile["deployment"]["headers"] == {"Cache-Control": "no-store"}
+    read = next(each.body for each in service.sent if each.case == "deployment")
+    assert f'\n  {place}: "{read["request_id"]}"\n' in done.stdout  # among the constants
+    form = done.profile["deployment"]
+    assert form["body"]["request_id"] == read["request_id"]
+    assert form["headers"] == {"Cache-Control": "no-store"}
 
 
-def test_what_varies_around_the_list_is_told(tmp_path: Path) -> None:
-    service = Service(varying)
-    for level in ("read", "write"):
-        done = save(service, tmp_path / "p", level=level)
-        assert "  /list/body/request_id: another value in each reading" in done.stdout
-
-
-def test_what_changes_with_the_status_is_a_choice(tmp_path: Path) -> None:
+def test_what_changes_with_the_status_is_a_choice() -> None:
     def change(body: Any) -> Any:
         status = body["status"]
         steps = ["build"] if status == "queued" else ["build", "ship"]
@@ -305,193 +240,160 @@ def test_what_changes_with_the_status_is_a_choice(tmp_path: Path) -> None:
         words = {"note": "", "stage": "succeeded"}
         return {**body, **words, "url": url, "steps": steps, "ok": status == "succeeded", "at": at}
 
-    profile = saved(Service(on_deployment(change)), tmp_path / "p")
+    profile = save(Service(on_deployment(change))).profile
     body = profile["deployment"]["body"]
-    choice = "{deployment.status}"
-    assert body["ok"] == {choice: {"succeeded": True, "": False}}
-    assert body["at"] == {choice: {"queued": None, "": "2026-01-01"}}
-    assert body["steps"] == {choice: {"queued": ["build"], "": ["build", "ship"]}}
+    assert body["ok"] == {CHOICE: {"succeeded": True, "": False}}
+    assert body["at"] == {CHOICE: {"queued": None, "": "2026-01-01"}}
+    assert body["steps"] == {CHOICE: {"queued": ["build"], "": ["build", "ship"]}}
     assert body["url"] == "https://{deployment.id}.example"
     assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
 
 
-def test_what_changes_within_a_status_is_no_reading_of_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changes_within_a_status_is_no_reading_of_another() -> None:
     """As a progress: it stands still in the last status, where another value would vary, too."""
-    reads: list[int] = []
+    numbers = count(1)
 
     def change(body: Any) -> Any:
-        reads.append(len(reads))
-        progress = {"queued": None, "succeeded": 100}.get(body["status"], len(reads))
-        return {**body, "progress": progress, "nonce": f"n-{len(reads)}"}
+        number = next(numbers)
+        progress = {"queued": None, "succeeded": 100}.get(body["status"], number)
+        return {**body, "progress": progress, "nonce": f"n-{number}"}
 
-    profile = saved(Service(on_deployment(change)), tmp_path / "p")
-    body = profile["deployment"]["body"]
-    choice = {"queued": None, "building": 2, "succeeded": 100}
-    for word, value in choice.items():
-        words = body["progress"]["{deployment.status}"]
-        assert words.get(word, words[""]) == value
+    body = save(Service(on_deployment(change))).profile["deployment"]["body"]
+    assert body["progress"] == {CHOICE: {"building": 2, "succeeded": 100, "": None}}
     assert body["nonce"] == "n-1"
 
 
-def test_names_of_members_that_are_values_are_left_out(tmp_path: Path) -> None:
-    def change(response: Any, request: Any, number: int) -> None:
-        if response.case == "list":
-            projects = response.body["projects"]
-            for project in projects:
-                project["team"] = f"team{project['id'][2:].replace('1', 'one')}"
-                project["env"] = {f"prod-{project['id']}": {"key": 1}, "all": {"key": 2}}
-            response.body["by_team"] = {project["team"]: 1 for project in projects}
-            response.body["by_id"] = {project["id"]: 1 for project in projects}
-        if response.case == "deployment":
-            response.body["routes"] = {
-                f"{response.body['id']}.x.example": 1,
-                "2026-01-01T00:00:00Z": 2,
-            }
+def test_names_of_members_that_are_values_are_left_out() -> None:
+    def named(project: Any) -> Any:
+        env = {f"prod-{project['id']}": {"key": 1}, "all": {"key": 2}}
+        return {**project, "team": f"team{project['id'][2:].replace('1', 'one')}", "env": env}
 
-    service = Service(change, new_id="{}-zq7xk{:03}".format)
+    def mapped(body: Any) -> Any:
+        by_name = {
+            f"by_{name}": {each[name]: 1 for each in body["projects"]} for name in ("team", "id")
+        }
+        return {**body, **by_name}
+
+    routes = on_deployment(lambda body: {**body, "routes": {f"{body['id']}.x.example": 1, TIME: 2}})
+    service = Service(
+        on_listed(named), on("list", body=mapped), routes, new_id="{}-zq7xk{:03}".format
+    )
     for level in ("read", "write"):
-        profile = saved(service, tmp_path / "p", level=level)
+        profile = save(service, level=level).profile
         body = profile["list"]["body"]
         assert (body["by_team"], body["by_id"]) == ({}, {})
-        assert body["projects"][0]["env"]["all"] == {"key": 1 if level == "read" else 2}
-        assert len(body["projects"][0]["env"]) == 1
+        assert body["projects"][0]["env"] == {"all": {"key": 1 if level == "read" else 2}}
         assert profile["deployment"]["body"]["routes"] == {}
 
 
-def test_braces_of_a_service_are_no_markers(tmp_path: Path) -> None:
+def test_braces_of_a_service_are_no_markers() -> None:
     change = on_projects(put(hint="{project.id} {count}", note="{x} {{error.code}}"))
-    profile = saved(Service(change), tmp_path / "p")
-    with stub(make_profile(profile)) as url:
+    with stub(make_profile(save(Service(change)).profile)) as url:
         created = call(url, "/v1/projects", body=b'{"name": "shop"}').json
     assert (created["hint"], created["note"]) == ("{project.id} {count}", "{x} {{error.code}}")
 
 
-def test_abuse_shows_what_a_creation_accepts(tmp_path: Path) -> None:
-    plain = saved(Service(), tmp_path / "p", level="abuse")["create"]
-    assert not plain.keys() & {"optional", "unique", "any_type"}
-    service = Service(accepts={"name", "taken", "media type"})
-    create = saved(service, tmp_path / "p", level="abuse")["create"]
-    assert (create["optional"], create["unique"], create["any_type"]) == (True, False, True)
+def test_abuse_shows_what_a_creation_accepts() -> None:
+    profile = save(Service(), level="abuse").profile
+    assert not profile["create"].keys() & {"optional", "unique", "any_type"}
     codes = {"invalid_body", "malformed_json", "body_too_large", "name_taken"}
-    profile = saved(Service(), tmp_path / "p", level="abuse")
     assert codes < profile["errors"].keys()
     assert profile["errors"]["name_taken"]["status"] == 409
     assert "Allow" not in profile["errors"]["method_not_allowed"]["headers"]
+    tolerant = Service(accepts={"name", "taken", "media type"})
+    create = save(tolerant, level="abuse").profile["create"]
+    assert (create["optional"], create["unique"], create["any_type"]) == (True, False, True)
 
 
-def test_errors_that_were_not_seen_have_the_form_of_those_that_were(tmp_path: Path) -> None:
+def test_errors_that_were_not_seen_have_the_form_of_those_that_were() -> None:
     shape = on_errors(lambda body: {"error": {"code": body["code"], "message": f"A {body['code']}"},
                                     "status": body["status"], "ok": False})  # fmt: skip
-    errors = saved(Service(shape), tmp_path / "p")["errors"]
+    errors = save(Service(shape), level="read").profile["errors"]
     assert errors["default"]["body"] == {
         "error": {"code": "{error.code}", "message": "{error.detail}"},
-        "status": "{error.status}",
-        "ok": False,
-    }
+        "status": "{error.status}", "ok": False,
+    }  # fmt: skip
     echo = on("no deployment", body=lambda body: {"no": "stub-verify-1 is none"})
-    errors = saved(Service(echo), tmp_path / "p")["errors"]
+    errors = save(Service(echo), level="read").profile["errors"]
     assert errors["deployment_not_found"]["body"] == {"no": "{error.detail}"}
     assert "default" not in errors
 
 
 def test_errors_of_one_status_say_nothing_of_others(tmp_path: Path) -> None:
     html = on("anonymous", "unauthorized", raw=b"<p>")
-    file = tmp_path / "p"
-    errors = saved(Service(html), file, level="read")["errors"]
+    errors = save(Service(html), level="read").profile["errors"]
     assert errors["default"]["body"]["code"] == "{error.code}"  # of 404 and 405
-    same = Service(html, on("method", status=204, raw=b""))
-    assert "default" not in saved(same, file, level="read")["errors"]
+    same = save(Service(html, on("method", status=204, raw=b"")), level="read").profile
+    assert "default" not in same["errors"]
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(same), "utf-8")
     assert verify(Service(html), "--like", str(file)).status == 0  # it was no JSON before
 
 
-def test_small_numbers_are_ids_in_urls_alone(tmp_path: Path) -> None:
+def test_small_numbers_are_ids_in_urls_alone() -> None:
     headers: dict[str, str | None] = {"Location": "/v1/deployments/94?p=93"}
     change = on("created", headers=headers, body=put(version="1.94"))
-    service = Service(change, new_id=lambda kind, number: 89 + number + (kind == "d"))
-    create = saved(service, tmp_path / "p")["create"]
+    service = Service(change, new_id=lambda kind, number, _: 89 + number + (kind == "d"))
+    create = save(service).profile["create"]
     location = "/v1/deployments/{deployment.id}?p={project.id}"
-    assert create["headers"]["Location"] == location
-    assert create["body"]["version"] == "1.94"
+    assert (create["headers"]["Location"], create["body"]["version"]) == (location, "1.94")
 
 
-class Named(Service):
-    """A service whose ids of deployments have the name of the project."""
-
-    def _add(self, sent: Any, status: str) -> dict[str, Any]:
-        project = super()._add(sent, status)
-        old_id, new_id = project["latest_deployment_id"], f"op-{project['name']}-1"
-        self.deployments[new_id] = {**self.deployments.pop(old_id), "id": new_id}
-        project["latest_deployment_id"] = new_id
-        return project
-
-
-def test_ids_that_are_made_from_a_name_have_no_form(tmp_path: Path) -> None:
-    done = save(Named(), tmp_path / "p")
+def test_ids_that_are_made_from_a_name_have_no_form() -> None:
+    service = Service(new_id=lambda kind, number, name: f"{kind}-{name if kind == 'd' else number}")
+    done = save(service)
     assert "  ids of deployments that are made from the name\n" in done.stdout
-    assert "stub-verify" not in (tmp_path / "p").read_text("utf-8")
+    assert "stub-verify" not in json.dumps(done.profile)
 
 
-def test_a_named_deployment_is_shown_and_has_no_run(tmp_path: Path) -> None:
+def test_a_named_deployment_is_shown_and_has_no_run() -> None:
     hidden = on_projects(lambda body: {each: body[each] for each in ("id", "name")})
     shown = on_deployment(put(region="fra", owner="u-private"))
-    listed = on_list(lambda found: [{**each, "owner": "u-private"} for each in found[:3]])
-    options = ("--deployment", "d-2")
+    service = Service(hidden, shown, on_others(owner="u-private"))
     for level in ("read", "write"):
-        service = Service(hidden, shown, listed)
-        done = save(service, tmp_path / "p", *options, level=level)
-        profile = json.loads((tmp_path / "p").read_text("utf-8"))
-        assert profile["deployment"]["body"] == {
+        done = save(service, "--deployment", "d-2", level=level)
+        assert done.profile["deployment"]["body"] == {
             "id": "{deployment.id}", "created_at": "{deployment.created_at}", "region": "fra",
             "owner": "",  # its project has it
             "project_id": "{project.id}", "status": "{deployment.status}",
         }  # fmt: skip
-        assert "statuses" not in profile
+        assert "statuses" not in done.profile
         assert "  the run of a deployment: the one that was named is over\n" in done.stdout
         assert done.status == 0
 
 
-@pytest.mark.parametrize(
-    ("part", "change"),
-    [
-        ("list", on("list", raw=b'{"projects": [NaN]}')),
-        ("create", on("created", status=204, raw=b"")),
-        ("deployment", on("deployment", raw=b"<p>")),
-        ("errors/not_found", on("unknown", raw=b"<p>")),
-    ],
-)
-def test_a_body_that_is_no_json_is_not_in_a_profile(
-    part: str, change: Change, tmp_path: Path
-) -> None:
-    done = save(Service(change), tmp_path / "p")
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
-    name, _, code = part.partition("/")
-    assert code not in profile[name] if code else name not in profile
-    assert f"  /{part}/body: the body of the service is no " in done.stdout
+def test_a_body_that_is_no_json_is_not_in_a_profile() -> None:
+    for changes, parts in (
+        ((on("list", raw=b'{"projects": [NaN]}'),), ["list"]),
+        ((on("created", status=204, raw=b""), on("deployment", "unknown", raw=b"<p>")),
+         ["create", "deployment", "errors/not_found"]),
+    ):  # fmt: skip
+        done = save(Service(*changes))
+        for part in parts:
+            name, _, code = part.partition("/")
+            assert (code or name) not in (done.profile[name] if code else done.profile)
+            assert f"  /{part}/body: the body of the service is no " in done.stdout
 
 
-def test_a_status_that_a_profile_cannot_have_is_told(tmp_path: Path) -> None:
-    for case, status, line in (
-        ("created", 203, "  the status of a creation: 203\n"),
-        ("list", 203, "  the status of the list: 203, not 200\n"),
-    ):
-        assert line in save(Service(on(case, status=status)), tmp_path / "p").stdout
+def test_a_status_that_a_profile_cannot_have_is_told() -> None:
+    told = save(Service(on("created", "list", status=203))).stdout
+    assert "  the status of a creation: 203\n" in told
+    assert "  the status of the list: 203, not 200\n" in told
 
 
-def test_a_run_that_did_not_end_or_failed_is_told(tmp_path: Path) -> None:
-    done = save(Service(on_deployment(put(status="queued"))), tmp_path / "p")
+def test_a_run_that_did_not_end_or_failed_is_told() -> None:
+    done = save(Service(on_deployment(put(status="queued"))))
     assert "warning: the deployment did not end: give a longer --wait\n" in done.stdout
-    assert json.loads((tmp_path / "p").read_text())["statuses"]["ended"] is None
-    done = save(Service(on_deployment(put(status="canceled"))), tmp_path / "p")
+    assert done.profile["statuses"]["ended"] is None
+    done = save(Service(on_deployment(put(status="canceled"))))
     assert "warning: the deployment ended as canceled, and so will those of the stub" in done.stdout
 
 
-def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time(tmp_path: Path) -> None:
+def test_a_clock_that_is_wrong_is_no_reason_to_miss_a_time() -> None:
     created = on_projects(put(created_at=lambda at: at.replace("2026-01-04", "2031-05-06")))
     date = on(headers={"Date": "Tue, 06 May 2031 09:00:01 GMT"})
-    profile = saved(Service(created, date), tmp_path / "p")
-    assert profile["create"]["body"]["created_at"] == "{project.created_at}"
+    create = save(Service(created, date)).profile["create"]
+    assert create["body"]["created_at"] == "{project.created_at}"
 
 
 def test_a_file_that_is_no_profile_is_replaced_by_force_alone(tmp_path: Path) -> None:
