@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Request
 
-from .documents import path_of
+from .documents import names_around, path_of, unknown_members
 
 # The responses of no operation; the contract of a profile has its own in `x-elsewhere`.
 ELSEWHERE = {"401": "Unauthorized", "404": "NotFound", "405": "MethodNotAllowed"}
@@ -23,14 +23,18 @@ class Operation:
 
     id: str
     responses: dict[str, dict[str, Any]]  # status to response, without `$ref`
-    members: frozenset[str]  # of the object in the body of its requests
+    names: dict[str, Any]  # in the body of its requests, as of `names_around`
 
 
 class Contract:
-    """The operations of an OpenAPI document, found by request."""
+    """The operations of an OpenAPI document, found by request.
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    `names` are those in the request of a profile.
+    """
+
+    def __init__(self, document: dict[str, Any], names: dict[str, Any] | None = None) -> None:
         self._document = document
+        self._names = names
         components = document["components"]
         challenge = components["headers"]["WWW-Authenticate"]
         responses = components["responses"]
@@ -93,12 +97,12 @@ class Contract:
     def _read_operation(self, operation: dict[str, Any]) -> Operation:
         responses = operation["responses"]
         resolved = {status: self.resolve(response) for status, response in responses.items()}
-        members: list[str] = []
+        names: dict[str, Any] = {}
         body = operation.get("requestBody", {"content": {}})
         for content in body["content"].values():
             schema = self.resolve(content["schema"])
-            members += schema["properties"]
-        return Operation(operation["operationId"], resolved, frozenset(members))
+            names = self._names or names_around(schema["properties"], ())
+        return Operation(operation["operationId"], resolved, names)
 
     def resolve(self, part: dict[str, Any]) -> dict[str, Any]:
         """The part itself, or what its `$ref` names."""
@@ -152,10 +156,10 @@ def find_unpromised(
     found: list[str] = []
     if request.query_string:
         found += [f"{operation.id}: query parameter {name}" for name in request.args]
-    if body and operation.members:
+    if body and operation.names:
         sent = document or object_in(body)
-        unknown = [name for name in sent if name not in operation.members]
-        found += [f"{operation.id}: body member {name}" for name in unknown]
+        unknown = unknown_members(sent, operation.names)
+        found += [f"{operation.id}: body member {'/'.join(path)}" for path in unknown]
     return found
 
 

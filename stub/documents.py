@@ -3,7 +3,7 @@
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -34,6 +34,27 @@ def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
         *_, name = path_of(part["$ref"])
         part = named[name]
     return part
+
+
+def names_around(value: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """The names in an object, and in those on a path: that of each of these has the names in it."""
+    names: dict[str, Any] = dict.fromkeys(value, {})
+    if path:
+        first, *rest = path
+        names[first] = names_around(value[first], rest)
+    return names
+
+
+def unknown_members(value: Any, known: dict[str, Any]) -> Iterator[list[str]]:
+    """The paths of the members of an object that are not among the names of `names_around`."""
+    if not isinstance(value, dict):
+        return
+    for name, inner in value.items():
+        if name not in known:
+            yield [name]
+        elif known[name]:
+            for path in unknown_members(inner, known[name]):
+                yield [name, *path]
 
 
 # The rest of these is for valid JSON. Python's limit on the digits of an integer does not matter.

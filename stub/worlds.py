@@ -140,7 +140,8 @@ class Stub:
             self.words = self.like.words
             run = self.like.run or STATUSES
             id_forms = self.like.ids
-        self.contract = Contract(json.loads(self.openapi))
+        names = self.like.names_of_request if self.like else None
+        self.contract = Contract(json.loads(self.openapi), names)
         self.operations = [operation.id for operation in self.contract.operations]
         # Of all worlds, also of those that have ended.
         self.coverage = Coverage(self.contract)

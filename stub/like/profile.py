@@ -11,7 +11,7 @@ from web.problems import FieldError, InvalidBody
 from web.strict_json import MAX_DEPTH, parse_json
 from web.validation import require_valid
 
-from ..documents import content_of, explained
+from ..documents import content_of, explained, names_around
 from ..rules import spell_time
 from .check import errors_in, words_of
 from .ids import DERIVED
@@ -67,6 +67,7 @@ class Profile:
         self.has_own_request = "request" in creation
         self.request: dict[str, Any] = creation.get("request", {"name": NAME})
         self.path_of_name = [str(name) for name in next(place_of_name(self.request))]
+        self.names_of_request = names_around(self.request, self.path_of_name[:-1])
         self.has_unique_names: bool = creation.get("unique", True)
         self.has_optional_name: bool = creation.get("optional", False)
         self.takes_any_type: bool = creation.get("any_type", False)

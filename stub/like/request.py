@@ -8,7 +8,7 @@ from web.problems import FieldError
 from web.strict_json import read_json
 from web.validation import SERVER_MEMBERS, check_name, check_project, error_at, require_valid
 
-from ..documents import texts_of_members
+from ..documents import texts_of_members, unknown_members
 from .profile import Profile
 
 
@@ -29,7 +29,8 @@ def read_project(like: Profile, new_name: Callable[[], str], *, strict: bool) ->
         require_valid(errors_of_name(like, document))
         name = holder_of(document, path)[last]
     if strict:
-        require_valid(unknown_members(document, like.request, path))
+        unknown = unknown_members(document, like.names_of_request)
+        require_valid(error_at("is not in the contract (--strict)", *place) for place in unknown)
     if not like.has_own_request and not is_unnamed:
         return name, text
     members = texts_at(text, document, path)
@@ -79,14 +80,3 @@ def errors_of_name(like: Profile, document: dict[str, Any]) -> Iterator[FieldErr
     named = {"name": holder[last]} if last in holder else {}
     for error in check_name(named):
         yield error_at(error.detail, *like.path_of_name)
-
-
-def unknown_members(
-    document: dict[str, Any], example: dict[str, Any], path: list[str]
-) -> Iterator[FieldError]:
-    """The members that the example of a request lacks (--strict)."""
-    for end in range(len(path) + 1):
-        place = path[:end]
-        for name in holder_of(document, place):
-            if name not in holder_of(example, place):
-                yield error_at("is not in the contract (--strict)", *place, name)
