@@ -94,11 +94,12 @@ class Observer:
     # The list
 
     def list_form(self) -> Part | None:
+        readings = self.readings
         path = self.run.places.items
         lists = self._lists()
         if path is None or not lists:
             return None
-        own = [each for each in lists if each in self.readings.mine]
+        own = [each for each in lists if each in readings.mine]
         last = own[-1] if own else lists[-1]
         marks = {}
         bodies = []
@@ -110,8 +111,12 @@ class Observer:
             return marks[exchange].mark_field(value)
 
         place = "/list/body"
+        item_place = place + pointer(*path, 0)
         around = self._clean(bodies, place)
-        item = self._item(last, place + pointer(*path, 0))
+        if own:
+            item = self._created("project", readings.of_project(), item_place)
+        else:
+            item = self._hidden_project(last)
         form = self._form("list", lists, replaced(around, path, [item]), mark)
         if self._is_newest_first(last):
             form["order"] = NEWEST
@@ -121,11 +126,12 @@ class Observer:
     def _lists(self) -> list[Exchange]:
         """The lists with projects, none if a profile cannot have them."""
         run = self.run
-        asked = [each for each in run.of(*LISTS) if each.is_success]
-        if not asked or not self.found.is_strict(asked[-1], "list"):
+        found = self.found
+        asked = successful(run.of(*LISTS))
+        if not asked or not found.is_strict(asked[-1], "list"):
             return []
         if run.places.items is None:
-            self.found.unreadable.append("list")
+            found.unreadable.append("list")
         return [each for each in asked if run.items_of(each)]
 
     def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
@@ -136,13 +142,10 @@ class Observer:
         ids = named({"first.id": first, "last.id": last})
         return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
-    def _item(self, exchange: Exchange, place: str) -> Any:
-        """The form of each project: of the created one, or of another one without its values."""
-        readings = self.readings
-        if exchange in readings.mine:
-            return self._created("project", readings.of_project(), place)
+    def _hidden_project(self, exchange: Exchange) -> Any:
+        """The form of each project, without the values of any."""
         first, *others = self.run.items_of(exchange)
-        marks = readings.marks_of_other("project", first)
+        marks = self.readings.marks_of_other("project", first)
         marks.is_shown = False
         if others:  # a name may be a value, as in a map by the names of environments
             marks.names = {path[-1] for path, _ in values_below(others) if path}
@@ -160,44 +163,45 @@ class Observer:
         for path, value in scalars(first):
             if parse_seconds(value) is not None:
                 times = [parse_seconds(at(item, path)) for item in items]
-                order = order_of(times)
-                if order is not None:
-                    return order == NEWEST
+                return order_of(times) == NEWEST
         return False
 
     # The creation and the deployment
 
     def create_form(self) -> Part | None:
         run = self.run
+        found = self.found
+        readings = self.readings
         creation = run.creation
-        if creation is None or not self.found.is_strict(creation, "create"):
+        if creation is None or not found.is_strict(creation, "create"):
             return None
         request = self.constants.clean(run.request, "/create/request")
-        body = self._created("project", self.readings.of_creation(), "/create/body")
-        marks = self.readings.marks_of_created("project")
+        body = self._created("project", readings.of_creation(), "/create/body")
+        marks = readings.marks_of_created("project")
         form = self._form("create", [creation], body, marks.mark_field)
         status = creation.status
         if status in STATUSES_OF_CREATION:
             form["status"] = status
         else:
-            self.found.cannot_say(f"the status of a creation: {status}")
+            found.cannot_say(f"the status of a creation: {status}")
         return {"request": request, **tolerance_of(run), **form}
 
     def deployment_form(self, listed: Part | None) -> Part | None:
-        followed = self.run.followed
-        asked = self.run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
-        successful = [each for each in asked if each.is_success]
-        exchanges = followed or self.readings.other_deployment or successful
-        if not exchanges or not self.found.is_strict(exchanges[-1], "deployment"):
+        run = self.run
+        found = self.found
+        readings = self.readings
+        asked = successful(run.of(FOLLOWED.name, GET_DEPLOYMENT.name))
+        exchanges = run.followed or readings.other_deployment or asked
+        if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
             return None
-        self.found.note_status("deployment", exchanges[0])
-        if not followed:
-            return self._other_deployment(exchanges, listed)
-        body = self._created("deployment", self.readings.of_deployment(), "/deployment/body")
-        marks = self.readings.marks_of_created("deployment")
-        return self._form("deployment", followed, body, marks.mark_field)
+        found.note_status("deployment", exchanges[0])
+        if not run.followed:
+            return self._other_deployment(exchanges, listed or {})
+        body = self._created("deployment", readings.of_deployment(), "/deployment/body")
+        marks = readings.marks_of_created("deployment")
+        return self._form("deployment", exchanges, body, marks.mark_field)
 
-    def _other_deployment(self, exchanges: list[Exchange], listed: Part | None) -> Part:
+    def _other_deployment(self, exchanges: list[Exchange], listed: Part) -> Part:
         """The form of a deployment that was not created, with its values only if it was given.
 
         Without them it has the header fields that the list has, too.
@@ -218,10 +222,12 @@ class Observer:
             return self._form("deployment", exchanges, body, marks.mark_field)
         body = found.merge(bodies, place)
         form = self._form("deployment", exchanges, body, marks.mark_field)
-        known = listed["headers"] if listed and "headers" in listed else {}
+        known = listed.get("headers", {})
         fields = form.pop("headers", {}).items()
         form["headers"] = {name: value for name, value in fields if known.get(name) == value}
         return form
+
+    # Errors and ids
 
     def error_forms(self) -> Part:
         forms: Part = {}
@@ -239,32 +245,41 @@ class Observer:
             forms["default"] = default
         return forms
 
-    # Ids
-
     def ids(self) -> Part:
         """The forms of the ids that were seen."""
         run = self.run
-        names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
+        places = run.places
+        names = {}
+        for project in places.listed:
+            names[run.own_id(project)] = run.name_of(project)
         if run.creation is not None:
-            names[run.places.created_id] = run.created_name
+            names[places.created_id] = run.created_name
         names.pop(None, None)
+        found = {}
         projects = ids_form(list(names), list(names.values()))
-        forms = {"projects": projects, "deployments": self._deployment_ids()}
-        return {kind: form for kind, form in forms.items() if form}
+        if projects:
+            found["projects"] = projects
+        deployments = self._deployment_ids()
+        if deployments:
+            found["deployments"] = deployments
+        return found
 
     def _deployment_ids(self) -> Part | None:
         """The form of the id of the deployment that was read."""
         run = self.run
-        deployment = run.followed or self.readings.other_deployment
+        readings = self.readings
+        deployment = run.followed or readings.other_deployment
         if not deployment:
             return None
         own_id = id_of(deployment)
         owner_id = run.places.created_id
         if not run.followed:
-            owner_id = run.own_id(self.readings.project_of(deployment[0]))
+            owner = readings.project_of(deployment[0])
+            owner_id = run.own_id(owner)
+        name = run.created_name
         if own_id == owner_id:
             return {"same": True}
-        if run.created_name and run.created_name in str(own_id):
+        if name and name in str(own_id):
             self.found.cannot_say("ids of deployments that are made from the name")
             return None
         return ids_form([own_id], [""])
@@ -295,6 +310,10 @@ class Observer:
         place = f"/{part}"
         self.found.exchanges[place] = exchanges
         return {"body": body, **self.fields.of(exchanges, place, mark)}
+
+
+def successful(exchanges: list[Exchange]) -> list[Exchange]:
+    return [each for each in exchanges if each.is_success]
 
 
 def tolerance_of(run: Run) -> Part:

@@ -73,7 +73,7 @@ class Readings:
 
     @cached_property
     def other_deployment(self) -> list[Exchange]:
-        """The responses with one deployment that is not the created one, but the given one if any."""
+        """The responses with one deployment that is not the created one: the given one, if any."""
         others = preferred(self._others_deployments(), self.is_given)
         return [each for each in others if each.target == others[0].target]
 
