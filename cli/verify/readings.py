@@ -1,9 +1,8 @@
 """What a run has read: whose it is, and with which status."""
 
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from stub.contract import object_in
 
@@ -17,8 +16,7 @@ from .values import Path, at, is_id, preferred, scalars, values_in
 MINUTE = 60.0
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """A body, and the statuses of the created deployment that were read before and after it."""
 
     body: Any

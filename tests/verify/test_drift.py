@@ -252,7 +252,7 @@ def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
         (["dep:abcdefab-1234-4abc-8abc-abcdefabcdef"], "dep:"),
         (["ab_123", "cd_123"], ""),
         (["nYQLFh0-x7Kd2mVtq_9Bc"], ""),  # of one id, any letters may be random
-        (["aB-12345", "aB-23456"], "aB-"),
+        (["aB-12345", "aB-23456"], ""),
         (["Prj_12345"], "Prj_"),
         (["PRJ_12345"], "PRJ_"),
         (["deploy-7"], "deploy-"),
