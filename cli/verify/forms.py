@@ -98,13 +98,11 @@ def is_same_ids(before: Form, now: Form) -> bool:
     shared = min(before["prefix"], now["prefix"], key=len)
     if not before["prefix"].startswith(shared) or not now["prefix"].startswith(shared):
         return False
-    old = characters_after(shared, before)
-    new = characters_after(shared, now)
+    shortest, longest, old = after_prefix(shared, before)
+    shortest_now, longest_now, new = after_prefix(shared, now)
     if old | new <= set(digits):
         return True  # numbers grow
-    shortest, longest = sizes_of(before)
-    shortest_now, longest_now = sizes_of(now)
-    is_long = longest - len(shared) >= LONG
+    is_long = longest >= LONG
     # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
     more = 0 if is_long else MAX_WORD
     if shortest > longest_now + more or shortest_now > longest + more:
@@ -112,15 +110,11 @@ def is_same_ids(before: Form, now: Form) -> bool:
     return new <= likely_characters(old, is_long=is_long)
 
 
-def sizes_of(form: Form) -> tuple[int, int]:
-    """The fewest and the most characters of ids with their prefix."""
-    size = len(form["prefix"])
-    return size + form["shortest"], size + form["longest"]
-
-
-def characters_after(prefix: str, form: Form) -> set[str]:
-    """The characters of ids after a beginning of their prefix."""
-    return {*form["prefix"].removeprefix(prefix), *characters(*form["alphabet"])}
+def after_prefix(prefix: str, form: Form) -> tuple[int, int, set[str]]:
+    """The least and the most characters of ids after a beginning of their prefix, and which."""
+    rest = form["prefix"].removeprefix(prefix)
+    used = {*rest, *characters(*form["alphabet"])}
+    return len(rest) + form["shortest"], len(rest) + form["longest"], used
 
 
 def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:

@@ -146,7 +146,6 @@ class Observer:
         """The form of each project, without the values of any."""
         first, *others = self.run.items_of(exchange)
         marks = self.readings.marks_of_other("project", first)
-        marks.is_shown = False
         if others:  # a name may be a value, as in a map by the names of environments
             marks.names = {path[-1] for path, _ in values_below(others) if path}
         for path, _ in scalars(first):
@@ -207,8 +206,10 @@ class Observer:
         Without them it has the header fields that the list has, too.
         """
         found = self.found
+        readings = self.readings
         first = exchanges[0]
-        marks = self.readings.marks_of_other_deployment(first)
+        marks = readings.marks_of_other("deployment", readings.project_of(first))
+        marks.is_shown = readings.is_given(first)
         texts = texts_of_status(first.json)
         status_path = first_of(path for path in texts if has_status_name(path))
         if status_path is not None:
@@ -255,14 +256,9 @@ class Observer:
         if run.creation is not None:
             names[places.created_id] = run.created_name
         names.pop(None, None)
-        found = {}
         projects = ids_form(list(names), list(names.values()))
-        if projects:
-            found["projects"] = projects
-        deployments = self._deployment_ids()
-        if deployments:
-            found["deployments"] = deployments
-        return found
+        forms = {"projects": projects, "deployments": self._deployment_ids()}
+        return {kind: form for kind, form in forms.items() if form}
 
     def _deployment_ids(self) -> Part | None:
         """The form of the id of the deployment that was read."""
