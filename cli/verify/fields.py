@@ -12,7 +12,7 @@ from .constants import Constants
 from .exchange import Exchange
 from .run import LISTS, Run
 
-Mark = Callable[[str, Exchange], str]
+Mark = Callable[[str], str]
 
 
 class Fields:
@@ -27,7 +27,7 @@ class Fields:
     def of(self, exchanges: list[Exchange], place: str, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
 
-        `mark` puts markers in the value that a response has. A field stays if it is then the same
+        `mark` puts markers in a value. A field stays if it is then the same
         in all of them.
         """
         first = exchanges[0]
@@ -54,12 +54,8 @@ class Fields:
             return None  # it is another one at each path, as the stub has it
         if SECRET_NAME.search(name) or constants.has_token(name):
             return None
-        values = []
-        marked = set()
-        for exchange in exchanges:
-            value = exchange.header(name) or ""
-            values.append(value)
-            marked.add(mark(value, exchange))
+        values = [exchange.header(name) or "" for exchange in exchanges]
+        marked = {mark(value) for value in values}
         first = values[0]
         if not is_valid({name: first}, self._schemas["headers"]):
             return None

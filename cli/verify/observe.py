@@ -27,6 +27,7 @@ from .values import (
     first_of,
     order_of,
     parse_seconds,
+    preferred,
     replaced,
     scalars,
 )
@@ -99,25 +100,18 @@ class Observer:
         lists = self._lists()
         if path is None or not lists:
             return None
-        own = [each for each in lists if each in readings.mine]
-        last = own[-1] if own else lists[-1]
-        marks = {}
-        bodies = []
-        for each in lists:
-            marks[each] = self._list_marks(each, path, is_sure=bool(own))
-            bodies.append(("", marks[each].mark(each.json)))
-
-        def mark(value: str, exchange: Exchange) -> str:
-            return marks[exchange].mark_field(value)
-
+        lists = preferred(lists, lambda each: each in readings.mine)
+        last = lists[-1]
+        marks = self._list_marks(last, path)
         place = "/list/body"
         item_place = place + pointer(*path, 0)
-        around = self._clean(bodies, place)
-        if own:
+        around = self._clean([("", marks.mark(each.json)) for each in lists], place)
+        if last in readings.mine:
             item = self._created("project", readings.of_project(), item_place)
         else:
             item = self._hidden_project(last)
-        form = self._form("list", lists, replaced(around, path, [item]), mark)
+        body = replaced(around, path, [item])
+        form = self._form("list", lists, body, marks.mark_field)
         if self._is_newest_first(last):
             form["order"] = NEWEST
         self.found.note_status("list", last)
@@ -134,12 +128,13 @@ class Observer:
             found.unreadable.append("list")
         return [each for each in asked if run.items_of(each)]
 
-    def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
+    def _list_marks(self, exchange: Exchange, path: Path) -> ListMarks:
         run = self.run
         items = run.items_of(exchange)
         first = run.own_id(items[0])
         last = run.own_id(items[-1])
         ids = named({"first.id": first, "last.id": last})
+        is_sure = exchange in self.readings.mine
         return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
     def _hidden_project(self, exchange: Exchange) -> Any:
@@ -239,7 +234,7 @@ class Observer:
                 continue
             bodies = [("", without_echo(each)) for each in exchanges]
             body = self._clean(bodies, f"/{part}/body")
-            form = self._form(part, exchanges, body, lambda value, _: value)
+            form = self._form(part, exchanges, body, str)
             forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()))
         if default:
