@@ -38,7 +38,7 @@ def follow(part: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
 
 def names_around(value: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
     """The names in an object, and in those on a path: that of each of these has the names in it."""
-    names: dict[str, Any] = dict.fromkeys(value, {})
+    names: dict[str, Any] = {name: {} for name in value}
     if path:
         first, *rest = path
         names[first] = names_around(value[first], rest)

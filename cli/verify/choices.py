@@ -88,8 +88,13 @@ def judged(bodies: Bodies) -> Bodies:
 def choice(bodies: dict[str, Any]) -> dict[str, Any]:
     """The choice between values by the status; what most statuses have is that of the others."""
     values = list(bodies.values())
-    counts = [len([each for each in values if is_same(value, each)]) for value in values]
-    usual = values[counts.index(max(counts))]
+    usual = values[0]
+    most = 0
+    for value in values:
+        same = [each for each in values if is_same(value, each)]
+        if len(same) > most:
+            usual = value
+            most = len(same)
     words = {word: value for word, value in bodies.items() if not is_same(value, usual)}
     return {CHOICE: {**words, "": usual}}
 

@@ -75,16 +75,12 @@ class Constants:
         return "" if isinstance(value, str) else 0
 
     def _clean_object(self, value: Part, place: str, is_secret: bool) -> Part:
-        if is_choice(value):
-            words = value[CHOICE]
-            place += pointer(CHOICE)
-            return {
-                CHOICE: {
-                    word: self.clean(words[word], place + pointer(word), is_secret=is_secret)
-                    for word in words
-                }
-            }
         cleaned = {}
+        if is_choice(value):
+            place += pointer(CHOICE)
+            for word, each in value[CHOICE].items():
+                cleaned[word] = self.clean(each, place + pointer(word), is_secret=is_secret)
+            return {CHOICE: cleaned}
         for name, each in value.items():
             if not self._is_data(name, is_secret):
                 inner = place + pointer(name)

@@ -12,7 +12,7 @@ from .constants import Constants
 from .exchange import Exchange
 from .run import LISTS, Run
 
-Mark = Callable[[str, Exchange], str]
+Mark = Callable[[str], str]
 
 
 class Fields:
@@ -27,7 +27,7 @@ class Fields:
     def of(self, exchanges: list[Exchange], place: str, mark: Mark) -> dict[str, Any]:
         """The content type and the header fields of the responses of one kind.
 
-        `mark` puts markers in the value that a response has. A field stays if it is then the same
+        `mark` puts markers in a value. A field stays if it is then the same
         in all of them.
         """
         first = exchanges[0]
@@ -48,22 +48,23 @@ class Fields:
 
     def _value(self, name: str, exchanges: list[Exchange], mark: Mark) -> str | None:
         """The value of a field, None for one that a profile cannot have."""
-        if name.lower() == "allow":
+        constants = self._constants
+        lower = name.lower()
+        if lower == "allow":
             return None  # it is another one at each path, as the stub has it
-        if SECRET_NAME.search(name) or self._constants.has_token(name):
+        if SECRET_NAME.search(name) or constants.has_token(name):
             return None
         values = [exchange.header(name) or "" for exchange in exchanges]
+        marked = {mark(value) for value in values}
         first = values[0]
         if not is_valid({name: first}, self._schemas["headers"]):
             return None
-        pairs = zip(values, exchanges, strict=True)
-        marked = {mark(value, exchange) for value, exchange in pairs}
-        value = marked.pop() if len(marked) == 1 else escape(first)
-        is_varying = len(set(values)) > 1 or name.lower() in self._varying
-        if is_varying and not names_in(value):
+        found = marked.pop() if len(marked) == 1 else escape(first)
+        is_varying = len(set(values)) > 1 or lower in self._varying
+        if is_varying and not names_in(found):
             self.left_out.add(name)
             return None
-        return None if self._constants.may_not_stay(value) else value
+        return None if constants.may_not_stay(found) else found
 
 
 def varying_fields(run: Run) -> set[str]:

@@ -13,11 +13,9 @@ from .values import values_in
 
 Form = dict[str, Any]
 
-# A word at the beginning of an id, such as `prj_`. The beginning of a UUID is none.
-NO_UUID = "(?![0-9A-Fa-f]{8}-)"
-WORD = f"{NO_UUID}[A-Za-z]+[0-9]{{0,2}}[_.:~-]"
-# Of one id alone, `xYz` is no word: its letters may be random.
-WORD_OF_ONE = f"{NO_UUID}(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]{{0,2}}[_.:~-]"
+# A word at the beginning of an id, such as `prj_`. The beginning of a UUID is none, and no `xYz_`,
+# whose letters may be random.
+WORD = "(?![0-9A-Fa-f]{8}-)(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]{0,2}[_.:~-]"
 # Of digits and letters, the hexadecimal ones and all.
 RANGES = (("0-9", "0-9"), ("A-F", "A-Z"), ("a-f", "a-z"))
 KINDS = (ascii_lowercase, ascii_uppercase, digits)
@@ -34,12 +32,14 @@ def ids_form(ids: list[Any], names: list[str]) -> Form | None:
 
     `names` are those of the records; some may be unknown.
     """
-    if ids and all(type(each) is int for each in ids):
+    types = {type(each) for each in ids}
+    if types == {int}:
         return {"integers": True}
-    if not ids or not all(isinstance(each, str) for each in ids):
+    if types != {str}:
         return None
-    known = [(each, name) for each, name in zip(ids, names, strict=True) if name]
-    if known and all(slug_of(name) == each for each, name in known):
+    slugs = [slug_of(name) for name in names if name]
+    of_known = [each for each, name in zip(ids, names, strict=True) if name]
+    if slugs and slugs == of_known:
         return {"slug": True}
     return opaque_form(ids)
 
@@ -63,12 +63,12 @@ def prefix_of(ids: Collection[str]) -> str:
     One id alone without a digit, or with more such separators, may be made of words.
     """
     common = commonprefix([*ids])  # noqa: RUF071  # of texts, not of paths
-    is_one = len(ids) == 1
-    word = WORD_OF_ONE if is_one else WORD
-    prefix: str = re.findall(f"^(?:{word})*", common)[0]
-    rest = common.removeprefix(prefix)
-    if is_one and prefix and (prefix[-1] in rest or not re.search("[0-9]", rest)):
-        return ""
+    prefix: str = re.findall(f"^(?:{WORD})*", common)[0]
+    if prefix and len(ids) == 1:
+        rest = common.removeprefix(prefix)
+        has_digit = re.search("[0-9]", rest) is not None
+        if prefix[-1] in rest or not has_digit:
+            return ""
     return prefix
 
 
@@ -98,13 +98,11 @@ def is_same_ids(before: Form, now: Form) -> bool:
     shared = min(before["prefix"], now["prefix"], key=len)
     if not before["prefix"].startswith(shared) or not now["prefix"].startswith(shared):
         return False
-    old = characters_after(shared, before)
-    new = characters_after(shared, now)
+    shortest, longest, old = after_prefix(shared, before)
+    shortest_now, longest_now, new = after_prefix(shared, now)
     if old | new <= set(digits):
         return True  # numbers grow
-    shortest, longest = sizes_of(before)
-    shortest_now, longest_now = sizes_of(now)
-    is_long = longest - len(shared) >= LONG
+    is_long = longest >= LONG
     # Of ids whose length varies, a run shows some lengths; short ones may be made of words.
     more = 0 if is_long else MAX_WORD
     if shortest > longest_now + more or shortest_now > longest + more:
@@ -112,15 +110,11 @@ def is_same_ids(before: Form, now: Form) -> bool:
     return new <= likely_characters(old, is_long=is_long)
 
 
-def sizes_of(form: Form) -> tuple[int, int]:
-    """The fewest and the most characters of ids with their prefix."""
-    size = len(form["prefix"])
-    return size + form["shortest"], size + form["longest"]
-
-
-def characters_after(prefix: str, form: Form) -> set[str]:
-    """The characters of ids after a beginning of their prefix."""
-    return {*form["prefix"].removeprefix(prefix), *characters(*form["alphabet"])}
+def after_prefix(prefix: str, form: Form) -> tuple[int, int, set[str]]:
+    """The least and the most characters of ids after a beginning of their prefix, and which."""
+    rest = form["prefix"].removeprefix(prefix)
+    used = {*rest, *characters(*form["alphabet"])}
+    return len(rest) + form["shortest"], len(rest) + form["longest"], used
 
 
 def likely_characters(seen: set[str], *, is_long: bool) -> set[str]:

@@ -30,7 +30,7 @@ from .checks import (
     Check,
 )
 from .exchange import Exchange
-from .record import Record, find_record
+from .places import Record, find_record
 from .run import Run
 from .values import OLDEST, at, is_id, last_name, order_of, parse_seconds, type_of, values_in
 

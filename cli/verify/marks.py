@@ -66,7 +66,7 @@ class Marks:
             return "" if value == "" else TYPES[type_of(value)][0]
         return mark_inside(value, self.named)
 
-    def mark_field(self, value: str, _: object) -> str:
+    def mark_field(self, value: str) -> str:
         """The value of a header field with markers."""
         return str(mark_inside(value, self.named))
 

@@ -27,6 +27,7 @@ from .values import (
     first_of,
     order_of,
     parse_seconds,
+    preferred,
     replaced,
     scalars,
 )
@@ -94,25 +95,23 @@ class Observer:
     # The list
 
     def list_form(self) -> Part | None:
+        readings = self.readings
         path = self.run.places.items
         lists = self._lists()
         if path is None or not lists:
             return None
-        own = [each for each in lists if each in self.readings.mine]
-        last = own[-1] if own else lists[-1]
-        marks = {}
-        bodies = []
-        for each in lists:
-            marks[each] = self._list_marks(each, path, is_sure=bool(own))
-            bodies.append(("", marks[each].mark(each.json)))
-
-        def mark(value: str, exchange: Exchange) -> str:
-            return marks[exchange].mark_field(value)
-
+        lists = preferred(lists, lambda each: each in readings.mine)
+        last = lists[-1]
+        marks = self._list_marks(last, path)
         place = "/list/body"
-        around = self._clean(bodies, place)
-        item = self._item(last, place + pointer(*path, 0))
-        form = self._form("list", lists, replaced(around, path, [item]), mark)
+        item_place = place + pointer(*path, 0)
+        around = self._clean([("", marks.mark(each.json)) for each in lists], place)
+        if last in readings.mine:
+            item = self._created("project", readings.of_project(), item_place)
+        else:
+            item = self._hidden_project(last)
+        body = replaced(around, path, [item])
+        form = self._form("list", lists, body, marks.mark_field)
         if self._is_newest_first(last):
             form["order"] = NEWEST
         self.found.note_status("list", last)
@@ -121,29 +120,27 @@ class Observer:
     def _lists(self) -> list[Exchange]:
         """The lists with projects, none if a profile cannot have them."""
         run = self.run
-        asked = [each for each in run.of(*LISTS) if each.is_success]
-        if not asked or not self.found.is_strict(asked[-1], "list"):
+        found = self.found
+        asked = successful(run.of(*LISTS))
+        if not asked or not found.is_strict(asked[-1], "list"):
             return []
         if run.places.items is None:
-            self.found.unreadable.append("list")
+            found.unreadable.append("list")
         return [each for each in asked if run.items_of(each)]
 
-    def _list_marks(self, exchange: Exchange, path: Path, *, is_sure: bool) -> ListMarks:
+    def _list_marks(self, exchange: Exchange, path: Path) -> ListMarks:
         run = self.run
         items = run.items_of(exchange)
         first = run.own_id(items[0])
         last = run.own_id(items[-1])
         ids = named({"first.id": first, "last.id": last})
+        is_sure = exchange in self.readings.mine
         return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
-    def _item(self, exchange: Exchange, place: str) -> Any:
-        """The form of each project: of the created one, or of another one without its values."""
-        readings = self.readings
-        if exchange in readings.mine:
-            return self._created("project", readings.of_project(), place)
+    def _hidden_project(self, exchange: Exchange) -> Any:
+        """The form of each project, without the values of any."""
         first, *others = self.run.items_of(exchange)
-        marks = readings.marks_of_other("project", first)
-        marks.is_shown = False
+        marks = self.readings.marks_of_other("project", first)
         if others:  # a name may be a value, as in a map by the names of environments
             marks.names = {path[-1] for path, _ in values_below(others) if path}
         for path, _ in scalars(first):
@@ -160,51 +157,54 @@ class Observer:
         for path, value in scalars(first):
             if parse_seconds(value) is not None:
                 times = [parse_seconds(at(item, path)) for item in items]
-                order = order_of(times)
-                if order is not None:
-                    return order == NEWEST
+                return order_of(times) == NEWEST
         return False
 
     # The creation and the deployment
 
     def create_form(self) -> Part | None:
         run = self.run
+        found = self.found
+        readings = self.readings
         creation = run.creation
-        if creation is None or not self.found.is_strict(creation, "create"):
+        if creation is None or not found.is_strict(creation, "create"):
             return None
         request = self.constants.clean(run.request, "/create/request")
-        body = self._created("project", self.readings.of_creation(), "/create/body")
-        marks = self.readings.marks_of_created("project")
+        body = self._created("project", readings.of_creation(), "/create/body")
+        marks = readings.marks_of_created("project")
         form = self._form("create", [creation], body, marks.mark_field)
         status = creation.status
         if status in STATUSES_OF_CREATION:
             form["status"] = status
         else:
-            self.found.cannot_say(f"the status of a creation: {status}")
+            found.cannot_say(f"the status of a creation: {status}")
         return {"request": request, **tolerance_of(run), **form}
 
     def deployment_form(self, listed: Part | None) -> Part | None:
-        followed = self.run.followed
-        asked = self.run.of(FOLLOWED.name, GET_DEPLOYMENT.name)
-        successful = [each for each in asked if each.is_success]
-        exchanges = followed or self.readings.other_deployment or successful
-        if not exchanges or not self.found.is_strict(exchanges[-1], "deployment"):
+        run = self.run
+        found = self.found
+        readings = self.readings
+        asked = successful(run.of(FOLLOWED.name, GET_DEPLOYMENT.name))
+        exchanges = run.followed or readings.other_deployment or asked
+        if not exchanges or not found.is_strict(exchanges[-1], "deployment"):
             return None
-        self.found.note_status("deployment", exchanges[0])
-        if not followed:
-            return self._other_deployment(exchanges, listed)
-        body = self._created("deployment", self.readings.of_deployment(), "/deployment/body")
-        marks = self.readings.marks_of_created("deployment")
-        return self._form("deployment", followed, body, marks.mark_field)
+        found.note_status("deployment", exchanges[0])
+        if not run.followed:
+            return self._other_deployment(exchanges, listed or {})
+        body = self._created("deployment", readings.of_deployment(), "/deployment/body")
+        marks = readings.marks_of_created("deployment")
+        return self._form("deployment", exchanges, body, marks.mark_field)
 
-    def _other_deployment(self, exchanges: list[Exchange], listed: Part | None) -> Part:
+    def _other_deployment(self, exchanges: list[Exchange], listed: Part) -> Part:
         """The form of a deployment that was not created, with its values only if it was given.
 
         Without them it has the header fields that the list has, too.
         """
         found = self.found
+        readings = self.readings
         first = exchanges[0]
-        marks = self.readings.marks_of_other_deployment(first)
+        marks = readings.marks_of_other("deployment", readings.project_of(first))
+        marks.is_shown = readings.is_given(first)
         texts = texts_of_status(first.json)
         status_path = first_of(path for path in texts if has_status_name(path))
         if status_path is not None:
@@ -218,10 +218,12 @@ class Observer:
             return self._form("deployment", exchanges, body, marks.mark_field)
         body = found.merge(bodies, place)
         form = self._form("deployment", exchanges, body, marks.mark_field)
-        known = listed["headers"] if listed and "headers" in listed else {}
+        known = listed.get("headers", {})
         fields = form.pop("headers", {}).items()
         form["headers"] = {name: value for name, value in fields if known.get(name) == value}
         return form
+
+    # Errors and ids
 
     def error_forms(self) -> Part:
         forms: Part = {}
@@ -232,21 +234,22 @@ class Observer:
                 continue
             bodies = [("", without_echo(each)) for each in exchanges]
             body = self._clean(bodies, f"/{part}/body")
-            form = self._form(part, exchanges, body, lambda value, _: value)
+            form = self._form(part, exchanges, body, str)
             forms[code] = {"status": first.status, **form}
         default = common_form(list(forms.values()))
         if default:
             forms["default"] = default
         return forms
 
-    # Ids
-
     def ids(self) -> Part:
         """The forms of the ids that were seen."""
         run = self.run
-        names = {run.own_id(project): run.name_of(project) for project in run.places.listed}
+        places = run.places
+        names = {}
+        for project in places.listed:
+            names[run.own_id(project)] = run.name_of(project)
         if run.creation is not None:
-            names[run.places.created_id] = run.created_name
+            names[places.created_id] = run.created_name
         names.pop(None, None)
         projects = ids_form(list(names), list(names.values()))
         forms = {"projects": projects, "deployments": self._deployment_ids()}
@@ -255,16 +258,19 @@ class Observer:
     def _deployment_ids(self) -> Part | None:
         """The form of the id of the deployment that was read."""
         run = self.run
-        deployment = run.followed or self.readings.other_deployment
+        readings = self.readings
+        deployment = run.followed or readings.other_deployment
         if not deployment:
             return None
         own_id = id_of(deployment)
         owner_id = run.places.created_id
         if not run.followed:
-            owner_id = run.own_id(self.readings.project_of(deployment[0]))
+            owner = readings.project_of(deployment[0])
+            owner_id = run.own_id(owner)
+        name = run.created_name
         if own_id == owner_id:
             return {"same": True}
-        if run.created_name and run.created_name in str(own_id):
+        if name and name in str(own_id):
             self.found.cannot_say("ids of deployments that are made from the name")
             return None
         return ids_form([own_id], [""])
@@ -295,6 +301,10 @@ class Observer:
         place = f"/{part}"
         self.found.exchanges[place] = exchanges
         return {"body": body, **self.fields.of(exchanges, place, mark)}
+
+
+def successful(exchanges: list[Exchange]) -> list[Exchange]:
+    return [each for each in exchanges if each.is_success]
 
 
 def tolerance_of(run: Run) -> Part:

@@ -1,7 +1,7 @@
 """Finds its way in the bodies of a service, by what their values do and not by their names."""
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -57,10 +57,14 @@ def find_items(body: Any, earlier: Any, name: str, created: Any) -> Path | None:
         before = at(earlier, path)
         return isinstance(before, list) and len(at(body, path)) > len(before)
 
+    def has_ids(path: Path) -> bool:
+        first_item = at(body, (*path, 0))
+        return any(is_called_id(inner) for inner, _ in scalars(first_item))
+
     paths = [path for path in paths if is_through_objects(path)]
     paths = preferred(paths, lambda path: has_records(at(body, path)))
     paths = preferred(paths, has_grown)
-    paths = preferred(paths, lambda path: has_ids(at(body, path)))
+    paths = preferred(paths, has_ids)
     paths = [path for path in paths if len(path) == len(paths[0])]
     return first_of(preferred(paths, lambda path: last_name(path) == "projects"))
 
@@ -69,10 +73,10 @@ def likeness_of(items: list[Any], name: str, created: Any) -> int:
     """How many values an item with the new name has that the creation has; 0 without such one."""
     if not name:
         return 0
+    known = values_in(created)
     for item in items:
         values = [value for path, value in scalars(item) if is_through_objects(path)]
         if isinstance(item, dict) and name in values:
-            known = values_in(created)
             shared = [value for value in values_in(item) if value in known]
             return 1 + len(shared)
     return 0
@@ -92,12 +96,6 @@ def find_named(items: Iterable[Any], text: Any, members: Container[str]) -> Any:
         if any(is_same(value, text) for value in values):
             return item
     return None
-
-
-def has_ids(items: list[Any]) -> bool:
-    """Whether the first item has a member that is called as an id is."""
-    first = items[0] if items else None
-    return any(is_called_id(path) for path, _ in scalars(first))
 
 
 # The ids
@@ -248,12 +246,43 @@ def find_status(bodies: Sequence[Any]) -> Path | None:
 
     def changes_until_end(path: Path) -> bool:
         texts = [texts.get(path) for texts in reads]
-        if None in texts or len(set(texts)) == 1:
-            return False
-        return len(texts) < 3 or texts[-2] == texts[-1]
+        has_changed = None not in texts and len(set(texts)) > 1
+        return has_changed and (len(texts) < 3 or texts[-2] == texts[-1])
 
     last = reads[-1]
     found = [path for path in last if has_status_name(path) or changes_until_end(path)]
     found = preferred(found, is_through_objects)  # not of the steps in an array
     found = preferred(found, changes_until_end)
     return first_of(preferred(found, has_status_name))
+
+
+# Records
+
+
+class Record(NamedTuple):
+    """The members of a record, and where in a body it stands; `has_any` of the required ones."""
+
+    path: Path
+    members: dict[str, Any]
+    has_any: bool
+
+
+def find_record(body: Any, required: Collection[str]) -> Record:
+    """The object with most of the required members, which may stand in an envelope.
+
+    Objects in a record do not count.
+    """
+    best = Record((), {}, False)
+    most = 0
+    to_read: list[tuple[Path, Any]] = [((), body)]
+    for path, value in to_read:  # which grows while it is read
+        if not isinstance(value, dict):
+            continue
+        count = len([name for name in required if name in value])
+        if count > most or not best.members:
+            best = Record(path, value, count > 0)
+            most = count
+        is_record = "id" in value and count > 1
+        if not is_record:
+            to_read += [((*path, name), inner) for name, inner in value.items()]
+    return best

@@ -1,9 +1,8 @@
 """What a run has read: whose it is, and with which status."""
 
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from stub.contract import object_in
 
@@ -17,8 +16,7 @@ from .values import Path, at, is_id, preferred, scalars, values_in
 MINUTE = 60.0
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """A body, and the statuses of the created deployment that were read before and after it."""
 
     body: Any
@@ -73,7 +71,7 @@ class Readings:
 
     @cached_property
     def other_deployment(self) -> list[Exchange]:
-        """The responses with one deployment that is not the created one, but the given one if any."""
+        """The responses with one deployment that is not the created one: the given one, if any."""
         others = preferred(self._others_deployments(), self.is_given)
         return [each for each in others if each.target == others[0].target]
 
@@ -129,22 +127,23 @@ class Readings:
 
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
-        values = values_of(kind, run.places.created_id, run.created_name, id_of(run.followed))
-        return Marks(kind, named(values), self._window)
+        return self._marks(kind, run.places.created_id, run.created_name, run.followed)
 
     def marks_of_other(self, kind: str, project: Any) -> Marks:
         """What stands for the values of a project that is listed, and of its deployment."""
         run = self.run
-        deployment_id = id_of(self.other_deployment)
-        values = values_of(kind, run.own_id(project), run.name_of(project), deployment_id)
-        _, until = self._window
-        return Marks(kind, named(values), (0.0, until))
-
-    def marks_of_other_deployment(self, exchange: Exchange) -> Marks:
-        """What stands for the values of a deployment, and of the listed project that it is of."""
-        marks = self.marks_of_other("deployment", self.project_of(exchange))
-        marks.is_shown = self.is_given(exchange)
+        marks = self._marks(kind, run.own_id(project), run.name_of(project), self.other_deployment)
+        _, until = marks.window
+        marks.window = (0.0, until)
+        marks.is_shown = False
         return marks
+
+    def _marks(self, kind: str, project_id: Any, name: str, deployment: list[Exchange]) -> Marks:
+        """What stands for the values of a project and its deployment, those of this kind first."""
+        ids = {"project.id": project_id, "deployment.id": id_of(deployment)}
+        first = f"{kind}.id"
+        values = {first: ids[first], **ids, "project.name": name}
+        return Marks(kind, named(values), self._window)
 
     def project_of(self, deployment: Exchange) -> Any:
         """The listed project that a deployment belongs to, None if none says so."""
@@ -167,7 +166,8 @@ class Readings:
         for path, value in scalars(readings[-1].body):
             texts = [at(reading.body, path) for reading in readings]
             has_changed = any(text != value for text in texts)
-            if value and (has_changed or has_status_name(path)) and are_words(texts, readings):
+            is_likely = has_changed or has_status_name(path)
+            if value and is_likely and are_words(texts, readings):
                 found.add(path)
         return found
 
@@ -184,13 +184,6 @@ def id_of(deployment: list[Exchange]) -> Any:
     return asked
 
 
-def values_of(kind: str, project_id: Any, name: str, deployment_id: Any) -> dict[str, Any]:
-    """The values of a project and its deployment by their markers, those of this kind first."""
-    ids = {"project.id": project_id, "deployment.id": deployment_id}
-    first = f"{kind}.id"
-    return {first: ids[first], **ids, "project.name": name}
-
-
 def are_words(texts: list[Any], readings: list[Reading]) -> bool:
     """Whether each text is the status that was read before or after it."""
     for text, reading in zip(texts, readings, strict=True):
@@ -200,11 +193,9 @@ def are_words(texts: list[Any], readings: list[Reading]) -> bool:
 
 
 def clock_skew(exchange: Exchange) -> float:
-    """By how many seconds the clock of the service is ahead; 0 where it is within a minute."""
+    """By how many seconds the clock of the service is ahead, as far as it says so."""
     dates = exchange.headers.get_all("Date", [""])
     try:
-        seconds = parsedate_to_datetime(dates[-1]).timestamp()
+        return parsedate_to_datetime(dates[-1]).timestamp() - exchange.sent_at
     except ValueError:
         return 0.0
-    skew = seconds - exchange.sent_at
-    return skew if abs(skew) > MINUTE else 0.0

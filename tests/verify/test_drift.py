@@ -210,6 +210,7 @@ def test_a_prefix_is_what_all_ids_begin_with_in_words() -> None:
         ([str(UUID(int=5 << 99))], ""),
         (["dep:abcdefab-1234-4abc-8abc-abcdefabcdef"], "dep:"),
         (["nYQLFh0-x7Kd2mVtq_9Bc"], ""),  # of one id, any letters may be random
+        (["aB-12345", "aB-23456"], ""),
         (["Prj_12345"], "Prj_"),
         (["deploy-7"], "deploy-"),
         (["acme-secret-website-prod"], ""),  # words of somebody
