@@ -81,7 +81,8 @@ class Failures:
     def take(self, attempt: Attempt) -> Fault | None:
         if attempt.operation not in self._operations:
             return None
-        only_failed = attempt.key in self._keys and attempt.key not in self._succeeding
+        key = attempt.key
+        only_failed = key in self._keys and key not in self._succeeding
         if self.name == UNAVAILABLE and only_failed:
             return None
         first = self.met.setdefault(attempt.operation, attempt)
@@ -104,14 +105,17 @@ class Failures:
         attempt.ended = time.monotonic()
         met = self.met.get(attempt.operation)
         if met is attempt and self.name == STALLED:
-            attempt.reaction |= {"waited": closed_after is None, "closed_after": closed_after}
+            reaction = attempt.reaction
+            reaction["waited"] = closed_after is None
+            reaction["closed_after"] = closed_after
 
     def settle(self, operations: Iterable[str]) -> None:
         """Note the reactions of the client; times are in seconds."""
         self.reactions = dict.fromkeys(operations, NOT_MET)
         for operation, attempt in self.met.items():
-            attempt.reaction["again_after"] = self._repetitions(attempt)
-            self.reactions[operation] = attempt.reaction
+            reaction = attempt.reaction
+            reaction["again_after"] = self._repetitions(attempt)
+            self.reactions[operation] = reaction
 
     def _repetitions(self, attempt: Attempt) -> list[float]:
         """The seconds after which each repetition of a request came.
@@ -119,8 +123,12 @@ class Failures:
         These are the first later requests with its key, as many as there are more than in the
         plain run.
         """
-        alike = [each for each in self.attempts if each.key == attempt.key]
+        key = attempt.key
+        alike = [each for each in self.attempts if each.key == key]
         later = [each for each in alike if each.arrived > attempt.arrived]
-        more = len(alike) - self._keys[attempt.key]
-        repeated = later[: max(0, more)]
-        return [round(max(0.0, each.arrived - attempt.ended), 2) for each in repeated]
+        more = len(alike) - self._keys[key]
+        found = []
+        for repeated in later[: max(0, more)]:
+            seconds = max(0.0, repeated.arrived - attempt.ended)
+            found.append(round(seconds, 2))
+        return found

@@ -92,9 +92,10 @@ class Fault:
 
     def document(self, met: int) -> dict[str, Any]:
         """The wire form of a fault that so many requests have met."""
+        times = self.times
         document = {name: value for name, value in asdict(self).items() if value is not None}
-        document["times"] = self.times
-        document["remaining"] = None if self.times is None else self.times - met
+        document["times"] = times
+        document["remaining"] = None if times is None else times - met
         return document
 
 

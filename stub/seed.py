@@ -114,7 +114,8 @@ def read_states(path: Readable, like: Profile | None = None) -> dict[str, Seed]:
 
 def seed_of_valid(document: dict[str, Any], text: str) -> Seed:
     """The seed of a document without errors, and of its text, of which the projects are kept."""
-    array = texts_of_members(text).get("projects", "[]")
+    members = texts_of_members(text)
+    array = members.get("projects", "[]")
     texts = [without_members(each, GIVEN) for each in texts_of_items(array)]
     projects = map(seed_project, document.get("projects", ()), texts)
     deployments = map(read_deployment, document.get("deployments", ()))

@@ -177,9 +177,10 @@ def parts_of_schema(name: str, schema: dict[str, Any]) -> Iterator[tuple[str, di
     The ids of a kind of record are one part: `x-part` names it, or the member `id` of the record.
     """
     yield schema.get("x-part", name), schema
-    for member, each in schema.get("properties", {}).items():
-        is_id = "ids" in each.get("x-grease", ()) and "x-part" not in each
-        if not is_id:
+    properties = schema.get("properties", {})
+    for member, each in properties.items():
+        axes = each.get("x-grease", ())
+        if "ids" not in axes or "x-part" in each:
             yield from parts_of_schema(f"{name}.{member}", each)
         elif member == "id":  # the others are ids of other records
             yield f"{name.lower()}s", each

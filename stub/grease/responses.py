@@ -122,9 +122,9 @@ class Variation:
         part = self.contract.name(schema, place)
         schema = alternative(value, self.contract.resolve(schema))
         if isinstance(value, dict):
-            return self.object(value, schema.get("properties", {}), part, key)
+            return self.object(value, schema, part, key)
         if isinstance(value, list):
-            return self.array(value, schema.get("items", {}), part, key)
+            return self.array(value, schema, part, key)
         if isinstance(value, str):
             return self.text(value, schema, part, key)
         return value
@@ -140,9 +140,12 @@ class Variation:
             return " ".join(words).capitalize()
         return value
 
-    def array(self, value: list[Any], items: Schema, part: str, key: str) -> list[Any]:
+    def array(self, value: list[Any], schema: Schema, part: str, key: str) -> list[Any]:
+        items = schema.get("items", {})
         varied = [self.value(each, items, f"{part}[]", key) for each in value]
-        source = self.source("list-order", part, key) if len(varied) > 1 else None
+        if len(varied) < 2:
+            return varied
+        source = self.source("list-order", part, key)
         if source is None:
             return varied
         keys = [self.key_of(each, str(number)) for number, each in enumerate(value)]
@@ -156,17 +159,20 @@ class Variation:
             return otherwise
         return self.ids.key(record_id.removeprefix(MARK))  # of an id that is a number, too
 
-    def object(
-        self, value: dict[str, Any], known: dict[str, Schema], part: str, key: str
-    ) -> dict[str, Any]:
+    def object(self, value: dict[str, Any], schema: Schema, part: str, key: str) -> dict[str, Any]:
+        known = schema.get("properties", {})
         key = self.key_of(value, key)
         varied = {}
         for name, plain in value.items():
             varied[name] = self.member(name, plain, known.get(name), part, key)
         if source := self.source("members", part, key):
             add_members(source, varied)
-        source = self.source("member-order", part, key) if len(varied) > 1 else None
-        return dict(reorder(source, varied.items())) if source else varied
+        if len(varied) < 2:
+            return varied
+        source = self.source("member-order", part, key)
+        if source is None:
+            return varied
+        return dict(reorder(source, varied.items()))
 
     def member(self, name: str, value: Any, schema: Schema | None, part: str, key: str) -> Any:
         """The value of a member of this part, varied; without a schema it stays."""

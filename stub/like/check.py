@@ -78,15 +78,18 @@ def contradictions(profile: dict[str, Any], words: Collection[str] | None) -> It
     yield from check_headers(listed, OF_LISTS, "list")
     if "body" in listed:
         yield from bodies.check_list(listed["body"])
-    for name in ("create", "deployment"):
-        yield from bodies.check_form(profile.get(name, {}), (name,), OF_RECORDS)
-    for code, form in profile.get("errors", {}).items():
+    creation = profile.get("create", {})
+    yield from bodies.check_form(creation, ("create",), OF_RECORDS)
+    if "request" in creation:
+        yield from under(["create", "request"], check_request(creation["request"]))
+    deployment = profile.get("deployment", {})
+    yield from bodies.check_form(deployment, ("deployment",), OF_RECORDS)
+    errors = profile.get("errors", {})
+    for code, form in errors.items():
         yield from bodies.check_form(form, ("errors", code), OF_ERRORS)
-    request = profile.get("create", {}).get("request")
-    if request is not None:
-        yield from under(["create", "request"], check_request(request))
-    for kind, ids in profile.get("ids", {}).items():
-        yield from under(["ids", kind], check_ids(ids))
+    ids = profile.get("ids", {})
+    for kind, form in ids.items():
+        yield from under(["ids", kind], check_ids(form))
 
 
 def words_of(profile: dict[str, Any]) -> list[str]:

@@ -38,13 +38,14 @@ class Times(NamedTuple):
     """How a service writes times, of a precision of milliseconds."""
 
     offset: str = "Z"
-    digits: int = 3
+    digits: float = 3  # 3.0 is an integer of JSON, too
     case: str = "upper"
 
     def spell(self, moment: datetime) -> str:
+        digits = int(self.digits)
         if self.case == "lower":
-            return spell_time(moment, self.digits, self.offset.lower(), "t")
-        return spell_time(moment, self.digits, self.offset, "T")
+            return spell_time(moment, digits, self.offset.lower(), "t")
+        return spell_time(moment, digits, self.offset, "T")
 
 
 class Profile:
@@ -73,10 +74,7 @@ class Profile:
         self.takes_any_type: bool = creation.get("any_type", False)
         # The forms of the ids, by the kind of record: `projects`, `deployments`.
         self.ids: dict[str, dict[str, Any]] = document.get("ids", {})
-        self.times = Times()
-        if "times" in document:
-            times = document["times"]
-            self.times = Times(times["offset"], int(times["digits"]), times["case"])
+        self.times = Times(**document.get("times", {}))
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
