@@ -93,10 +93,8 @@ BODIES: list[tuple[Any, Any, Any]] = [
     ("{project.created_at:s}", 1767603600, None),
     ("{project.created_at:ms}", 1767603600000, None),
     ("at {project.created_at:s}", "at 1767603600", "at "),
-    (
-        {"{{project.id}}": "{{project.id}} {id} {{id}}"},
-        *[{"{project.id}": "{project.id} {id} {{id}}"}] * 2,
-    ),
+    (["{{project.id}} {{id}}"], ["{project.id} {{id}}"], ["{project.id} {{id}}"]),
+    ({"{{project.id}}": 1}, {"{project.id}": 1}, {"{project.id}": 1}),
     ({STATUS: {"new": None, "": {STATUS: {"": {"is": True}}}}}, {"is": True}, None),
     ('"\\ü{deployment.status}', '"\\üdone', '"\\ünew'),
 ]
