@@ -194,10 +194,9 @@ class Service:
         ):
             if is_one and case not in self.accepts:
                 response = problem(case, status)
-                rows = [
-                    {"pointer": f"/{each}" * (each != "object"), "detail": "no"} for each in fields
-                ]
-                response.body |= {"errors": rows} if case == "invalid" else {}
+                if case == "invalid":
+                    places = ["" if each == "object" else f"/{each}" for each in fields]
+                    response.body["errors"] = [{"pointer": at, "detail": "no"} for at in places]
                 return response
         project = self._add(sent, "queued")
         self.created.append(project["id"])

@@ -36,10 +36,13 @@ def test_what_was_not_seen_has_a_reason() -> None:
 def test_the_token_is_kept_where_each_operation_was_asked() -> None:
     for service, verdict, reason in (
         (Service(sample=0), "kept", ""),  # for the created deployment, too
+        (Service(to_post(302)), "not seen", "302 tells nothing of the token"),
         (Service(to_post(415)), "not seen", "415 tells nothing of the token"),
         (Service(to_post(503)), "could not check", "503"),
     ):
-        part = verify(service, level="write").parts[parts.BEARER]
+        done = verify(service, level="write")
+        part = done.parts[parts.BEARER]
+        assert done.found <= {(parts.BEARER, "could not check")}
         assert (part["verdict"], part["reason"]) == (verdict, reason)
 
 

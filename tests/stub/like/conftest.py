@@ -11,9 +11,13 @@ from stub import StubOptions
 from stub.like.profile import Profile, make_profile
 from stub.seed import sample_of
 from tests.conftest import TOKEN, Clock
+from tests.services import DOCUMENTS
 
 DATE = "2026-11-25"
 NAME, STATUS = "{project.name}", "{deployment.status}"
+
+
+SERVICES = {name: make_profile(document) for name, document in DOCUMENTS.items()}
 
 
 def profile(**parts: Any) -> Profile:

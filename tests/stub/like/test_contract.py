@@ -10,12 +10,12 @@ from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 
 from stub.grease.axes import AXES
-from stub.like.profile import Profile, make_profile
+from stub.like.profile import Profile
 from tests.conftest import Clock
 from tests.contract import CREATED
-from tests.services import DOCUMENTS
 from tests.stub.like.conftest import (
     NAME,
+    SERVICES,
     STATUS,
     client_of,
     deployment_of,
@@ -24,12 +24,12 @@ from tests.stub.like.conftest import (
     request_of,
 )
 
-SERVICES = {name: make_profile(document) for name, document in DOCUMENTS.items()}
 SEEN = {"observed": "2026-11-25"}
 
 
-def served_by(client: FlaskClient) -> Any:
-    return client.get("/openapi.json").json
+def contract_of(service: Profile, **more: Any) -> Any:
+    """The contract that an app serves which is like a service."""
+    return client_of(like(service, **more)).get("/openapi.json").json
 
 
 def resolved(document: Any, part: Any) -> Any:
@@ -80,14 +80,9 @@ def session(client: FlaskClient, service: Profile) -> list[tuple[str, str, Any]]
     return found
 
 
-@pytest.mark.parametrize("axis", ["", "all"])
-@pytest.mark.parametrize("name", SERVICES)
-def test_each_response_is_valid_against_the_contract_that_is_served(name: str, axis: str) -> None:
-    service = SERVICES[name]
-    client = client_of(like(service, grease=AXES if axis else (), grease_seed=7))
-    document = served_by(client)
-    if not axis:
-        validate(document)
+def assert_session_declared(service: Profile, **more: Any) -> None:
+    """Assert that the responses of a session are those of the contract that the app serves."""
+    client, document = client_of(like(service, **more)), contract_of(service, **more)
     for method, path, response in session(client, service):
         responses = document.get("x-elsewhere", {})
         if method:
@@ -96,8 +91,16 @@ def test_each_response_is_valid_against_the_contract_that_is_served(name: str, a
             assert_declared(document, responses, response)
 
 
+@pytest.mark.parametrize("axis", ["", "all"])
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_response_is_valid_against_the_contract_that_is_served(name: str, axis: str) -> None:
+    if not axis:
+        validate(contract_of(SERVICES[name]))
+    assert_session_declared(SERVICES[name], grease=AXES if axis else (), grease_seed=7)
+
+
 def test_it_has_envelopes_records_and_errors_with_their_types() -> None:
-    document = served_by(client_of(like(SERVICES["northflank"])))
+    document = contract_of(SERVICES["northflank"])
     schemas = document["components"]["schemas"]
     envelope = schemas["ProjectList"]
     assert (envelope["required"], envelope["x-origin"]) == (["data", "pagination"], SEEN)
@@ -120,8 +123,8 @@ def test_it_has_envelopes_records_and_errors_with_their_types() -> None:
     wanted = schemas["ProjectInput"]
     assert (wanted["required"], [*wanted["properties"]]) == (["name"], ["name", "region"])
     assert wanted["properties"]["name"]["maxLength"] == 100
-    example = post["requestBody"]["content"]["application/json"]["examples"]["observed"]["value"]
-    assert example == {"name": "shop", "region": "europe-west"}
+    examples = post["requestBody"]["content"]["application/json"]["examples"]
+    assert examples["observed"]["value"] == {"name": "shop", "region": "europe-west"}
     assert document["paths"]["/v1/projects"]["x-origin"] == {"fixed": "§4, §9"}
 
 
@@ -130,13 +133,13 @@ def test_it_has_envelopes_records_and_errors_with_their_types() -> None:
     [("render", "/deployId"), ("supabase", "/id"), ("vercel", "/latestDeployments/0/id")],
 )
 def test_the_creation_links_to_its_deployment_where_the_body_shows_it(name: str, link: str) -> None:
-    responses = served_by(client_of(like(SERVICES[name])))["paths"]["/v1/projects"]["post"]
+    responses = contract_of(SERVICES[name])["paths"]["/v1/projects"]["post"]
     created = responses["responses"]["200" if name == "vercel" else str(CREATED)]
     assert created["links"]["followDeployment"]["parameters"]["id"] == f"$response.body#{link}"
 
 
 def test_errors_move_to_their_status_and_the_server_keeps_its_own() -> None:
-    document = served_by(client_of(like(SERVICES["vercel"])))
+    document = contract_of(SERVICES["vercel"])
     get = document["paths"]["/v1/projects"]["get"]["responses"]
     assert [*get["403"]["content"]["application/json"]["examples"]] == ["token_invalid"]
     assert [*get["401"]["content"]["application/json"]["examples"]] == ["token_missing"]
@@ -154,14 +157,8 @@ def test_errors_of_one_status_and_media_type_have_one_schema() -> None:
     cloud = {"default": {"body": {"errors": [{"message": "{error.detail}"}], "code": None}}}
     for errors in (mixed, cloud, {"default": {"body": None}}):
         service = profile(errors=errors)
-        client = client_of(like(service))
-        document = served_by(client)
-        validate(document)
-        for method, path, response in session(client, service):
-            responses = document["x-elsewhere"]
-            if method:
-                responses = document["paths"][path][method]["responses"]
-            assert_declared(document, responses, response)
+        validate(contract_of(service))
+        assert_session_declared(service)
         greased = client_of(like(service, grease=AXES, grease_seed=3))
         assert session(greased, service)
 
@@ -169,49 +166,45 @@ def test_errors_of_one_status_and_media_type_have_one_schema() -> None:
 def test_what_has_its_own_status_comes_before_what_moved_there() -> None:
     errors: Any = {"token_invalid": {"status": 404, "body": 1, "headers": {"cache-control": "x"}}}
     errors["default"] = {"body": {"a": "{error.code}"}, "content_type": "Application/JSON"}
-    client = client_of(like(profile(errors=errors), grease=("members",)))
+    service = profile(errors=errors)
+    client = client_of(like(service, grease=("members",)))
     forced = client.get("/v1/deployments/x", headers={"Prefer": "code=404"})
     assert json.loads(forced.data)["a"] == "deployment_not_found"
     assert len(json.loads(forced.data)) > 1
-    responses = served_by(client)["paths"]["/v1/deployments/{id}"]["get"]["responses"]
+    responses = contract_of(service)["paths"]["/v1/deployments/{id}"]["get"]["responses"]
     assert [*responses["404"]["content"]] == ["application/json", "application/problem+json"]
     assert "cache-control" in responses["404"]["headers"]
 
 
 def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
-    plain = served_by(client_of(like(profile())))
-    own = served_by(client_of(like(profile(times={"offset": "Z", "digits": 0, "case": "upper"}))))
+    own = contract_of(profile(times={"offset": "Z", "digits": 0, "case": "upper"}))
     created = own["components"]["schemas"]["Project"]["properties"]["created_at"]
     assert created["x-origin"] == SEEN
-    for document in (plain, own):
+    for document in (contract_of(profile()), own):
         name = document["components"]["schemas"]["Project"]["properties"]["name"]
         assert "chosen" in name["x-origin"]
         assert str(CREATED) in document["paths"]["/v1/projects"]["post"]["responses"]
-    numbers = profile(ids={"projects": {"integers": True}})
-    document = served_by(client_of(like(numbers)))
-    assert document["components"]["schemas"]["Project"]["properties"]["id"]["type"] == "integer"
-    listed = profile(list={"body": [{"title": NAME}]})
-    schemas = served_by(client_of(like(listed)))["components"]["schemas"]
+    numbers = contract_of(profile(ids={"projects": {"integers": True}}))["components"]["schemas"]
+    assert numbers["Project"]["properties"]["id"]["type"] == "integer"
+    schemas = contract_of(profile(list={"body": [{"title": NAME}]}))["components"]["schemas"]
     assert "title" in schemas["ListedProject"]["properties"]
     assert "name" in schemas["Project"]["properties"]
 
 
 def test_a_value_of_several_types_has_them_all() -> None:
-    body = {"a": {STATUS: {"queued": None, "building": "x", "": {"b": 1}}}, "c": [1, "x"], "d": []}
-    schema = served_by(client_of(like(profile(deployment={"body": body}))))["components"]["schemas"]
-    known = schema["Deployment"]["properties"]
+    body = {
+        "a": {STATUS: {"queued": None, "building": "x", "": {"b": 1}}}, "c": [1, "x"], "d": [],
+        "of": [{"b": 1, "c": 2}, {"c": 0.5, "d": None}],
+        "e": {STATUS: {"": {}, "queued": {"f": 1}}},
+    }  # fmt: skip
+    document = contract_of(profile(deployment={"body": body}))
+    known = document["components"]["schemas"]["Deployment"]["properties"]
     assert [each["type"] for each in known["a"]["anyOf"]] == ["null", "string", "object"]
     assert [each["type"] for each in known["c"]["items"]["anyOf"]] == ["integer", "string"]
     assert known["d"]["items"] == {}
-    body = {
-        "a": [{"b": 1, "c": 2}, {"c": 0.5, "d": None}],
-        "e": {STATUS: {"": {}, "queued": {"f": 1}}},
-    }
-    schema = served_by(client_of(like(profile(deployment={"body": body}))))["components"]["schemas"]
-    known = schema["Deployment"]["properties"]
-    assert known["a"]["items"]["required"] == ["c"]
-    assert [*known["a"]["items"]["properties"]] == ["b", "c", "d"]
-    assert known["a"]["items"]["properties"]["c"]["type"] == "number"
+    item = known["of"]["items"]
+    assert (item["required"], [*item["properties"]]) == (["c"], ["b", "c", "d"])
+    assert item["properties"]["c"]["type"] == "number"
     assert (known["e"]["required"], [*known["e"]["properties"]]) == ([], ["f"])
 
 
@@ -235,7 +228,3 @@ def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -
     numbers = client_of(like(SERVICES["vercel"], grease=("ids", "times"), grease_seed=1))
     created = numbers.post("/v1/projects", json={"name": "x"})
     assert type(created.json["id"]) is type(created.json["createdAt"]) is int
-    parts = like(SERVICES["northflank"]).extensions["stub"].parts.by_axis
-    assert parts["ids"] == ["deployments"]
-    assert parts["list-order"] == ["ProjectList.data.projects"]
-    assert "ProjectList.pagination" in parts["members"]

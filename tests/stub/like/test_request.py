@@ -11,17 +11,10 @@ from tests.stub.conftest import entries
 from tests.stub.like.conftest import NAME, STATUS, client_of, like, profile
 
 BODY: Any = {
-    "of": {
-        "name": NAME,
-        "region": "fra",
-        "size": 1,
-        "tags": ["a"],
-        "note": None,
-        "at": {"zone": 1},
-        "any": {},
-    },
+    "of": {"name": NAME, "region": "fra", "size": 1, "tags": ["a"], "note": None,
+           "at": {"zone": 1}, "any": {}},
     "size": 5,
-}
+}  # fmt: skip
 NESTED = {"request": {"a": {"b": NAME, "region": "fra"}, "c": 1}, "body": BODY}
 
 
@@ -67,7 +60,6 @@ def test_each_value_of_a_choice_takes_what_was_sent() -> None:
         ({}, "/a is required"),
         ({"a": "shop"}, "/a must be a JSON object"),
         ({"a": {}}, "/a/b is required"),
-        ({"a": {"b": 1}}, "/a/b must be a string"),
         ({"a": {"b": " "}}, "/a/b must not be blank"),
     ],
 )
