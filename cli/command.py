@@ -12,7 +12,7 @@ from typing import IO
 
 import server
 
-from .log import say
+from .stderr import say
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]

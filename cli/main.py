@@ -16,7 +16,7 @@ import server
 
 from .documents import show_document
 from .health import health
-from .log import Log, background_stderr, say
+from .log import Log
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
 from .serving import (
     files_to_watch,
@@ -28,6 +28,7 @@ from .serving import (
     server_options,
     take_tokens,
 )
+from .stderr import background_stderr, say
 from .tokens import with_token_file
 from .verify import verify
 
@@ -113,7 +114,6 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         if watch:
             watch.end()
             app = watch.app
-        log.close()
     return report(app, settings, log, command, probe, start.environ)
 
 

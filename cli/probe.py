@@ -15,8 +15,9 @@ from web.problems import PROBLEM_JSON
 from web.redaction import printable
 
 from .command import Command
-from .log import Log, say
+from .log import Log
 from .options import Settings
+from .stderr import say
 
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0

@@ -24,9 +24,10 @@ from stub.seed import Seed, read_seed, read_states, sample_of
 from web.redaction import SHORT
 from web.routing import CONTROLS
 
-from .log import Log, say
+from .log import Log
 from .options import Settings, Start, invalid
 from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
+from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from flask import Flask
 
-from .log import say
+from .stderr import say
 
 PAUSE = 0.2  # seconds between two looks at the files
 

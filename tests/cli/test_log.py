@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.log import background_stderr, say
+from cli.stderr import background_stderr, say
 from records import timestamp
 from store import utc_now
 from tests.cli.conftest import script
