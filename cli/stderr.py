@@ -84,3 +84,9 @@ def say(text: str) -> None:
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(text)
+
+
+def say_error(message: str) -> None:
+    """Say what is wrong, each line of it as an error."""
+    for line in message.split("\n"):
+        say(f"error: {line}\n")

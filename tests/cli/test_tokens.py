@@ -124,7 +124,7 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
         assert b"kept" in call(url, "/v1/projects", token="secret-new.job").data
         assert status_for(url, "secret-b") == 401
         file.write_text("team-a=secret new")
-        eventually(lambda: "line 1" in "".join(messages))
+        eventually(lambda: "the previous files stay in use\n" in messages)
         assert status_for(url, "secret-a.job") == 200
         file.write_text("team-a=secret-new")
         eventually(lambda: status_for(url, "secret-a.job") == 401)
@@ -135,6 +135,7 @@ def test_watched_tokens_are_replaced_and_the_worlds_stay(
     done = run("--watch", "--token-file", str(file), "--log", str(log), during=ask)
     for text in (done.stderr, log.read_text("utf-8"), "".join(messages)):
         assert "secret" not in text
+    assert "tokens: line 1: a token is made of" in done.stderr
     assert messages[0] == f"read {file}: 2 tokens from now on\n"
 
 
@@ -166,8 +167,8 @@ def test_the_published_token_is_not_taken_where_others_can_send_it(
         eventually(lambda: len(messages) > 0)
         assert status_for(url, "dev-token") == 401
 
-    run("--host", "0.0.0.0", "--watch", "--token-file", str(file), during=ask)
-    assert messages[0].startswith("error: 0.0.0.0 can be reached from elsewhere")
+    done = run("--host", "0.0.0.0", "--watch", "--token-file", str(file), during=ask)
+    assert "\nerror: 0.0.0.0 can be reached from elsewhere" in done.stderr
 
 
 def test_over_a_store_the_tokens_alone_are_watched(file: Path, shared_redis: RedisServer) -> None:
