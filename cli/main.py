@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
+from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
@@ -147,8 +148,6 @@ def check_files(settings: Settings) -> None:
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
-    from difflib import get_close_matches  # most starts do not need it
-
     known = [str(option.envvar) for option in OPTIONS.values()]
     for name in sorted(environ):
         if not name.startswith("STUB_") or name in known or name in OTHER_VARIABLES:

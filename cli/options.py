@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -300,8 +301,6 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in self.commands:
-            from difflib import get_close_matches
-
             near = get_close_matches(cmd_name, self.commands, n=1)
             hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
             raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")

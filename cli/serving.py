@@ -6,7 +6,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,15 +17,13 @@ from web.redaction import SHORT
 from web.routing import CONTROLS
 
 from .apps import make_app, read_files
+from .command import Command
 from .log import Log
 from .options import Settings, Start
+from .probe import Probe
 from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
-
-if TYPE_CHECKING:
-    from .command import Command
-    from .probe import Probe
-    from .watch import Watch
+from .watch import Watch
 
 
 class Serving:
@@ -36,9 +33,9 @@ class Serving:
     and `OSError` for files that cannot be used.
     """
 
-    command: "Command | None" = None
-    probe: "Probe | None" = None
-    watch: "Watch | None" = None
+    command: Command | None = None
+    probe: Probe | None = None
+    watch: Watch | None = None
 
     def __init__(self, start: Start, given: Settings) -> None:
         self.settings = settings = with_token_file(given)
@@ -47,19 +44,12 @@ class Serving:
             remove_old_report(settings.report)
         self.log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
         make = partial(make_app, start, settings, self.log, *read_files(settings))
-        # What these import, a plain start does not need: 5 % of its time.
         if start.words:
-            from .command import Command
-
             self.command = Command(start.words, start.environ)
         if self.command and settings.probe:
-            from .probe import Probe
-
             self.probe = Probe(self.command, settings, self.log, make)
         self.app = self.probe.plain_app if self.probe else make()
         if settings.watch:
-            from .watch import Watch
-
             self.watch = Watch(self.app, start, given, self.log)
 
     def serve(self) -> None:
