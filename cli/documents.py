@@ -21,6 +21,7 @@ FILES = {
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }
 TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"
+MARKUP = '^[^A-Z`]*|",$'  # of a heading, a comment or a JSON member, around a title
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")
@@ -39,6 +40,5 @@ def show_document(name: str | None, is_typed: bool) -> None:
         return
     for each, file in FILES.items():
         first, _, _ = read_file(file).decode().partition("\n")
-        # without the signs of a heading, a comment or a JSON member
-        title = re.sub('^[^A-Z`]*|",$', "", first)
+        title = re.sub(MARKUP, "", first)
         click.echo(f"{each:16} {title}")

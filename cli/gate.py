@@ -9,36 +9,43 @@ from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_
 from .serving import Serving, write_whole
 from .stderr import say
 
-NOT_JUDGED = "--fail-on does not name it"
-
 
 def judge(run: Serving) -> int:
     """Judge a run that has ended; return the exit status: that of the command if it is not 0.
 
     With --quiet, a failure is preceded by the latest lines of the log.
     """
-    status = run.command.status if run.command else 0
+    command = run.command
+    probe = run.probe
+    status = command.status if command else 0
     app_stub: stub.Stub | None = run.app.extensions.get("stub")
     if app_stub is None:
         if status:
             say(run.log.latest())
         return status
-    depends = list(run.probe.findings()) if run.probe else []
+    depends = list(probe.findings()) if probe else []
     verdict = app_stub.judge(run.settings.fail_on, run.settings.allow, depends)
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(run.log.latest())
-    if run.command and status not in (126, 127) and not verdict.is_called:
-        hint = proxy_hint(run.command.environ)
+    if command and status not in (126, 127) and not verdict.is_called:
+        hint = proxy_hint(command.environ)
         say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
-    if run.probe:
-        say("".join(run.probe.summary()))
+    if probe:
+        say("".join(probe.summary()))
     print_verdict(verdict, run.environ)
     if status == 0 and verdict.findings:
         status = 1
-    if status == 0 and run.probe and run.probe.not_run:
+    if status == 0 and probe and probe.not_run:
         status = 2
-    write_report(run, verdict, status)
+    path = run.settings.report
+    if path and is_xml(path):
+        write_whole(path, junit_xml("deployment-stub", cases_of(run, verdict)))
+    elif path:
+        document = verdict.document(status)
+        if probe:
+            document["probe"] = probe.document()
+        write_whole(path, json.dumps(document, indent=2) + "\n")
     return status
 
 
@@ -55,36 +62,22 @@ def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     add_to_summary(environ, "deployment-stub", text)
 
 
-def write_report(run: Serving, verdict: stub.Verdict, status: int) -> None:
-    path = run.settings.report
-    if path is None:
-        return
-    if is_xml(path):
-        write_whole(path, junit_xml("deployment-stub", cases_of(run, verdict)))
-        return
-    document = verdict.document(status)
-    if run.probe:
-        document["probe"] = run.probe.document()
-    write_whole(path, json.dumps(document, indent=2) + "\n")
-
-
 def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:
     """A test case for each kind of finding, for the command, and for the runs of --probe."""
-    found: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    failures: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
     for finding in verdict.findings:
-        found.setdefault(finding.kind, []).append(failure_of(finding))
+        failures.setdefault(finding.kind, []).append(failure_of(finding))
     cases = []
-    for kind, failures in found.items():
-        is_judged = failures or kind in run.settings.fail_on
-        cases.append(Case(kind, failures, "" if is_judged else NOT_JUDGED))
+    for kind, found in failures.items():
+        is_judged = found or kind in run.settings.fail_on
+        cases.append(Case(kind, found, "" if is_judged else "--fail-on does not name it"))
     if run.command:
-        failures = []
-        if run.command.status:
-            failures.append(Failure(f"the command has ended with status {run.command.status}"))
-        cases.append(Case("command", failures))
+        status = run.command.status
+        failure = Failure(f"the command has ended with status {status}")
+        cases.append(Case("command", [failure] if status else []))
     if run.probe:
-        failures = [Failure(f"no request in {name}") for name in run.probe.not_run]
-        cases.append(Case("probe", failures))
+        not_run = [Failure(f"no request in {name}") for name in run.probe.not_run]
+        cases.append(Case("probe", not_run))
     return cases
 
 

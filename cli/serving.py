@@ -27,7 +27,7 @@ from .watch import Watch
 
 
 class Serving:
-    """The app, and what surrounds it in this run: a command, a probe or a watch where asked for.
+    """The app, and what surrounds it in a run: a command, a probe or a watch where asked for.
 
     `settings` are those that were `given`, with the tokens of the file. Raises `click.UsageError`
     and `OSError` for files that cannot be used.
@@ -38,19 +38,23 @@ class Serving:
     watch: Watch | None = None
 
     def __init__(self, start: Start, given: Settings) -> None:
-        self.settings = settings = with_token_file(given)
-        self.environ = start.environ
+        settings = with_token_file(given)
         if settings.report:
             remove_old_report(settings.report)
-        self.log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
-        make = partial(make_app, start, settings, self.log, *read_files(settings))
+        log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
+        make = partial(make_app, start, settings, log, *read_files(settings))
         if start.words:
             self.command = Command(start.words, start.environ)
         if self.command and settings.probe:
-            self.probe = Probe(self.command, settings, self.log, make)
-        self.app = self.probe.plain_app if self.probe else make()
+            self.probe = Probe(self.command, settings, log, make)
+            self.app = self.probe.plain_app
+        else:
+            self.app = make()
         if settings.watch:
-            self.watch = Watch(self.app, start, given, self.log)
+            self.watch = Watch(self.app, start, given, log)
+        self.settings = settings
+        self.environ = start.environ
+        self.log = log
 
     def serve(self) -> None:
         """Serve until a signal, or until the command has ended.

@@ -77,12 +77,13 @@ class Watch:
 
     def _take_tokens(self, settings: Settings) -> str:
         """Give the app other tokens, and say how many. The previous tokens stay masked."""
-        self._log.redactor.add(settings.secrets)
+        secrets = settings.secrets
+        self._log.redactor.add(secrets)
         self.app.extensions["auth"].replace(settings.token)
         for line in warnings_of_mode(settings.token_file):
             say(f"{line}\n")
-        count = len(set(settings.secrets))
-        return f"{count} token{'s' if count > 1 else ''} from now on"
+        count = len(set(secrets))
+        return f"{count} tokens from now on" if count > 1 else "1 token from now on"
 
 
 def stamp_of(path: Path) -> Stamp | None:
