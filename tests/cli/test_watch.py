@@ -18,11 +18,6 @@ pytestmark = pytest.mark.process
 SERVICES = ROOT / "tests" / "services"
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
-
-
 def watch(during: Callable[[str], Any], *options: str) -> list[str]:
     """The lines of stderr about the files, of a program that watches them."""
     done = run("--quiet", "--watch", *options, during=during)
