@@ -2,7 +2,7 @@
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from difflib import get_close_matches
 from io import TextIOWrapper
@@ -64,8 +64,9 @@ def program(context: click.Context, /, **values: Any) -> int | None:
     if values["token_file"] and "token" not in given:
         values["token"] = ()  # the published one is not valid, then
     settings = Settings(**values)
-    check_given(settings, given)
-    check_together(settings, start)
+    check_host(settings.host)
+    for message in contradictions(settings, start, given):
+        raise click.UsageError(message)
     warn_of_unknown_variables(start.environ)
     run = Serving(start, settings)
     if not gc.isenabled():  # startup.py disabled it
@@ -88,63 +89,53 @@ def check_subcommand(context: click.Context) -> None:
         )
 
 
+def check_host(host: str) -> None:
+    """Raise `click.UsageError` for a host that has no address."""
+    try:
+        server.address_of(host)
+    except server.ListenError as error:
+        raise invalid("host", f"{error}: give a host name or an IP address.") from None
+
+
 def switches(names: Iterable[str]) -> list[str]:
     """The options of these names as they stand on a command line."""
     return [OPTIONS[name].opts[0] for name in names]
 
 
-def check_given(settings: Settings, given: Collection[str]) -> None:
-    """Raise `click.UsageError` if an option that was `given` is empty, or --no-stub excludes it."""
+def contradictions(settings: Settings, start: Start, given: Collection[str]) -> Iterator[str]:
+    """What is wrong with options that are valid by themselves, of which some were `given`."""
     empty = switches(name for name in given if getattr(settings, name) in ("", ()))
     if empty:
-        names = ", ".join(empty)
-        raise click.UsageError(f"{names} is empty: give a value, or leave the option out.")
+        yield f"{', '.join(empty)} is empty: give a value, or leave the option out."
+    has_command = start.words and start.words[0].strip()
+    if not has_command and (settings.probe or start.words is not None):
+        yield "give a command after --."
+    if settings.watch:
+        yield from contradictions_of_watch(settings, start)
+    if settings.empty and settings.seed:
+        yield "--empty and --seed exclude each other: give one."
+    if settings.probe and (settings.grease or settings.no_stub or settings.store):
+        yield "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
+    if settings.probe and not hasattr(os, "killpg"):
+        yield "--probe needs a POSIX system."
     lost = switches(name for name in NEEDS_STUB if name in given)
     if settings.no_stub and lost:
-        raise click.UsageError(f"--no-stub excludes {', '.join(lost)}: leave out either.")
+        yield f"--no-stub excludes {', '.join(lost)}: leave out either."
+    files = [settings.seed, settings.states, settings.like, settings.token_file]
+    files += [settings.report, settings.log]
+    paths = [os.path.realpath(file) for file in files if file]
+    if len(set(paths)) < len(paths):
+        yield f"two options name the same file: {', '.join(paths)}."
 
 
-def check_together(settings: Settings, start: Start) -> None:
-    """Raise `click.UsageError` for a host without an address, or if options exclude each other."""
-    try:
-        server.address_of(settings.host)
-    except server.ListenError as error:
-        raise invalid("host", f"{error}: give a host name or an IP address.") from None
-    needs_command = settings.probe or start.words is not None
-    if needs_command and not (start.words and start.words[0].strip()):
-        raise click.UsageError("give a command after --.")
-    if settings.watch:
-        check_watch(settings, start)
-    if settings.empty and settings.seed:
-        raise click.UsageError("--empty and --seed exclude each other: give one.")
-    if settings.probe and (settings.grease or settings.no_stub or settings.store):
-        raise click.UsageError(
-            "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
-        )
-    if settings.probe and not hasattr(os, "killpg"):
-        raise click.UsageError("--probe needs a POSIX system.")
-    check_files(settings)
-
-
-def check_watch(settings: Settings, start: Start) -> None:
+def contradictions_of_watch(settings: Settings, start: Start) -> Iterator[str]:
     if start.words:
-        raise click.UsageError("--watch: leave out the command.")
+        yield "--watch: leave out the command."
     if settings.token_file or files_to_watch(settings):
         return
     if settings.store:
-        raise click.UsageError(
-            "--watch follows, with --store, a --token-file alone: give one, or leave out --store."
-        )
-    raise click.UsageError("--watch: give a --seed, a --like, --states or a --token-file.")
-
-
-def check_files(settings: Settings) -> None:
-    """Raise `click.UsageError` if two options name the same file."""
-    reads = [settings.seed, settings.states, settings.like, settings.token_file]
-    writes = [settings.report, settings.log]
-    paths = [os.path.realpath(each) for each in reads + writes if each]
-    if len(set(paths)) < len(paths):
-        raise click.UsageError(f"two options name the same file: {', '.join(paths)}.")
+        yield "--watch follows, with --store, a --token-file alone: give one, or leave out --store."
+    yield "--watch: give a --seed, a --like, --states or a --token-file."
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
