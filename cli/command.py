@@ -12,7 +12,7 @@ from typing import IO
 
 import server
 
-from .log import say
+from .stderr import say
 
 # The server's, and that of Ctrl-\, at which this process would end at once.
 SIGNALS = [*server.STOP_SIGNALS, *(each for each in signal.Signals if each.name == "SIGQUIT")]
@@ -92,9 +92,11 @@ class Command:
 
     def end(self) -> None:
         """End it, if it still runs after the server."""
-        self.signal = self.signal or signal.SIGTERM
+        if self.signal is None:
+            self.signal = signal.SIGTERM
         for number in (signal.SIGTERM, KILL):
-            if self._process and self._process.poll() is None:
+            process = self._process
+            if process and process.poll() is None:
                 self._send(number)
             if self._thread:
                 self._thread.join(COMMAND_GRACE)

@@ -12,22 +12,16 @@ FIXTURES = {
     "go": "stub.go",
     "junit": "Stub.java",
 }
+PAGES = ("choices", "ci", "contract", "development", "grease", "https", "like", "scale", "testing",
+         "verify")  # fmt: skip
 FILES = {
     "readme": "README.md",
-    "choices": "docs/choices.md",
-    "ci": "docs/ci.md",
-    "contract": "docs/contract.md",
-    "development": "docs/development.md",
-    "grease": "docs/grease.md",
-    "https": "docs/https.md",
-    "like": "docs/like.md",
-    "scale": "docs/scale.md",
-    "testing": "docs/testing.md",
-    "verify": "docs/verify.md",
+    **{name: f"docs/{name}.md" for name in PAGES},
     "profile": "stub/like/profile.json",
     **{name: f"docs/fixtures/{file}" for name, file in FIXTURES.items()},
 }
 TYPES_OF_NODE = "docs/fixtures/stub_fixture.d.mts"
+MARKUP = '^[^A-Z`]*|",$'  # of a heading, a comment or a JSON member, around a title
 
 
 @click.command("docs", short_help="Print a document; without a NAME, the names.")
@@ -40,20 +34,11 @@ def show_document(name: str | None, is_typed: bool) -> None:
     """
     if is_typed and name != "node":
         raise click.UsageError("--types needs one of these names: node.")
-    if is_typed:
-        click.echo(text_of(TYPES_OF_NODE), nl=False)
-    elif name:
-        click.echo(text_of(FILES[name]), nl=False)
-    else:
-        for each, file in FILES.items():
-            click.echo(f"{each:16} {title_of(file)}")
-
-
-def text_of(file: str) -> str:
-    return read_file(file).decode()
-
-
-def title_of(file: str) -> str:
-    """The first line of a file, without the signs of a heading, a comment or a JSON member."""
-    first, _, _ = text_of(file).partition("\n")
-    return re.sub('^[^A-Z`]*|",$', "", first)
+    if name:
+        file = TYPES_OF_NODE if is_typed else FILES[name]
+        click.echo(read_file(file).decode(), nl=False)
+        return
+    for each, file in FILES.items():
+        first, _, _ = read_file(file).decode().partition("\n")
+        title = re.sub(MARKUP, "", first)
+        click.echo(f"{each:16} {title}")

@@ -1,6 +1,9 @@
 """The health check: `app.py health` asks the running program whether it is ready."""
 
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import ProxyHandler, build_opener
 
 import click
 
@@ -20,11 +23,7 @@ def health(**values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
-    from http.client import HTTPException  # no other command needs these
-    from urllib.error import HTTPError
-    from urllib.request import ProxyHandler, build_opener
-
-    from .verify.client import failure_of
+    from .verify.client import failure_of  # no other command needs this
 
     settings = Settings(**values)
     if not settings.host:

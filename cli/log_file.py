@@ -1,10 +1,7 @@
 """The file of --log: lines, or JSON objects if its name ends with `.jsonl`."""
 
 import json
-import logging
-import os
 from collections.abc import Callable
-from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +9,11 @@ from flask import Response, g, request
 
 from records import timestamp
 from server import RejectedRequest
-from store import Clock
+from store import utc_now
 from web.access_log import milliseconds_since, reasons
 from web.redaction import Redactor
+
+from .stderr import say
 
 # What a JSON object has of the journal's entry of a request, by the names there.
 OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason", "operation",
@@ -22,38 +21,44 @@ OF_ENTRY = ("number", "ms", "method", "path", "query", "status", "code", "reason
 NOTHING: dict[str, Any] = dict.fromkeys(("tenant", "world", *OF_ENTRY))
 
 
-class LogFile(WatchedFileHandler):
-    """Made anew at the start, and by the first line after somebody has moved it.
+class LogFile:
+    """Made anew at the start. Each line opens it, so that it may be moved or truncated meanwhile.
 
-    Raises `OSError` if it cannot be written.
+    Raises `OSError` if it cannot be made.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
-        if path.is_file():
-            os.truncate(path, 0)
-        super().__init__(path, encoding="utf-8", errors="replace")
-        self.terminator = ""
+    def __init__(self, path: Path) -> None:
+        path.open("wb").close()
+        self._path = path
         self._is_json = path.suffix.lower() == ".jsonl"
-        self._clock = clock
+        self._lost = 0  # lines that it could not take
 
-    def add(self, line: str, members: Callable[[], dict[str, Any]] | None) -> None:
-        """Write a line behind the time, or the JSON object of its `members`, if it has any."""
-        now = timestamp(self._clock())
-        if not self._is_json:
-            self._write(f"{now} {line}")
-        elif members:
-            self._write(json.dumps({"time": now, **members()}) + "\n")
+    def add(self, line: str, members: Callable[[], dict[str, Any]] | None = None) -> None:
+        """Write a line behind the time, or the JSON object of its `members`, if it has any.
 
-    def _write(self, text: str) -> None:
-        self.handle(logging.makeLogRecord({"msg": text}))
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        raise  # the error that `emit` handles with this call
+        What the file cannot take is counted, and breaks no request.
+        """
+        now = timestamp(utc_now())
+        text = f"{now} {line}"
+        if self._is_json:
+            if members is None:
+                return
+            text = json.dumps({"time": now, **members()}) + "\n"
+        try:
+            with self._path.open("ab", buffering=0) as file:
+                file.write(text.encode(errors="replace"))
+        except OSError as error:
+            if not self._lost:
+                say(f"warning: --log: {error.strerror}: lines are lost until this ends\n")
+            self._lost += 1
+            return
+        if self._lost:
+            say(f"--log: it can be written again; {self._lost} lines were lost\n")
+            self._lost = 0
 
 
 def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
     """The current request and its response, with tokens masked."""
-    environ = request.environ
     context = vars(g._get_current_object())
     full_name = context.get("world_name") or context.get("intended_world_name") or ""
     tenant, _, world = full_name.rpartition("/")
@@ -63,14 +68,16 @@ def members_of(response: Response, redactor: Redactor) -> dict[str, Any]:
         for name in OF_ENTRY:
             members[name] = document[name]
         return members
+    environ = request.environ
     query = environ.get("QUERY_STRING", "")
     members |= redactor.request_line(environ["REQUEST_METHOD"], request.path, query)
     members["ms"] = round(milliseconds_since(context["started"]), 3)
     members["status"] = response.status_code
     problem = context.get("problem")
     if problem:
+        first, *_ = reasons(problem)
         members["code"] = problem["code"]
-        members["reason"] = redactor.text(reasons(problem)[0])
+        members["reason"] = redactor.text(first)
     return members
 
 

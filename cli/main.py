@@ -2,9 +2,9 @@
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from functools import partial
+from difflib import get_close_matches
 from io import TextIOWrapper
 from typing import Any, TextIO
 
@@ -14,21 +14,13 @@ from flask import Flask
 
 import server
 
+from .apps import files_to_watch
 from .documents import show_document
+from .gate import judge
 from .health import health
-from .log import Log, background_stderr, say
 from .options import OPTIONS, Program, Settings, Start, invalid, is_link
-from .serving import (
-    files_to_watch,
-    make_anew,
-    make_app,
-    read_files,
-    remove_old_report,
-    report,
-    server_options,
-    take_tokens,
-)
-from .tokens import with_token_file
+from .serving import Serving
+from .stderr import background_stderr, say, say_error
 from .verify import verify
 
 VERSION = "1.1.0"
@@ -71,50 +63,17 @@ def program(context: click.Context, /, **values: Any) -> int | None:
         values["port"] = 0
     if values["token_file"] and "token" not in given:
         values["token"] = ()  # the published one is not valid, then
-    given_settings = Settings(**values)
-    check(given_settings, start, given)
-    settings = with_token_file(given_settings)
+    settings = Settings(**values)
+    check_host(settings.host)
+    for message in contradictions(settings, start, given):
+        raise click.UsageError(message)
     warn_of_unknown_variables(start.environ)
-    if settings.report:
-        remove_old_report(settings.report)
-    log = Log(settings, shows_latest=bool(start.words or settings.fail_on))
-    make = partial(make_app, start, settings, log, *read_files(settings))
-    command = probe = watch = None
-    if start.words:  # what these import, a plain start does not need: 5 % of its time
-        from .command import Command
-
-        command = Command(start.words, start.environ)
-    if command and settings.probe:
-        from .probe import Probe
-
-        probe = Probe(command, settings, log, make)
-    app = probe.plain_app if probe else make()
-    if settings.watch:
-        from .watch import Watch
-
-        again = partial(make_anew, start, given_settings, log)
-        tokens = partial(take_tokens, given_settings, log)
-        watch = Watch(app, again, files_to_watch(settings), tokens, settings.token_file)
+    run = Serving(start, settings)
     if not gc.isenabled():  # startup.py disabled it
         gc.freeze()
         gc.enable()
-    try:
-        options = server_options(app, settings, log, command, probe, watch)
-        runner = probe or watch
-        served = runner.wsgi_app if runner else app
-        server.serve(served, settings.host, settings.port, options)
-    except server.ListenError:
-        raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: no more threads can be started
-        raise click.ClickException(f"the server failed: {error}") from None
-    finally:
-        if command:
-            command.end()
-        if watch:
-            watch.end()
-            app = watch.app
-        log.close()
-    return report(app, settings, log, command, probe, start.environ)
+    run.serve()
+    return judge(run)
 
 
 def check_subcommand(context: click.Context) -> None:
@@ -130,58 +89,62 @@ def check_subcommand(context: click.Context) -> None:
         )
 
 
+def check_host(host: str) -> None:
+    """Raise `click.UsageError` for a host that has no address."""
+    try:
+        server.address_of(host)
+    except server.ListenError as error:
+        raise invalid("host", f"{error}: give a host name or an IP address.") from None
+
+
 def switches(names: Iterable[str]) -> list[str]:
     """The options of these names as they stand on a command line."""
     return [OPTIONS[name].opts[0] for name in names]
 
 
-def check(settings: Settings, start: Start, given: Collection[str]) -> None:
-    """Raise `click.UsageError` if the options that were `given` do not go together."""
-    probe = settings.probe
-    lost = switches(name for name in NEEDS_STUB if name in given)
+def contradictions(settings: Settings, start: Start, given: Collection[str]) -> Iterator[str]:
+    """What is wrong with options that are valid by themselves, of which some were `given`."""
     empty = switches(name for name in given if getattr(settings, name) in ("", ()))
+    if empty:
+        yield f"{', '.join(empty)} is empty: give a value, or leave the option out."
+    has_command = start.words and start.words[0].strip()
+    if not has_command and (settings.probe or start.words is not None):
+        yield "give a command after --."
+    if settings.watch:
+        yield from contradictions_of_watch(settings, start)
+    if settings.empty and settings.seed:
+        yield "--empty and --seed exclude each other: give one."
+    if settings.probe and (settings.grease or settings.no_stub or settings.store):
+        yield "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
+    if settings.probe and not hasattr(os, "killpg"):
+        yield "--probe needs a POSIX system."
+    lost = switches(name for name in NEEDS_STUB if name in given)
+    if settings.no_stub and lost:
+        yield f"--no-stub excludes {', '.join(lost)}: leave out either."
     files = [settings.seed, settings.states, settings.like, settings.token_file]
     files += [settings.report, settings.log]
-    paths = [os.path.realpath(each) for each in files if each]
-    try:
-        server.address_of(settings.host)
-    except server.ListenError as error:
-        raise invalid("host", f"{error}: give a host name or an IP address.") from None
-    command = start.words[0].strip() if start.words else ""
-    rules: list[tuple[object, str]] = [
-        (empty, f"{', '.join(empty)} is empty: give a value, or leave the option out."),
-        ((probe or start.words is not None) and not command, "give a command after --."),
-        (settings.watch and start.words, "--watch: leave out the command."),
-        (
-            settings.watch and settings.store and not settings.token_file,
-            "--watch follows, with --store, a --token-file alone: give one, or leave out --store.",
-        ),
-        (
-            settings.watch and not (files_to_watch(settings) or settings.token_file),
-            "--watch: give a --seed, a --like, --states or a --token-file.",
-        ),
-        (settings.empty and settings.seed, "--empty and --seed exclude each other: give one."),
-        (
-            probe and (settings.grease or settings.no_stub or settings.store),
-            "--probe varies the responses by itself: leave out --grease, --no-stub and --store.",
-        ),
-        (probe and not hasattr(os, "killpg"), "--probe needs a POSIX system."),
-        (settings.no_stub and lost, f"--no-stub excludes {', '.join(lost)}: leave out either."),
-        (len(set(paths)) < len(paths), f"two options name the same file: {', '.join(paths)}."),
-    ]
-    for is_broken, message in rules:
-        if is_broken:
-            raise click.UsageError(message)
+    paths = [os.path.realpath(file) for file in files if file]
+    if len(set(paths)) < len(paths):
+        yield f"two options name the same file: {', '.join(paths)}."
+
+
+def contradictions_of_watch(settings: Settings, start: Start) -> Iterator[str]:
+    if start.words:
+        yield "--watch: leave out the command."
+    if settings.token_file or files_to_watch(settings):
+        return
+    if settings.store:
+        yield "--watch follows, with --store, a --token-file alone: give one, or leave out --store."
+    yield "--watch: give a --seed, a --like, --states or a --token-file."
 
 
 def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
-    from difflib import get_close_matches  # most starts do not need it
-
     known = [str(option.envvar) for option in OPTIONS.values()]
-    for name, value in sorted(environ.items()):
-        is_ours = name in known or name in OTHER_VARIABLES
-        if name.startswith("STUB_") and not is_ours and not is_link(name, value):
-            (nearest,) = get_close_matches(name, known, n=1, cutoff=0)
+    for name in sorted(environ):
+        if not name.startswith("STUB_") or name in known or name in OTHER_VARIABLES:
+            continue
+        if not is_link(name, environ[name]):
+            nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
             say(f"warning: {name} sets no option: did you mean {nearest}?\n")
 
 
@@ -208,15 +171,14 @@ def main(
         try:
             status: int | None = program.main([*args], standalone_mode=False, obj=start)
         except server.ListenError as error:
-            say(f"error: {error}. Give another --port (0 picks a free one) or --host.\n")
+            say_error(f"{error}. Give another --port (0 picks a free one) or --host.")
             return 2
         except click.ClickException as error:
-            for line in error.format_message().split("\n"):
-                say(f"error: {line}\n")
+            say_error(error.format_message())
             return error.exit_code
         except click.Abort:  # Ctrl-C before the server handles it
             return 130
         except OSError as error:
-            say(f"error: {error.filename or 'stdout'}: {error.strerror}.\n")
+            say_error(f"{error.filename or 'stdout'}: {error.strerror}.")
             return 2
         return status or 0  # None after --help

@@ -4,7 +4,9 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +41,9 @@ LINK = re.compile(
 )
 
 
+BLANKS = " \t\r\n\ufeff"  # a byte order mark, too
+
+
 def is_link(name: str, value: str) -> bool:
     """Whether a variable is no setting of this program, but the address of a service."""
     return LINK.fullmatch(f"{name}={value}") is not None
@@ -48,19 +53,12 @@ class Option(click.Option):
     """An option whose variable is read from the environment of `Start`: click reads os.environ."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        value = ctx.obj.environ.get(self.envvar, "").strip("\r\n\ufeff") or None
-        return None if value and is_link(str(self.envvar), value) else value
-
-    def value_from_envvar(self, ctx: click.Context) -> Any:
-        value = self.resolve_envvar_value(ctx)
-        if value is None or not self.multiple:
-            return super().value_from_envvar(ctx)
-        found = split_list(value, self.type.envvar_list_splitter or r"[\s,]")
-        return found or ([value] if value.strip() else None)
+        name = str(self.envvar)
+        value: str = ctx.obj.environ.get(name, "").strip(BLANKS)
+        return None if is_link(name, value) else value or None
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        source = ctx and ctx.get_parameter_source(str(self.name))
-        if source is ParameterSource.ENVIRONMENT:
+        if ctx and ctx.get_parameter_source(str(self.name)) is ParameterSource.ENVIRONMENT:
             return f"'{self.envvar}'"
         return super().get_error_hint(ctx)
 
@@ -81,14 +79,23 @@ class Number(click.FloatRange):
 
 def split_list(text: str, separator: str) -> list[str]:
     """The items of a text, whatever a shell or an editor has put around them."""
-    items = (each.strip(" \t\r\n\ufeff") for each in re.split(separator, text))
+    items = [each.strip(BLANKS) for each in re.split(separator, text)]
     return [each for each in items if each]
 
 
-class SpacedText(click.types.StringParamType):
+class Words(click.types.StringParamType):
+    """A text without spaces: its variable may have several, between commas or white space."""
+
+    separator = r"[\s,]"
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return split_list(rv, self.separator) or [rv]
+
+
+class Lines(Words):
     """A text that may have spaces: its variable has one to a line."""
 
-    envvar_list_splitter = "\n"
+    separator = "\n"
 
 
 def option(text: str, kind: Any = None, **more: Any) -> Any:
@@ -114,14 +121,18 @@ def flag(text: str) -> Any:
     return option(text, is_flag=True)
 
 
-def several(text: str, kind: Any, **more: Any) -> Any:
-    return option(f"{text}; repeatable.", kind, multiple=True, **more)
+def several(text: str, kind: Any = None, **more: Any) -> Any:
+    return option(f"{text}; repeatable.", kind, **{"type": Words(), "multiple": True, **more})
 
 
 def axes(text: str, parse: Callable[[str], tuple[str, ...]]) -> Any:
     """An option that may be without a value, which is then tier 1."""
-    more = {"is_flag": False, "flag_value": "tier1", "default": "", "show_default": False}
-    return option(text, lambda given: parse(given) if given else (), metavar="[AXES]", **more)
+
+    def parse_given(given: str) -> tuple[str, ...]:
+        return parse(given) if given else ()
+
+    optional = {"is_flag": False, "flag_value": "tier1", "default": "", "show_default": False}
+    return option(text, parse_given, metavar="[AXES]", **optional)
 
 
 def file(text: str) -> Any:
@@ -139,19 +150,19 @@ def parse_lines(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_delay(text: str) -> tuple[float, float]:
-    least, *most = re.split("(?<!e)-", text.lower(), maxsplit=1)  # the `-` of 1e-3 is no dash
-    try:
-        delay = float(least), float(most[0] if most else least)
-    except ValueError:
-        delay = (1.0, 0.0)
-    if not 0 <= delay[0] <= delay[1] <= stub.MAX_DELAY:
-        raise ValueError(f"give seconds from 0 to {stub.MAX_DELAY}, or two such as 0.2-1.5")
-    return delay
+    parts = re.split("(?<!e)-", text.lower(), maxsplit=1)  # the `-` of 1e-3 is no dash
+    with suppress(ValueError):
+        least = float(parts[0])
+        most = float(parts[-1])
+        if 0 <= least <= most <= stub.MAX_DELAY:
+            return least, most
+    raise ValueError(f"give seconds from 0 to {stub.MAX_DELAY}, or two such as 0.2-1.5")
 
 
 def parse_outcomes(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Each pattern of names with its status; a status alone is for all other names."""
-    named, usual = [], []
+    named = []
+    usual = []
     for text in texts:
         pattern, _, word = text.rpartition("=")
         if pattern:
@@ -197,7 +208,7 @@ class Settings(NamedTuple):
     outcome: tuple[tuple[str, str], ...] = several(
         "Last status of new deployments, or PATTERN=STATUS for names of projects",
         parse_outcomes,
-        type=SpacedText(),
+        type=Lines(),
         metavar="STATUS",
     )
     empty: bool = flag("Start without the sample.")
@@ -231,15 +242,13 @@ class Settings(NamedTuple):
         f"Exit with 1 if one of these is found: {', '.join(stub.KINDS)}", stub.parse_kinds
     )
     allow: tuple[str, ...] = several(
-        "Finding to ignore, or a shell pattern; one to a line",
-        parse_lines,
-        type=SpacedText(),
+        "Finding to ignore, or a shell pattern; one to a line", parse_lines, type=Lines()
     )
     report: Path | None = file("File for the coverage and the findings, as JSON.")
     no_stub: bool = flag("Leave out worlds, Prefer, and everything under /_stub.")
     host: str = option("Address to listen on.", default="127.0.0.1")
     token: tuple[str, ...] = several(
-        "Valid token, or NAME=TOKEN for worlds of its own", None, default=[DEFAULT_TOKEN]
+        "Valid token, or NAME=TOKEN for worlds of its own", default=[DEFAULT_TOKEN]
     )
     token_file: Path | None = file("File with more of them, one to a line; # begins a comment.")
     trusted_host: tuple[str, ...] = several("Host to serve on loopback, too", server.check_hosts)
@@ -269,7 +278,12 @@ class Settings(NamedTuple):
         return f"http://{server.in_brackets(host)}:{port}"
 
 
-TITLES = {"port": "Every day", "strict": "In a client team's tests", "host": "How to serve"}
+TITLES = {  # of the section that begins with an option
+    "port": "Every day",
+    "strict": "In a client team's tests",
+    "host": "How to serve",
+    "version": "About",
+}
 OPTIONS = {
     name: Option([f"--{name.replace('_', '-')}"], envvar=f"STUB_{name.upper()}", **more)
     for name, more in Settings._field_defaults.items()
@@ -288,8 +302,6 @@ class Program(click.Group):
         sections: dict[str, list[tuple[str, str]]] = {}
         title = ""
         for each in self.get_params(context):
-            if each.name not in OPTIONS:
-                title = "About"
             title = TITLES.get(str(each.name), title)
             record = each.get_help_record(context) or ("", "")
             sections.setdefault(title, []).append(record)
@@ -300,8 +312,6 @@ class Program(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in self.commands:
-            from difflib import get_close_matches
-
             near = get_close_matches(cmd_name, self.commands, n=1)
             hint = f"did you mean {near[0]}?" if near else "to start the stub alone, give none"
             raise click.UsageError(f"put -- before the command: -- {cmd_name} ... ({hint})")

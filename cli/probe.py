@@ -10,13 +10,14 @@ from typing import Any
 from flask import Flask, Response
 
 import stub
-from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Failures
+from stub.failures import FAILURES, RETRY_AFTER, STALLED, UNAVAILABLE, Attempt, Failures
 from web.problems import PROBLEM_JSON
 from web.redaction import printable
 
 from .command import Command
-from .log import Log, say
+from .log import Log
 from .options import Settings
+from .stderr import say
 
 # A varied run may take this long, or HANG_FACTOR times as long as the plain one.
 HANG_SECONDS = 30.0
@@ -25,7 +26,6 @@ STILL = 5.0  # seconds in which the server sees that the clients have closed
 SETTLE = 0.1  # seconds in which the last requests of an ended run arrive
 MAX_OUTPUT = 16 * 1024  # characters of a run's output in the report
 SHOWN_LINES = 20  # of it on the terminal
-BREAKS = ("breaks", "hangs")
 NOT_RUN = "not run"
 NO_CACHE = "`go test -count=1`, `gradle --rerun-tasks`, `nx --skip-nx-cache`, …"
 MAX_WORLDS = 5  # that a finding names
@@ -62,15 +62,14 @@ class Run:
     alone: dict[str, "Run"] = field(default_factory=dict)
 
     @property
-    def breaks(self) -> bool:
-        return self.result in BREAKS
+    def axis(self) -> str:
+        """The axis of a run that is named by it, by a part of it, or by all but some parts."""
+        word = re.split("[@ ]", self.name)[0]
+        return word if word in stub.ADVICE else ""
 
     @property
-    def broken_runs(self) -> list["Run"]:
-        """The runs with one part that break; where there is none, this run if it breaks."""
-        if not self.breaks:
-            return []
-        return [self.alone[part] for part in self.broken_parts] or [self]
+    def breaks(self) -> bool:
+        return self.result in ("breaks", "hangs")
 
     @property
     def broken_parts(self) -> list[str]:
@@ -115,11 +114,9 @@ class Probe:
 
     def run(self) -> int:
         """Make all runs. Returns the exit status: that of a signal, or of the plain run."""
-        status = 0
         try:
             self.plain = self._run("plain", self.plain_app)
-            status = self.plain.status
-            if not (status or self.command.signal):
+            if self.plain.status == 0:
                 self.log.is_muted = True
                 for name in self.settings.probe:
                     if name in stub.ADVICE:
@@ -129,25 +126,160 @@ class Probe:
                 self.is_complete = True
         except KeyboardInterrupt:
             say("probe: incomplete: a signal came\n")
-        return 128 + self.command.signal if self.command.signal else status
+        if self.command.signal:
+            return 128 + self.command.signal
+        return self.plain.status if self.plain else 0
+
+    def _fail(self, name: str) -> None:
+        """Run the command once, and let each operation meet the failure."""
+        failures = Failures(name, self.stub.options.failures)
+        run = self._run(name, self.make_app(failures=failures))
+        show(run)
+        latest = time.monotonic() + STILL
+        while has_open(failures) and time.monotonic() < latest:
+            time.sleep(SETTLE)
+        failures.settle(self.stub.operations)
+        self.failures.append((failures, run))
+
+    def _try_axis(self, name: str) -> None:
+        """Run the command with an axis; repeat a break, and find the parts that break."""
+        axis = self._run(name)
+        show(axis)
+        if axis.breaks:
+            again = self._run(name, label=f"{name} again")
+            if again.result in ("disturbed", NOT_RUN):
+                axis.result = again.result
+            elif not again.breaks:
+                axis.result = "unstable"
+        self.axes.append(axis)  # which has what is known for certain
+        if axis.breaks:
+            self._narrow(axis)
+        if axis.result in ("disturbed", "implied", "unstable"):
+            say(f"probe: {name}: {axis.result}: no finding\n")
+
+    def _narrow(self, axis: Run) -> None:
+        """Try each part alone that was varied; then all but those found, until these pass.
+
+        A client that stops at its first break hides the parts that come later.
+        """
+        run = axis
+        while run.breaks and self._try_parts(axis, run.parts):
+            broken = axis.broken_parts
+            parts = self.stub.parts.by_axis[axis.name]
+            others = [f"{axis.name}@{part}" for part in parts if part not in broken]
+            name = f"{axis.name} but @{', @'.join(broken)}"
+            run = self._run(name, self._varied(*others))
+        for other in self.axes:
+            if other.name == IMPLIED_BY.get(axis.name):
+                mark_implied(axis, other)
+
+    def _try_parts(self, axis: Run, parts: Sequence[str]) -> bool:
+        """Run each part alone that was not yet; return whether one of them breaks."""
+        is_broken = False
+        for part in parts:
+            if part not in axis.alone:
+                run = self._run(f"{axis.name}@{part}")
+                axis.alone[part] = run
+                is_broken = is_broken or run.breaks
+        return is_broken
+
+    def _run(self, name: str, app: Flask | None = None, label: str = "") -> Run:
+        """Run the command until it ends or hangs, and say how it ended.
+
+        Without an app it is with the axis, or the part of one, that the name is. Raises
+        `KeyboardInterrupt` after a signal.
+        """
+        app = app or self._varied(name)
+        run = self._execute(name, app)
+        if self.command.signal:
+            raise KeyboardInterrupt
+        self._observe(run, app.extensions["stub"])
+        say(f"probe: {label or name}: {self._sentence(run)}\n")
+        if run.axis and run.result != NOT_RUN:
+            if not run.parts:
+                run.result = "not met"
+            elif run.status and run.is_disturbed:
+                run.result = "disturbed"
+        return run
+
+    def _execute(self, name: str, app: Flask) -> Run:
+        """Run the command, end what it leaves in its group, and look for late requests."""
+        limit = self._limit(name)
+        was_disturbed = self.is_disturbed
+        started = time.monotonic()
+        self.app = app
+        with TemporaryFile() as file:
+            output = file if self.plain else None  # the plain run has the terminal
+            status = self.command.run(output, limit, STUB_PROBE_RUN=name)
+            seconds = time.monotonic() - started
+            self.command.kill_group()
+            self.app = None
+            late = self.late
+            time.sleep(SETTLE)
+            self.is_disturbed = self.late > late
+            file.seek(0)
+            text = file.read().decode(errors="replace")
+        text = self.log.redactor.text(text)
+        result = "breaks" if status else "passes"
+        if seconds > limit:
+            result = "hangs"
+        return Run(name, result, status, seconds, text, was_disturbed or self.is_disturbed)
+
+    def _limit(self, name: str) -> float:
+        """The seconds after which a run hangs; the plain one has as many as it takes."""
+        if not self.plain:
+            return 1e9
+        limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
+        if name == STALLED:
+            limit += Failures.stall * len(self.stub.operations)
+        return limit
+
+    def _observe(self, run: Run, app_stub: stub.Stub) -> None:
+        """Note what a run called, and what its axis varied."""
+        plain = self.stub.coverage
+        coverage = app_stub.coverage
+        called = coverage.called()
+        run.uncalled = [each for each in plain.called() if each not in called]
+        if plain.is_called and not coverage.is_called:
+            run.result = NOT_RUN
+        axis = run.axis
+        if axis:
+            run.first, run.worlds = coverage.varied(axis)
+            run.varied = coverage.document()["grease"][axis]
+            run.parts = app_stub.parts.varied_by(axis)
+
+    def _sentence(self, run: Run) -> str:
+        """How a run ended; after the plain one, what comes next."""
+        sentence = f"{run.result} in {run.seconds:.1f} s"
+        if run.status and run.result in ("breaks", NOT_RUN):
+            sentence += f" (exit status {run.status})"
+        if run.axis and run.result != NOT_RUN:
+            sentence += f", varied responses: {run.varied}" if run.parts else ", not met"
+        if not self.plain and run.status == 0:
+            sentence += plan(self.settings)
+        return sentence
+
+    def _varied(self, *words: str) -> Flask:
+        """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
+        return self.make_app(grease=words, announces_grease=False)
 
     def findings(self) -> Iterator[stub.Finding]:
         """What the tests depend on, by part or axis; and what the client did after failures."""
         for axis in self.axes:
-            for run in axis.broken_runs:
-                yield self._dependency(run)
+            for part in axis.broken_parts:
+                what = f"{axis.name} of {part}"
+                yield dependency(axis.alone[part], what, f"; {self.stub.parts.origin(part)}")
+            if axis.breaks and not axis.broken_parts:
+                yield dependency(axis, axis.name)
         for failures, run in self.failures:
             if not run.is_disturbed:
                 yield from findings(failures)
 
-    def _dependency(self, run: Run) -> stub.Finding:
-        axis, _, part = run.name.partition("@")
-        what, advice = axis, stub.ADVICE[axis]
-        if part:
-            what += f" of {part}"
-            advice += f"; {self.stub.parts.origin(part)}"
-        advice += text_of_worlds(run.worlds)
-        return stub.Finding("depends", what, 1, advice, run.first)
+    @property
+    def not_run(self) -> list[str]:
+        """The axes and the failures whose run sent no request, though the plain one did."""
+        runs = [*self.axes, *(run for _, run in self.failures)]
+        return [run.name for run in runs if run.result == NOT_RUN]
 
     def summary(self) -> Iterator[str]:
         """What makes the results doubtful, and the table of the failures."""
@@ -167,9 +299,8 @@ class Probe:
                     f"warning: {', '.join(axis.uncalled)} was called in the plain run and not in "
                     f"that of {axis.name}: does the command cache a part of its results?\n"
                 )
-        broken = [axis for axis in self.axes if axis.breaks]
-        is_narrowed = any(axis.broken_parts for axis in self.axes)  # then some run has passed
-        if len(broken) == len(self.axes) > 1 and not is_narrowed:
+        # Where a part breaks, a run without it has passed.
+        if len(self.axes) > 1 and all(axis.breaks and not axis.broken_parts for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([failures for failures, _ in self.failures])
@@ -181,176 +312,63 @@ class Probe:
         """Whether all runs of axes were made whole and passed, at least one with variations."""
         if not self.is_complete or self.not_run:
             return False
-        if any(axis.uncalled or axis.breaks for axis in self.axes):
-            return False
-        return any(axis.result != "not met" for axis in self.axes)
-
-    @property
-    def not_run(self) -> list[str]:
-        """The axes and the failures whose run sent no request, though the plain one did."""
-        runs = [*self.axes, *(run for _, run in self.failures)]
-        return [run.name for run in runs if run.result == NOT_RUN]
+        is_varied = False
+        for axis in self.axes:
+            if axis.uncalled or axis.breaks:
+                return False
+            if axis.result != "not met":
+                is_varied = True
+        return is_varied
 
     def document(self) -> dict[str, Any]:
+        """What the report has of all runs."""
+        failures = []
+        for each, run in self.failures:
+            document = {
+                "failure": run.name,
+                "result": run.result,
+                **run.document(),
+                "output": run.output[-MAX_OUTPUT:],
+                "operations": each.reactions,
+            }
+            failures.append(document)
         return {
             "seed": self.settings.grease_seed,
             "is_complete": self.is_complete,
             "plain": self.plain.document() if self.plain else None,
-            "axes": [
-                {
-                    "axis": axis.name,
-                    "tier": 1 if axis.name in stub.TIER_1 else 2,
-                    "result": axis.result,
-                    "varied": axis.varied,
-                    **axis.document(),
-                    "output": axis.output[-MAX_OUTPUT:],
-                    "parts": [
-                        {"part": part, "result": run.result} for part, run in axis.alone.items()
-                    ],
-                }
-                for axis in self.axes
-            ],
-            "failures": [
-                {
-                    "failure": run.name,
-                    "result": run.result,
-                    **run.document(),
-                    "output": run.output[-MAX_OUTPUT:],
-                    "operations": failures.reactions,
-                }
-                for failures, run in self.failures
-            ],
+            "axes": [document_of(axis) for axis in self.axes],
+            "failures": failures,
         }
 
-    def _fail(self, name: str) -> None:
-        """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.stub.options.failures)
-        run = self._run(name, self.make_app(failures=failures))
-        show(run)
-        latest = time.monotonic() + STILL
-        while time.monotonic() < latest:  # the server sees later that a client has closed
-            if all(each.ended for each in failures.met.values()):
-                break
-            time.sleep(SETTLE)
-        failures.settle(self.stub.operations)
-        self.failures.append((failures, run))
 
-    def _try_axis(self, name: str) -> None:
-        """Run the command with an axis; repeat a break, and find the parts that break."""
-        axis = self._run(name)
-        show(axis)
-        if axis.breaks:
-            again = self._run(name, label=f"{name} again").result
-            if again not in BREAKS:
-                axis.result = again if again in ("disturbed", NOT_RUN) else "unstable"
-        self.axes.append(axis)  # which has what is known for certain
-        if axis.breaks:
-            self._narrow(axis)
-        if axis.result in ("disturbed", "implied", "unstable"):
-            say(f"probe: {name}: {axis.result}: no finding\n")
-
-    def _narrow(self, axis: Run) -> None:
-        """Try each part alone that was varied; then all but those found, until these pass.
-
-        A client that stops at its first break hides the parts that come later.
-        """
-        run = axis
-        while run.breaks:
-            before = axis.broken_parts
-            for part in run.parts:
-                if part not in axis.alone:
-                    axis.alone[part] = self._run(f"{axis.name}@{part}")
-            broken = axis.broken_parts
-            if broken == before:
-                break
-            others = [
-                f"{axis.name}@{part}"
-                for part in self.stub.parts.by_axis[axis.name]
-                if part not in broken
-            ]
-            run = self._run(f"{axis.name} but @{', @'.join(broken)}", self._varied(*others))
-        for other in self.axes:
-            if other.name == IMPLIED_BY.get(axis.name):
-                mark_implied(axis, other)
-
-    def _run(self, name: str, app: Flask | None = None, label: str = "") -> Run:
-        """Run the command until it ends or hangs, and say how it ended.
-
-        Without an app it is with the axis, or the part of one, that the name is. The plain run has
-        the terminal, and as long as it takes. Raises `KeyboardInterrupt` after a signal.
-        """
-        app = app or self._varied(name)
-        run = self._execute(name, app)
-        if self.command.signal:
-            raise KeyboardInterrupt
-        app_stub: stub.Stub = app.extensions["stub"]
-        coverage, plain_coverage = app_stub.coverage, self.stub.coverage
-        run.first, run.worlds = coverage.varied(axis_of(name))
-        called = coverage.called()
-        run.uncalled = [each for each in plain_coverage.called() if each not in called]
-        if self.plain and plain_coverage.is_called and not coverage.is_called:
-            run.result = NOT_RUN
-        sentence = f"{run.result} in {run.seconds:.1f} s"
-        if run.status and run.result in ("breaks", NOT_RUN):
-            sentence += f" (exit status {run.status})"
-        if not self.plain and not run.status:
-            sentence += self._plan()
-        if axis_of(name) in stub.ADVICE and run.result != NOT_RUN:
-            sentence += note_varied(run, app_stub)
-        say(f"probe: {label or name}: {sentence}\n")
-        return run
-
-    def _execute(self, name: str, app: Flask) -> Run:
-        """Run the command, end what it leaves in its group, and look for late requests."""
-        limit = self._limit(name)
-        was_disturbed = self.is_disturbed
-        started = time.monotonic()
-        self.app = app
-        with TemporaryFile() as output:
-            status = self.command.run(output if self.plain else None, limit, STUB_PROBE_RUN=name)
-            seconds = time.monotonic() - started
-            self.command.kill_group()
-            self.app = None
-            late = self.late
-            time.sleep(SETTLE)
-            self.is_disturbed = self.late > late
-            output.seek(0)
-            text = output.read().decode(errors="replace")
-        text = self.log.redactor.text(text)
-        result = "breaks" if status else "passes"
-        if seconds > limit:
-            result = "hangs"
-        return Run(name, result, status, seconds, text, was_disturbed or self.is_disturbed)
-
-    def _limit(self, name: str) -> float:
-        """The seconds after which a run hangs."""
-        if not self.plain:
-            return 1e9
-        limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
-        if name == STALLED:
-            limit += Failures.stall * len(self.stub.operations)
-        return limit
-
-    def _plan(self) -> str:
-        """What comes after the plain run."""
-        names = self.settings.probe
-        axes = [name for name in names if name in stub.ADVICE]
-        failures = [name for name in names if name in FAILURES]
-        kinds = []
-        if axes:
-            kinds.append(counted(axes, "axis", "axes"))
-        if failures:
-            kinds.append(counted(failures, "failure", "failures"))
-        runs = counted(names, "run", "runs")
-        return f"; {', '.join(kinds)}, seed {self.settings.grease_seed}; {runs} to come"
-
-    def _varied(self, *words: str) -> Flask:
-        """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
-        return self.make_app(grease=words, announces_grease=False)
+def plan(settings: Settings) -> str:
+    """The runs that follow the plain one."""
+    axes = [name for name in settings.probe if name in stub.ADVICE]
+    failures = [name for name in settings.probe if name in FAILURES]
+    kinds = []
+    if axes:
+        kinds.append(counted(axes, "axis", "axes"))
+    if failures:
+        kinds.append(counted(failures, "failure", "failures"))
+    runs = counted(settings.probe, "run", "runs")
+    return f"; {', '.join(kinds)}, seed {settings.grease_seed}; {runs} to come"
 
 
 def counted(names: Sequence[str], one: str, many: str) -> str:
     return f"1 {one}" if len(names) == 1 else f"{len(names)} {many}"
+
+
+def document_of(axis: Run) -> dict[str, Any]:
+    """What the report has of the run with an axis."""
+    return {
+        "axis": axis.name,
+        "tier": 1 if axis.name in stub.TIER_1 else 2,
+        "result": axis.result,
+        "varied": axis.varied,
+        **axis.document(),
+        "output": axis.output[-MAX_OUTPUT:],
+        "parts": [{"part": part, "result": run.result} for part, run in axis.alone.items()],
+    }
 
 
 def mark_implied(axis: Run, other: Run) -> None:
@@ -362,68 +380,61 @@ def mark_implied(axis: Run, other: Run) -> None:
         axis.result = "implied"
 
 
-def axis_of(name: str) -> str:
-    """The axis of a run that is named by it, by a part of it, or by all but some parts."""
-    return re.split("[@ ]", name)[0]
-
-
-def note_varied(run: Run, app_stub: stub.Stub) -> str:
-    """Note what the axis of a run has varied; return what to say of it."""
-    axis = axis_of(run.name)
-    run.varied = app_stub.coverage.document()["grease"][axis]
-    run.parts = app_stub.parts.varied_by(axis)
-    if not run.parts:
-        run.result = "not met"
-        return ", not met"
-    if run.status and run.is_disturbed:
-        run.result = "disturbed"
-    return f", varied responses: {run.varied}"
-
-
 def show(run: Run) -> None:
     """Print the last lines of a run that breaks, or that failed before its first request."""
     if run.breaks or (run.result == NOT_RUN and run.status):
-        shown = run.output.splitlines()[-SHOWN_LINES:]
-        say("".join(f"  | {printable(line)}\n" for line in shown))
+        for line in run.output.splitlines()[-SHOWN_LINES:]:
+            say(f"  | {printable(line)}\n")
 
 
-def text_of_worlds(names: Sequence[str]) -> str:
-    """The worlds of the requests that an axis varied, where there are several."""
-    if len(names) < 2:
-        return ""
-    text = ", ".join(name or "the main one" for name in names[:MAX_WORLDS])
-    more = len(names) - MAX_WORLDS
-    if more > 0:
-        text += f" and {more} more"
-    return f"; varied in the worlds {text}"
+def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
+    """A finding of the axis of a run, which names the worlds of its requests if several."""
+    advice = stub.ADVICE[run.axis] + origin
+    count = len(run.worlds)
+    if count > 1:
+        names = [name or "the main one" for name in run.worlds[:MAX_WORLDS]]
+        advice += f"; varied in the worlds {', '.join(names)}"
+        if count > MAX_WORLDS:
+            advice += f" and {count - MAX_WORLDS} more"
+    return stub.Finding("depends", what, 1, advice, run.first)
+
+
+def has_open(failures: Failures) -> bool:
+    """Whether a request that failed has not ended: the server sees late that a client closed."""
+    return any(not attempt.ended for attempt in failures.met.values())
 
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:
     """What the client did wrong after the failures of a run."""
-    for name, attempt in failures.met.items():
-        what = f"{name} after {failures.name}"
-        again_after = attempt.reaction["again_after"]
-        if again_after:
-            seconds = again_after[0]
-            again = f"sent again after {seconds:.2f} s"
-            if failures.name != UNAVAILABLE and attempt.method == "POST":
-                advice = f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
-                yield stub.Finding("repeats", what, 1, advice, attempt.first)
-            if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
-                advice = f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
-                yield stub.Finding("hurries", what, 1, advice, attempt.first)
-        if attempt.reaction["waited"]:
-            advice = f"no timeout within {failures.stall:g} s"
-            yield stub.Finding("waits", what, 1, advice, attempt.first)
+    for operation, attempt in failures.met.items():
+        for kind, advice in mistakes(failures, attempt):
+            what = f"{operation} after {failures.name}"
+            yield stub.Finding(kind, what, 1, advice, attempt.first)
+
+
+def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
+    """The kinds of what the client did wrong after its request had failed, each with the reason."""
+    again_after = attempt.reaction["again_after"]
+    if again_after:
+        seconds = again_after[0]
+        again = f"sent again after {seconds:.2f} s"
+        if failures.name != UNAVAILABLE and attempt.method == "POST":
+            yield "repeats", f"{again}, {PERFORMED} (RFC 9110 §9.2.2)"
+        if failures.name == UNAVAILABLE and seconds < RETRY_AFTER:
+            yield "hurries", f"{again}; Retry-After was {RETRY_AFTER} s (RFC 9110 §10.2.3)"
+    if attempt.reaction["waited"]:
+        yield "waits", f"no timeout within {failures.stall:g} s"
 
 
 def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
-    lines = ["", *runs[0].reactions]
+    operations = [*runs[0].reactions]
+    lines = ["", *operations]
     for run in runs:
         width = max(map(len, lines)) + 2
-        column = [run.name, *(text_of(run, name) for name in run.reactions)]
-        lines = [line.ljust(width) + text for line, text in zip(lines, column, strict=True)]
+        lines[0] = lines[0].ljust(width) + run.name
+        for row, operation in enumerate(operations, 1):
+            lines[row] = lines[row].ljust(width) + text_of(run, operation)
     return "".join(f"  {line}\n" for line in lines)
 
 
@@ -435,8 +446,9 @@ def text_of(run: Failures, operation: str) -> str:
         words.append("not met")
     if reaction["waited"]:
         words.append(f"waited {run.stall:g} s")
-    if reaction["closed_after"] is not None:
-        words.append(f"closed after {reaction['closed_after']:.1f} s")
+    closed_after = reaction["closed_after"]
+    if closed_after is not None:
+        words.append(f"closed after {closed_after:.1f} s")
     again = reaction["again_after"]
     if again:
         times = f" ({len(again)} times)" if len(again) > 1 else ""

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from .log import say
+from .stderr import say
 
 # What XML 1.0 cannot have, not even escaped (§2.2).
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,8 +44,6 @@ def is_xml(path: Path) -> bool:
 
 def junit_xml(suite: str, cases: Sequence[Case]) -> str:
     """The JUnit XML of test cases, in the form that Jenkins and GitLab read."""
-    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
-
     failed = [case for case in cases if case.failures]
     skipped = [case for case in cases if case.skipped]
     counts = {

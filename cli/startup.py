@@ -6,6 +6,7 @@ import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType
 
 
 def prepare() -> None:
@@ -18,12 +19,16 @@ def prepare() -> None:
         stop(f"Python 3.10 or newer is needed: this is {sys.version.split()[0]}")
     gc.disable()
     if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+        signal.signal(signal.SIGTERM, end)
+    file = Path(__file__).parent.with_name("requirements.txt")
+    command = f'"{sys.executable}" -m pip install -r "{file}"'
     for name in ("flask", "waitress"):
         if find_spec(name) is None:
-            file = Path(__file__).parent.with_name("requirements.txt")
-            command = f'"{sys.executable}" -m pip install -r "{file}"'
             stop(f"{name} is not installed: run `{command}`")
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 def stop(message: str) -> None:

@@ -8,9 +8,11 @@ import click
 
 import server
 from auth import DEFAULT_TOKEN, BearerAuth, read_token
-from stub.documents import content_of, explained
+from stub.documents import content_of
 
 from .options import Settings, invalid
+
+TOGETHER = "; the tokens of the file and those of --token or STUB_TOKEN are valid together"
 
 
 def with_token_file(settings: Settings) -> Settings:
@@ -18,17 +20,12 @@ def with_token_file(settings: Settings) -> Settings:
 
     Raises `click.UsageError` for invalid ones, and for the published one where others can send it.
     """
-    option = "token"
-    try:
-        if settings.token:
-            BearerAuth(settings.token, worlds=not settings.no_stub)
-        if settings.token_file:
-            option = "token_file"
-            tokens = (*settings.token, *read_token_file(settings.token_file))
-            settings = settings._replace(token=tokens)
-        BearerAuth(settings.token, worlds=not settings.no_stub)
-    except ValueError as error:
-        raise invalid(option, f"{error}{together(settings)}.") from None
+    given = settings.token
+    if given:
+        require_valid(settings, "token")
+    if settings.token_file:
+        settings = settings._replace(token=(*given, *read_token_file(settings.token_file)))
+        require_valid(settings, "token_file", TOGETHER if given else "")
     is_open = not server.address_of(settings.host).is_loopback
     if is_open and DEFAULT_TOKEN in settings.secrets:
         raise click.UsageError(
@@ -39,18 +36,21 @@ def with_token_file(settings: Settings) -> Settings:
     return settings
 
 
-def together(settings: Settings) -> str:
-    """A note for an error of tokens that come from two places."""
-    if not settings.token_file or not settings.token:
-        return ""
-    return "; the tokens of the file and those of --token or STUB_TOKEN are valid together"
+def require_valid(settings: Settings, option: str, note: str = "") -> None:
+    try:
+        BearerAuth(settings.token, worlds=not settings.no_stub)
+    except ValueError as error:
+        raise invalid(option, f"{error}{note}.") from None
 
 
 def read_token_file(path: Path) -> list[str]:
-    """The tokens of a file, one to a line. Raises `ValueError` with all invalid lines."""
-    with explained(path):
+    """The tokens of a file, one to a line. Raises `click.UsageError` with all invalid lines."""
+    tokens = []
+    errors = []
+    try:
         lines = content_of(path).decode(errors="replace").splitlines()
-    tokens, errors = [], []
+    except OSError as error:
+        raise invalid("token_file", f"{path}: {error.strerror}.") from None
     for number, line in enumerate(lines, 1):
         token = line.partition("#")[0].strip()  # no token has this character
         if not token:
@@ -63,7 +63,7 @@ def read_token_file(path: Path) -> list[str]:
     if not tokens:
         errors.append(f"{path}: no line has a token")
     if errors:
-        raise ValueError("\n".join(errors))
+        raise invalid("token_file", "\n".join(errors) + ".")
     return tokens
 
 

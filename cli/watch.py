@@ -4,14 +4,17 @@ With another seed, profile or state all worlds begin anew; other tokens leave th
 """
 
 import threading
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from flask import Flask
 
-from .log import say
+from .apps import files_to_watch, make_app, read_files
+from .log import Log
+from .options import Settings, Start
+from .stderr import say, say_error
+from .tokens import warnings_of_mode, with_token_file
 
 PAUSE = 0.2  # seconds between two looks at the files
 
@@ -19,26 +22,19 @@ Stamp = tuple[int, int, int]  # the time of a change, the size, and the number o
 
 
 class Watch:
-    """The app of the files as they were read last.
+    """The app of the files as they were read last; with an invalid one everything stays as it was.
 
-    `make_app` reads the files at `paths` and makes an app of them; `take_tokens` reads the file at
-    `token_file`, gives an app its tokens, and returns how many there are. Both raise
-    `click.UsageError` with the errors of the files. Then everything stays as it was.
+    `given` are the settings without the tokens of the file.
     """
 
-    def __init__(
-        self,
-        app: Flask,
-        make_app: Callable[[], Flask],
-        paths: Sequence[Path],
-        take_tokens: Callable[[Flask], int],
-        token_file: Path | None,
-    ) -> None:
+    def __init__(self, app: Flask, start: Start, given: Settings, log: Log) -> None:
         self.app = app
-        self._make_app = make_app
-        self._take_tokens = take_tokens
-        self._token_file = token_file
-        self._paths = [*paths, *([token_file] if token_file else [])]
+        self._start = start
+        self._given = given
+        self._log = log
+        self._paths = files_to_watch(given)
+        if given.token_file:
+            self._paths.append(given.token_file)
         self._read = self._stamps()
         self._has_ended = threading.Event()
 
@@ -60,25 +56,34 @@ class Watch:
         while not self._has_ended.wait(PAUSE):
             current = self._stamps()
             if current == previous != self._read:
-                self._read_changed(current)
+                changed = [path for path in self._paths if current[path] != self._read[path]]
+                self._read = current
+                self._read_changed(changed)
             previous = current
 
-    def _read_changed(self, current: dict[Path, Stamp | None]) -> None:
-        changed = [path for path in self._paths if current[path] != self._read[path]]
-        self._read = current
+    def _read_changed(self, changed: list[Path]) -> None:
         try:
-            if changed == [self._token_file]:
-                count = self._take_tokens(self.app)
-                result = f"{count} token{'s' if count > 1 else ''} from now on"
+            settings = with_token_file(self._given)
+            if changed == [settings.token_file]:
+                result = self._take_tokens(settings)
             else:
-                self.app = self._make_app()
+                self.app = make_app(self._start, settings, self._log, *read_files(settings))
                 result = "all worlds begin anew"
         except click.UsageError as error:
-            lines = error.format_message().split("\n")
-            say("".join(f"error: {line}\n" for line in lines))
+            say_error(error.format_message())
             say("the previous files stay in use\n")
-            return
-        say(f"read {', '.join(map(str, changed))}: {result}\n")
+        else:
+            say(f"read {', '.join(map(str, changed))}: {result}\n")
+
+    def _take_tokens(self, settings: Settings) -> str:
+        """Give the app other tokens, and say how many. The previous tokens stay masked."""
+        secrets = settings.secrets
+        self._log.redactor.add(secrets)
+        self.app.extensions["auth"].replace(settings.token)
+        for line in warnings_of_mode(settings.token_file):
+            say(f"{line}\n")
+        count = len(set(secrets))
+        return f"{count} tokens from now on" if count > 1 else "1 token from now on"
 
 
 def stamp_of(path: Path) -> Stamp | None:

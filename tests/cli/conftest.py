@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.program import run
 
 # A client that starts quickly: http.client would take three times as long as the rest.
@@ -30,6 +32,12 @@ def is_first(what):
   note(what)
   return is_new
 """
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at files that are watched more often."""
+    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
 
 
 def script(code: str) -> list[str]:

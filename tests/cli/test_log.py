@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.log import background_stderr, say
+from cli.log_file import LogFile
+from cli.stderr import background_stderr, say
 from records import timestamp
 from store import utc_now
 from tests.cli.conftest import script
@@ -32,37 +33,30 @@ def requests(stderr: str) -> list[str]:
     return re.findall(r"^(.*) \d+\.\d ms$", stderr, re.MULTILINE)
 
 
-def test_a_quiet_run_shows_its_last_lines_if_the_command_fails() -> None:
+def test_a_quiet_run_shows_its_last_lines_if_it_fails() -> None:
     paths = [f"/v1/projects?n={number}" for number in range(25)]
     done = run("--quiet", "--no-stub", *command(3, *paths))
     assert done.status == 3
     assert "\n(--log FILE has all lines)\nGET /v1/projects?n=5 200 " in done.stderr
     assert requests(done.stderr) == [f"GET {path} 200" for path in paths[5:]]
-    assert requests(run("--quiet", "--no-stub", *command(0, *paths[:1])).stderr) == []
+    assert requests(run("--quiet", "--no-stub", *command(0, paths[0])).stderr) == []
+    judged = ("--quiet", "--fail-on", "unpromised")
+    done = run(*judged, *command(0, paths[0]))
+    assert (done.status, requests(done.stderr)) == (1, ["#1 GET /v1/projects?n=0 200"])
+    assert done.stderr.index("#1 GET ") < done.stderr.index("coverage: ")
+    done = run(*judged, "--allow", "unpromised: *", *command(0, paths[0]))
+    assert (done.status, requests(done.stderr)) == (0, [])
 
 
-@pytest.mark.parametrize("options", [(), ("--quiet",)])
-def test_each_line_is_shown_once_and_control_requests_with_quiet_only_where_they_failed(
-    options: tuple[str, ...],
-) -> None:
-    controls = 20 * ["/_stub/requests"]
-    done = run(*options, *command(3, "/v1/projects", *controls, "/_stub/none"))
-    shown = [line.split(" 404 ")[0] for line in requests(done.stderr)]
-    others = [line for line in shown if line != "GET /_stub/requests 200"]
-    assert sorted(others) == ["#1 GET /v1/projects 200", "GET /_stub/none"]
-    assert len(shown) == (2 if options else 22)
-    assert "--log FILE" not in done.stderr
-
-
-def test_a_quiet_run_shows_its_last_lines_if_there_is_a_finding() -> None:
-    words = command(0, "/v1/projects?page=1")
-    done = run("--quiet", "--fail-on", "unpromised", *words)
-    shown, _, rest = done.stderr.partition("\ncoverage: ")
-    assert "\n#1 GET /v1/projects?page=1 200" in shown
-    assert "\nfinding: unpromised: listProjects: query parameter page (first: #1): " in rest
-    assert done.status == 1
-    allowed = ["--fail-on", "unpromised", "--allow", "unpromised: *"]
-    assert requests(run("--quiet", *allowed, *words).stderr) == []
+def test_each_line_is_shown_once_and_control_requests_with_quiet_only_where_they_failed() -> None:
+    paths = ("/v1/projects", *20 * ["/_stub/requests"], "/_stub/none")
+    for options, controls in ((), 20), (("--quiet",), 0):
+        done = run(*options, *command(3, *paths))
+        shown = [line.split(" 404 ")[0] for line in requests(done.stderr)]
+        others = [line for line in shown if line != "GET /_stub/requests 200"]
+        assert sorted(others) == ["#1 GET /v1/projects 200", "GET /_stub/none"]
+        assert len(shown) == 2 + controls
+        assert "--log FILE" not in done.stderr
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
@@ -138,47 +132,39 @@ def test_a_file_of_jsonl_has_an_object_for_each_request_with_the_names_of_the_jo
     assert fault.keys() == first.keys() == rejected.keys()
 
 
-def test_a_file_that_was_moved_is_made_anew_by_the_next_line(tmp_path: Path) -> None:
-    file, moved = tmp_path / "log", tmp_path / "log.1"
-
-    def ask(url: str) -> None:
-        call(url, "/v1/projects?n=1")
-        file.rename(moved)
-        call(url, "/v1/projects?n=2")
-        file.rename(moved.with_suffix(".2"))
-        file.write_text("made by logrotate\n")
-        call(url, "/v1/projects?n=3")
-        os.truncate(file, 0)
-        call(url, "/v1/projects?n=4")
-
-    run("--log", str(file), during=ask)
-    shown = {each.name: re.findall("n=.", each.read_text("utf-8")) for each in tmp_path.iterdir()}
-    assert shown == {"log.1": ["n=1"], "log.2": ["n=2"], "log": ["n=4"]}
-    assert file.read_bytes()[:2] == b"20"
+def test_a_file_that_was_moved_or_truncated_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("of another run\n")
+    log = LogFile(path)
+    log.add("1\n")
+    path.rename(tmp_path / "moved")
+    log.add("2\n")
+    assert (tmp_path / "moved").read_text("utf-8").endswith("Z 1\n")
+    assert path.read_text("utf-8").endswith("Z 2\n")
+    os.truncate(path, 0)
+    log.add("3\n")
+    assert re.fullmatch(r"20\S+Z 3\n", path.read_text("utf-8"))
 
 
-def test_a_log_that_is_full_breaks_no_request() -> None:
-    done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
-    assert done.result.status_code == 200
-    assert done.stderr.count("warning: --log: No space left on device: lines are lost") == 1
-
-
-def test_a_log_that_could_not_be_written_goes_on_when_it_can(tmp_path: Path) -> None:
+def test_lines_that_cannot_be_written_are_counted_and_break_no_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-
-    def ask(url: str) -> None:
-        call(url, "/v1/projects?n=1")
-        folder.rename(tmp_path / "moved")
-        call(url, "/v1/projects?n=2")
-        call(url, "/v1/projects?n=3")
-        folder.mkdir()
-        call(url, "/v1/projects?n=4")
-
-    done = run("--log", str(folder / "log"), during=ask)
-    assert re.findall("n=.", (folder / "log").read_text("utf-8")) == ["n=4"]
-    assert done.stderr.count("warning: --log: No such file or directory: lines are lost") == 1
-    assert done.stderr.count("--log: it can be written again; 2 lines were lost\n") == 1
+    log = LogFile(folder / "log")
+    folder.rename(tmp_path / "moved")
+    log.add("1\n")
+    log.add("2\n")
+    folder.mkdir()
+    log.add("3\n")
+    assert (folder / "log").read_text("utf-8").endswith(" 3\n")
+    assert capsys.readouterr().err == (
+        "warning: --log: No such file or directory: lines are lost until this ends\n"
+        "--log: it can be written again; 2 lines were lost\n"
+    )
+    done = run("--log", "/dev/full", during=lambda url: call(url, "/v1/projects"))
+    assert done.result.status_code == 200
+    assert "warning: --log: No space left on device: lines are lost" in done.stderr
 
 
 @pytest.mark.parametrize(("origin", "option"), [("http://a:2", "http://a:2"), ("null", "'*'")])
@@ -220,8 +206,6 @@ def test_a_host_that_is_not_served_is_explained_once_and_masked(host: str, line:
     assert sum(each.startswith(line) for each in stderr.splitlines()) == 1
     assert "~sec" not in stderr.lower()
     assert "400 host_not_allowed" not in stderr
-    shown = run(during=ask).stderr
-    assert shown.count("GET /v1/projects?a=b 400 host_not_allowed (Call a server") == 2
 
 
 def test_a_short_token_is_warned_of() -> None:
@@ -235,14 +219,8 @@ def test_a_request_that_does_not_arrive_whole_is_logged_and_counted(tmp_path: Pa
 
     def ask(url: str) -> None:
         with Connection(port_of(url)) as client:
-            client.send(
-                get(
-                    "/v1/projects?t=dev-token",
-                    "Host: localhost",
-                    "Content-Length: 5",
-                    method="POST",
-                )
-            )
+            fields = ("Host: localhost", "Content-Length: 5")
+            client.send(get("/v1/projects?t=dev-token", *fields, method="POST"))
             client.send(b"1234")
         call(url, "/_stub/health")  # before which the server has seen the end
 
@@ -265,10 +243,8 @@ def test_a_command_that_does_not_call_the_interface_is_warned_of() -> None:
         ({"http_proxy": "http://a", "no_proxy": "a,127.0.0.1"}, False),
         ({"http_proxy": ""}, False),
     ):
-        shown = run("--", "true", env=env).stderr
         hint = "STUB_URL? HTTP_PROXY is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost\n"
-        assert (hint in shown) is is_named
-        assert (warning in shown) is not is_named
+        assert (hint in run("--", "true", env=env).stderr) is is_named
 
 
 def test_neither_the_console_nor_checks_of_health_are_logged() -> None:

@@ -73,14 +73,6 @@ def test_a_dependency_is_found_by_its_axis_and_its_part(tmp_path: Path, dependen
         assert number_of_runs(done.stderr) == 1 + 13 + 1 + len(broken["parts"]) + 1
 
 
-def test_a_tolerant_client_depends_on_nothing(tmp_path: Path) -> None:
-    done, report = probe(tmp_path, "--", *script(CLIENT), axes="times,ids")
-    assert (done.status, report["findings"], report["probe"]["is_complete"]) == (0, [], True)
-    assert results(report) == {"ids": "passes", "times": "passes"}
-    assert done.stderr.splitlines()[1].endswith(" s; 2 axes, seed 7; 2 runs to come")
-    assert "no dependency was found with seed 7; others may find more\n" in done.stderr
-
-
 def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1() -> None:
     done = run("--probe", "--", *script("call('/v1/projects')"))
     (line,) = [line for line in done.stderr.splitlines() if line.endswith(", not met")]
@@ -128,6 +120,28 @@ class Case(NamedTuple):
 
 
 CASES = {
+    "a tolerant client depends on nothing": Case(
+        CLIENT,
+        {"ids": "passes", "times": "passes"},
+        [],
+        ["no dependency was found with seed 7; others may find more"],
+    ),
+    "an operation that only the plain run calls is warned of": Case(
+        "call('/v1/projects')\nif name == 'plain': call('/v1/deployments/dpl_failed')",
+        {"members": "passes"},
+        [],
+        ["warning: getDeployment was called in the plain run and not in that of members: "],
+    ),
+    "a finding names its first request and the worlds that the axis varied": Case(
+        "for world in 'ab':\n"
+        "    h['Authorization'] = 'Bearer dev-token.' + world\n"
+        "    call('/v1/deployments/none')\n"
+        "    project = call('/v1/projects')['projects'][0]\n"
+        "sys.exit(len(project) > 4)",
+        {"members": "breaks"},
+        ["members of Project"],
+        ["finding: depends: members of Project (first: a #2): ", "; varied in the worlds a, b\n"],
+    ),
     "what does not break again is unstable": Case(
         "call('/v1/projects')\nif name != 'plain' and is_first(name): sys.exit(3)\n",
         {"members": "unstable", "headers": "unstable"},
@@ -169,9 +183,10 @@ def test_a_command_has_these_results(name: str, tmp_path: Path) -> None:
     done, report = probe(tmp_path, "--", *script(case.code), axes=",".join(case.results))
     assert results(report) == case.results
     assert [each["what"] for each in report["findings"]] == case.findings
-    assert done.status == bool(case.findings)
-    lines = done.stderr.splitlines()
-    assert [text for text in case.said if not any(line.startswith(text) for line in lines)] == []
+    assert (done.status, report["probe"]["is_complete"]) == (bool(case.findings), True)
+    is_clear = not case.findings and "warning: " not in done.stderr
+    assert ("no dependency" in done.stderr) is is_clear
+    assert [text for text in case.said if text not in done.stderr] == []
 
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(
@@ -224,30 +239,6 @@ def test_a_command_that_caches_its_results_is_not_run(tmp_path: Path, name: str)
     assert f"probe: {name}: not run in " in done.stderr
     assert f"no request in the run of {name}: does the command cache its results?" in done.stderr
     assert "no dependency" not in done.stderr
-
-
-def test_an_operation_that_only_the_plain_run_calls_is_warned_of(tmp_path: Path) -> None:
-    code = "call('/v1/projects')\nif name == 'plain': call('/v1/deployments/dpl_failed')"
-    done, _ = probe(tmp_path, "--", *script(code), axes="members")
-    warning = "warning: getDeployment was called in the plain run and not in that of members: "
-    assert warning in done.stderr
-    assert "no dependency" not in done.stderr
-
-
-def test_a_finding_names_the_worlds_of_the_requests_that_the_axis_varied(tmp_path: Path) -> None:
-    code = """
-for world in 'ab':
-    h['Authorization'] = 'Bearer dev-token.' + world
-    call('/v1/deployments/none')
-    project = call('/v1/projects')['projects'][0]
-sys.exit(len(project) > 4)
-"""
-    done, report = probe(tmp_path, "--", *script(code), axes="members")
-    (finding,) = report["findings"]
-    first = finding["first"]
-    assert (first["world"], first["number"], first["path"]) == ("a", 2, "/v1/projects")
-    assert finding["advice"].endswith("; varied in the worlds a, b")
-    assert "finding: depends: members of Project (first: a #2): " in done.stderr
 
 
 def test_a_plain_run_that_fails_is_all(tmp_path: Path) -> None:

@@ -54,35 +54,25 @@ def failures_of(report: Any) -> dict[str, Any]:
 def test_what_the_client_did_is_told_and_what_it_did_wrong_is_found(tmp_path: Path) -> None:
     # Five runs, one of which waits for three timeouts of 0.8 s: 3 s.
     done, report = probe(tmp_path, "--", sys.executable, "-c", CLIENT, axes="failures")
+    names = ["unavailable", "lost-response", "cut-body", "stalled"]
     lines = done.stderr.splitlines()
-    plan = r"probe: plain: passes in .* s; 4 failures, seed 7; 4 runs to come"
-    assert re.fullmatch(plan, lines[1])
-    told = [line for line in lines if not line.startswith("  | ")]
-    head, *rows = (re.split("  +", line.strip()) for line in told[6:10])
-    assert head == ["unavailable", "lost-response", "cut-body", "stalled"]
-    assert [line.split(": ")[1] for line in told[2:6]] == head
+    assert lines[1].endswith(" s; 4 failures, seed 7; 4 runs to come")
     assert [line for line in lines if line.startswith("  | http.client.IncompleteRead: ")]
-    shown = {row[0]: re.sub(r"\d+\.\d+ s", "S s", "; ".join(row[1:])) for row in rows}
-    assert shown["createProject"].startswith("again after S s; again after S s; ")
-    assert shown["listProjects"].endswith("closed after S s, again after S s")
+    head, *rows = (line.strip() for line in lines if re.match(" +unavail|  [a-zA-Z]+ +again", line))
+    assert head.split() == names
+    assert re.match(r"createProject +again after \d\.\d\d s +again after ", rows[1])
+    assert re.search(r"  closed after \d\.\d s, again after \d\.\d\d s$", rows[0])
     assert [f"{each['kind']}: {each['what']}" for each in report["findings"]] == AFTER
     assert (done.status, report["exit_status"]) == (1, 1)
     first = report["findings"][0]["first"]
-    assert (first["method"], first["path"], first["body"]) == (
-        "POST",
-        "/v1/projects",
-        '{"name": "shop"}',
-    )
+    assert (first["method"], first["body"]) == ("POST", '{"name": "shop"}')
     assert "finding: repeats: createProject after lost-response (first: #1): sent " in done.stderr
     assert "Retry-After was 1 s (RFC 9110 §10.2.3)\n" in done.stderr
     failed = failures_of(report)
-    assert [*failed] == head
-    stalled = failed["stalled"]["operations"]["listProjects"]
-    assert stalled["met"]
-    assert not stalled["waited"]
-    assert 0.7 <= stalled["closed_after"] < 5
-    assert len(stalled["again_after"]) == 1
-    assert failed["unavailable"]["exit_status"] == 0
+    assert [*failed] == names
+    reaction = failed["stalled"]["operations"]["listProjects"]
+    assert 0.7 <= reaction["closed_after"] < 5
+    assert (reaction["met"], reaction["waited"], len(reaction["again_after"])) == (True, False, 1)
     assert (failed["cut-body"]["result"], failed["cut-body"]["exit_status"]) == ("breaks", 1)
     assert "IncompleteRead" in failed["cut-body"]["output"]
 
@@ -95,23 +85,3 @@ def test_axes_come_first_and_what_was_not_called_is_not_met(tmp_path: Path) -> N
     operations = failures_of(report)["lost-response"]["operations"]
     assert [name for name, each in operations.items() if each["met"]] == ["listProjects"]
     assert "no dependency was found with seed 7" in done.stderr
-
-
-STALLING = """
-from threading import Thread
-paths = ["/v1/projects", "/v1/deployments/dpl_failed"]
-threads = [Thread(target=call, args=[path, None, 9]) for path in paths]
-for thread in threads:
-    thread.start()
-    if os.environ["STUB_PROBE_RUN"] == "plain":
-        thread.join()
-assert call("/_stub/requests")
-assert call("/v1/deployments/dpl_queued")
-os._exit(0)
-"""
-
-
-def test_stalled_requests_take_no_thread_of_others(tmp_path: Path) -> None:
-    words = ("--threads", "1", "--", sys.executable, "-c", CALL + STALLING)
-    _, report = probe(tmp_path, *words, axes="stalled")
-    assert failures_of(report)["stalled"]["exit_status"] == 0

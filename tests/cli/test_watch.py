@@ -18,11 +18,6 @@ pytestmark = pytest.mark.process
 SERVICES = ROOT / "tests" / "services"
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.watch.PAUSE", 0.03)
-
-
 def watch(during: Callable[[str], Any], *options: str) -> list[str]:
     """The lines of stderr about the files, of a program that watches them."""
     done = run("--quiet", "--watch", *options, during=during)
@@ -63,30 +58,32 @@ def test_what_is_invalid_is_reported_and_changes_nothing(
     seed.write_text('{"projects": [{"name": "valid"}]}')
     said: list[str] = []
     monkeypatch.setattr("cli.watch.say", said.append)
-    reasons = []
 
     def ask(url: str) -> None:
         call(url, "/v1/projects", body=b'{"name": "own"}')
-        for text, reason in (
-            ('{"projects": [{"name": 1}, {}]}', "/projects/0/name: must be a string"),
-            ('{"projects": [', "line 1, column 15: Expecting value"),
-            ("", "line 1, column 1: The text is empty"),
-            (None, "No such file or directory"),
-        ):
+        for number, text in enumerate(('{"projects": [{"name": 1}, {}]}', "", None), 1):
             if text is None:
                 seed.unlink()
             else:
                 seed.write_text(text)
-            reasons.append(reason)
-            eventually(lambda: len(said) == 2 * len(reasons))
-            assert said[-2].startswith(f"error: {seed}: {reason}")
-            assert said[-1] == "the previous files stay in use\n"
+            eventually(partial(has_said, said, number))
             assert listed(url) == ["valid", "own"]
         seed.write_text('{"projects": [{"name": "again"}]}')
-        eventually(lambda: listed(url) == ["again"])
+        eventually(partial(is_listed, url, "again"))
 
-    watch(ask, "--seed", str(seed))
-    assert said[0].count("\n") == 2  # all errors of a file
+    lines = watch(ask, "--seed", str(seed))
+    assert [line.removeprefix(f"error: {seed}: ").split(" of ")[0] for line in lines] == [
+        "/projects/0/name: must be a string",
+        "/projects/1/name: is required",
+        "line 1, column 1: The text is empty",
+        "No such file or directory",
+    ]
+    previous = "the previous files stay in use\n"
+    assert said == [previous, previous, previous, f"read {seed}: all worlds begin anew\n"]
+
+
+def has_said(said: list[str], times: int) -> bool:
+    return len(said) == times
 
 
 def test_a_file_is_read_once_it_stays_as_it_is(tmp_path: Path) -> None:

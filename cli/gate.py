@@ -1,0 +1,100 @@
+"""The end of a run: prints the coverage and the findings, writes the report, gives the status."""
+
+import json
+from collections.abc import Mapping
+
+import stub
+
+from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
+from .serving import Serving, write_whole
+from .stderr import say
+
+
+def judge(run: Serving) -> int:
+    """Judge a run that has ended; return the exit status: that of the command if it is not 0.
+
+    With --quiet, a failure is preceded by the latest lines of the log.
+    """
+    command = run.command
+    probe = run.probe
+    status = command.status if command else 0
+    app_stub: stub.Stub | None = run.app.extensions.get("stub")
+    if app_stub is None:
+        if status:
+            say(run.log.latest())
+        return status
+    depends = list(probe.findings()) if probe else []
+    verdict = app_stub.judge(run.settings.fail_on, run.settings.allow, depends)
+    others = [finding for finding in verdict.findings if finding not in depends]
+    if status or others:
+        say(run.log.latest())
+    if command and status not in (126, 127) and not verdict.is_called:
+        hint = proxy_hint(command.environ)
+        say(f"warning: no request to /v1: does the command use STUB_URL?{hint}\n")
+    if probe:
+        say("".join(probe.summary()))
+    print_verdict(verdict, run.environ)
+    if status == 0 and verdict.findings:
+        status = 1
+    if status == 0 and probe and probe.not_run:
+        status = 2
+    path = run.settings.report
+    if path and is_xml(path):
+        write_whole(path, junit_xml("deployment-stub", cases_of(run, verdict)))
+    elif path:
+        document = verdict.document(status)
+        if probe:
+            document["probe"] = probe.document()
+        write_whole(path, json.dumps(document, indent=2) + "\n")
+    return status
+
+
+def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
+    text = verdict.table()
+    for finding in verdict.findings:
+        text += finding.line()
+    say(text)
+    unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
+    for warning in unused:
+        say(f"warning: {warning}\n")
+    say(github_lines(environ, "error", [finding.sentence for finding in verdict.findings]))
+    say(github_lines(environ, "warning", unused))
+    add_to_summary(environ, "deployment-stub", text)
+
+
+def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:
+    """A test case for each kind of finding, for the command, and for the runs of --probe."""
+    failures: dict[str, list[Failure]] = {kind: [] for kind in stub.KINDS}
+    for finding in verdict.findings:
+        failures.setdefault(finding.kind, []).append(failure_of(finding))
+    cases = []
+    for kind, found in failures.items():
+        is_judged = found or kind in run.settings.fail_on
+        cases.append(Case(kind, found, "" if is_judged else "--fail-on does not name it"))
+    if run.command:
+        status = run.command.status
+        failure = Failure(f"the command has ended with status {status}")
+        cases.append(Case("command", [failure] if status else []))
+    if run.probe:
+        not_run = [Failure(f"no request in {name}") for name in run.probe.not_run]
+        cases.append(Case("probe", not_run))
+    return cases
+
+
+def failure_of(finding: stub.Finding) -> Failure:
+    """A finding with the request that showed it first, if one did."""
+    details = ""
+    if finding.first:
+        details = json.dumps(finding.first, indent=2, ensure_ascii=False)
+    return Failure(finding.sentence, details)
+
+
+def proxy_hint(environ: Mapping[str, str]) -> str:
+    """What the variables of a proxy may do to the requests of a command."""
+    bypassed = environ.get("NO_PROXY", "") + environ.get("no_proxy", "")
+    if "127.0.0.1" in bypassed:
+        return ""
+    for name in ("http_proxy", "HTTP_PROXY"):
+        if environ.get(name):
+            return f" {name} is set: set NO_PROXY and no_proxy to 127.0.0.1,localhost"
+    return ""
