@@ -10,15 +10,10 @@ import stub
 from ..options import Number, Start, file, flag, option, several
 
 
-def text(description: str) -> Any:
-    """An option that is "" if it is left out, and is not given so."""
-
-    def parse(context: click.Context, option: click.Parameter, value: str | None) -> str:
-        if value == "":
-            raise click.BadParameter("give a value, or leave the option out.", context, option)
-        return value or ""
-
-    return {"help": description, "callback": parse, "show_default": False}
+def parse_given(text: str) -> str:
+    if not text:
+        raise ValueError("give a value, or leave the option out")
+    return text
 
 
 KINDS = ("broken", "differs", "leaks", "drift", "unseen")  # of findings
@@ -36,9 +31,13 @@ class Options(NamedTuple):
     wait: float = option("Longest seconds of each poll.", Number(0, 3600), default=60.0)
     pause: float = option("Seconds between two requests.", Number(0, 60), default=0.2)
     body: Path | None = file("JSON body of the creation, in which {name} stands once.")
-    deployment: str = text("The id of a deployment, where no response names one.")
+    deployment: str | None = option(
+        "The id of a deployment, where no response names one.", parse_given
+    )
     har: Path | None = file("Judge the exchanges of this HAR file; nothing is asked.")
-    base: str = text("With --har: the URL before /v1, of several in the file.")
+    base: str | None = option(
+        "With --har: the URL before /v1, of several in the file.", parse_given
+    )
     ca: Path | None = file("File of a certificate authority to trust, too, as PEM.")
     known: Path | None = file("File of known findings, one a line, as for --allow.")
     save: Path | None = file("File for the profile of the service, for --like.")

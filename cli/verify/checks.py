@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from stub.like.markers import NAME as NAME_MARKER
-from stub.like.markers import Path
+from stub.like.markers import place_of_name
 from web.routing import CREATED
 
 READ, WRITE, ABUSE = LEVELS = ("read", "write", "abuse")
@@ -187,17 +187,14 @@ def not_allowed(check: Check) -> Check:
     )
 
 
-def all_checks(request: dict[str, Any], path_of_name: Path) -> tuple[Check, ...]:
-    """The checks in the order in which they are asked.
-
-    `request` is the body of the creation, in which the marker of the name stands at the path.
-    """
+def all_checks(request: dict[str, Any]) -> tuple[Check, ...]:
+    """The checks in the order in which they are asked; `request` is the body of the creation."""
     own = {OWN_MEMBER: WORD} if request == DEFAULT_REQUEST else {}
     return (
         LIST,
         UNKNOWN_DEPLOYMENT,
         UNKNOWN_PATH,
-        CREATE._replace(body=edited(request, path_of_name, own)),
+        CREATE._replace(body=edited(request, own)),
         FOLLOWED,  # at once, as a list may not have the project, or not yet
         LISTED,
         GET_DEPLOYMENT,
@@ -209,17 +206,18 @@ def all_checks(request: dict[str, Any], path_of_name: Path) -> tuple[Check, ...]
         without(GET_DEPLOYMENT, NONE),
         without(GET_DEPLOYMENT, WRONG),
         not_allowed(GET_DEPLOYMENT),
-        *rejected_bodies(request, path_of_name),
+        *rejected_bodies(request),
     )
 
 
-def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Check]:
+def rejected_bodies(request: dict[str, Any]) -> list[Check]:
     """The creations that the contract rejects: no JSON, no name, a name that is taken, …"""
     plain = json.dumps(request, ensure_ascii=False)
     unnamed = copy.deepcopy(request)
-    del holder_of_name(unnamed, path_of_name)[path_of_name[-1]]
-    with_id = edited(request, path_of_name, {"id": f"{NAME_PREFIX}{WORD}"})
-    large = edited(request, path_of_name, {"filler": "x" * 70 * 1024})
+    holder, name = holder_of_name(unnamed)
+    del holder[name]
+    with_id = edited(request, {"id": f"{NAME_PREFIX}{WORD}"})
+    large = edited(request, {"filler": "x" * 70 * 1024})
     taken = plain.replace(NAME_MARKER, CREATED_NAME)
     of_text = rejected("another content type", "UnsupportedMediaType", plain)
     of_text = of_text._replace(content_type="text/plain")
@@ -236,7 +234,6 @@ def rejected_bodies(request: dict[str, Any], path_of_name: Path) -> list[Check]:
 
 
 def rejected(name: str, response: str, body: str, *rules: str) -> Check:
-    """A body that the contract rejects with this response."""
     status, code = REJECTIONS[response]
     return CREATE._replace(
         name=name,
@@ -250,15 +247,17 @@ def rejected(name: str, response: str, body: str, *rules: str) -> Check:
     )
 
 
-def edited(request: dict[str, Any], path_of_name: Path, members: dict[str, str]) -> str:
+def edited(request: dict[str, Any], members: dict[str, str]) -> str:
     """The body of the creation with these members beside the name."""
     body = copy.deepcopy(request)
-    holder_of_name(body, path_of_name).update(members)
+    holder, _ = holder_of_name(body)
+    holder.update(members)
     return json.dumps(body, ensure_ascii=False)
 
 
-def holder_of_name(body: dict[Any, Any], path_of_name: Path) -> dict[Any, Any]:
-    """The object in the body of a creation in which the name stands."""
-    for name in path_of_name[:-1]:
-        body = body[name]
-    return body
+def holder_of_name(body: dict[Any, Any]) -> tuple[dict[Any, Any], str | int]:
+    """The object in the body of a creation in which the name stands, and the member there."""
+    *outer, name = next(place_of_name(body))
+    for each in outer:
+        body = body[each]
+    return body, name

@@ -72,7 +72,6 @@ class Client:
         return Exchange(check, target, sent, body.encode())
 
     def send(self, request: Exchange) -> Exchange:
-        """Send and receive."""
         request = replace(request, sent_at=time.time())
         return within_timeout(lambda: self._receive(request), replace(request, failure=TIMED_OUT))
 

@@ -112,13 +112,13 @@ class Comparison:
         yield from self._compare_times()
 
     def _compare_runs(self) -> Iterator[Change]:
-        """Compare the statuses of the run of a deployment."""
         known = self._before.words
-        for word in self._now.run:
+        run = self._now.run
+        for word in run:
             if known and word not in known:
                 yield Change(f'drift: /statuses/run: "{word}" is new', True)
         for word in self._before.run:
-            if self._now.run and word not in self._now.run:
+            if run and word not in run:
                 yield note("/statuses/run", f'"{word}"', "not seen")
 
     def _find_unreadable(self) -> Iterator[Change]:
@@ -154,7 +154,8 @@ class Comparison:
         for name in before.headers:
             if response.header(name) is None:
                 yield finding(place + pointer("headers", name), "present", MISSING)
-        for word in self._now.run or [self._found.word]:
+        words = self._now.run or [self._found.word]
+        for word in words:
             known = resolve(before.body, word)
             seen = resolve(now.body, word)
             yield from self._compare(f"{place}/body", known, seen)

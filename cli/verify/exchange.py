@@ -45,7 +45,6 @@ class Exchange:
 
     @property
     def path(self) -> str:
-        """The target without its query."""
         return self.target.partition("?")[0]
 
     @property

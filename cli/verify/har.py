@@ -265,7 +265,6 @@ def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
 
 
 def check_of(exchange: Exchange) -> Check | None:
-    """The check that an exchange is like, None if it is like none."""
     method = exchange.check.method
     status = exchange.status
     if is_list(exchange):

@@ -98,7 +98,6 @@ def has_other_cause(run: Run, exchange: Exchange) -> bool:
 
 
 def accepts_token(run: Run, check: Check) -> bool:
-    """Whether the operation was successful with the token."""
     for other in run.exchanges:
         with_token = other.check
         is_same = with_token.path == check.path and with_token.method == check.method
@@ -108,7 +107,6 @@ def accepts_token(run: Run, check: Check) -> bool:
 
 
 def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """What a response says about the parts of its check."""
     check = exchange.check
     if silence_of(run, exchange) or not check.expects:
         return
@@ -126,12 +124,10 @@ def claims_of(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 
 def says_nothing(run: Run, exchanges: list[Exchange]) -> bool:
-    """Whether no response says anything about the contract."""
     return not any(list(claims_of(run, each)) for each in exchanges)
 
 
 def judge_rejection(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """What it says of a request that should be rejected."""
     check = exchange.check
     status = exchange.status
     is_accepted = exchange.is_success
@@ -251,7 +247,6 @@ def judge_members(run: Run, pointer: str, value: Any) -> Iterator[Claim]:
 
 
 def judge_form(part: str, form: str, text: str) -> Claim:
-    """The claim of a text that should have one of `FORMS`."""
     expected, has_form = FORMS[form]
     if has_form(text):
         return Claim(part, True, expected)
@@ -268,7 +263,6 @@ def record_in(run: Run, schema: str, value: Any) -> Record:
 
 
 def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """What it says that a request which should succeed did not."""
     check = exchange.check
     status = exchange.status
     operation, _, _ = check.expects.partition("/responses/")
@@ -304,7 +298,6 @@ def judge_failed_creation(operation: str, status: int) -> Claim:
 
 
 def is_as_unknown(run: Run, exchange: Exchange) -> bool:
-    """Whether the response is that of a path that does not exist."""
     unknown = run.of(UNKNOWN_PATH.name)
     return likeness(exchange) in map(likeness, unknown)
 
@@ -319,7 +312,6 @@ def likeness(exchange: Exchange) -> Any:
 
 
 def judge_created(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """How a created project relates to what was sent."""
     sent = object_in(exchange.body)
     found = record_in(run, PROJECT, exchange.json).members
     if isinstance(found.get("name"), str):
@@ -349,7 +341,6 @@ def judge_list(run: Run, exchange: Exchange) -> Iterator[Claim]:
 
 
 def judge_deployment(run: Run, exchange: Exchange) -> Iterator[Claim]:
-    """How a deployment relates to its path and its project."""
     found = record_in(run, DEPLOYMENT, exchange.json).members
     asked = exchange.deployment_id
     if is_id(found.get("id")):

@@ -54,10 +54,10 @@ NAME_IN_FILE = "{name}"
 
 
 class Inputs(NamedTuple):
-    """What the options name, read and without errors."""
+    """What the options name, read and without errors. Without a client there is a recording."""
 
     client: Client | None
-    recording: Recording | None
+    recording: Recording
     known: list[str]
     like: Profile | None
     request: dict[str, Any]
@@ -73,7 +73,8 @@ class Result(NamedTuple):
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
     """Verify the service; return the exit status. Raises `click.UsageError`."""
-    check_options(options)
+    for message in contradictions(options):
+        raise click.UsageError(message)
     token = environ.get("VERIFY_TOKEN", "")
     try:
         inputs = read_inputs(options, token)
@@ -82,7 +83,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         raise click.UsageError(f"{error.filename or options.ca}: {error.strerror}.") from None
     except ValueError as error:
         raise click.UsageError(f"{error}.") from None
-    run = make_run(options, inputs, token)
+    run = make_run(options, inputs)
     tell = teller(run.redactor)
     started = datetime.now(timezone.utc)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
@@ -121,41 +122,41 @@ def is_known(line: str, known: list[str]) -> bool:
 # Inputs and outputs
 
 
-def check_options(options: Options) -> None:
-    """Raises `click.UsageError` for options that contradict each other."""
+def contradictions(options: Options) -> Iterator[str]:
+    """What is wrong with options that are valid by themselves."""
     har = options.har
-    save = options.save
-    report = options.report
     inputs = [options.known, options.ca, options.body, har]
-    outputs = [options.like, save]
-    contradictions = {
-        "give the URL of a service, or --har FILE.": bool(options.url) == bool(har),
-        "--abuse may create projects: give --write, too.": options.abuse and not options.write,
-        "--body is that of a creation: give --write, too.": options.body and not options.write,
-        "--base chooses in a HAR file: give --har, too.": options.base and not har,
-        "--write: with --har nothing is asked.": har and options.write,
-        "--ca: with --har nothing is asked.": har and options.ca,
-        f"--report: {report} is no file of its own.": report and report in inputs + outputs,
-        f"--save: {save} is no file of its own.": save and save in inputs,
-    }
-    for sentence, is_one in contradictions.items():
-        if is_one:
-            raise click.UsageError(sentence)
+    outputs = [options.like, options.save]
+    if bool(options.url) == bool(har):
+        yield "give the URL of a service, or --har FILE, not both."
+    if options.abuse and not options.write:
+        yield "--abuse may create projects: give --write, too."
+    if options.body and not options.write:
+        yield "--body is that of a creation: give --write, too."
+    if options.base and not har:
+        yield "--base chooses in a HAR file: give --har, too."
+    if har and options.write:
+        yield "--write: with --har nothing is asked."
+    if har and options.ca:
+        yield "--ca: with --har nothing is asked."
+    if options.report and options.report in inputs + outputs:
+        yield f"--report: {options.report} is no file of its own."
+    if options.save and options.save in inputs:
+        yield f"--save: {options.save} is no file of its own."
 
 
 def read_inputs(options: Options, token: str) -> Inputs:
     """Raises `ValueError` with what is wrong, and `OSError`."""
-    recording = read_har(options.har, options.base) if options.har else None
-    request = recording.request if recording else DEFAULT_REQUEST
-    if options.body:
-        request = read_request(options.body)
-    return Inputs(
-        None if recording else Client(options.url, token, options.ca),
-        recording,
-        read_known(options.known) if options.known else [],
-        read_profile(options.like) if options.like else None,
-        request,
-    )
+    client = None
+    if options.har:
+        recording = read_har(options.har, options.base or "")
+    else:
+        client = Client(options.url, token, options.ca)
+        recording = Recording([], DEFAULT_REQUEST, [token], [])
+    known = read_known(options.known) if options.known else []
+    like = read_profile(options.like) if options.like else None
+    request = read_request(options.body) if options.body else recording.request
+    return Inputs(client, recording, known, like, request)
 
 
 def read_known(path: Path) -> list[str]:
@@ -242,8 +243,6 @@ def write_file(path: Path, document: dict[str, Any]) -> None:
 
 
 def teller(redactor: Redactor) -> Tell:
-    """A function that prints lines, masked."""
-
     def tell(*lines: str) -> None:
         try:
             for line in lines:
@@ -262,15 +261,12 @@ def source_of(options: Options) -> str:
     return str(options.har) if options.har else options.url
 
 
-def make_run(options: Options, inputs: Inputs, token: str) -> Run:
+def make_run(options: Options, inputs: Inputs) -> Run:
     contract = stub.Contract(json.loads(read_file("openapi.json")))
-    tokens = [token]
-    secrets: list[str] = []
-    if inputs.recording:
-        tokens = inputs.recording.tokens
-        secrets = inputs.recording.secrets
-    level = level_of(options)
-    run = Run(contract, level, Redactor(tokens + secrets), Redactor(tokens), inputs.request)
+    recording = inputs.recording
+    tokens = Redactor(recording.tokens)
+    redactor = Redactor(recording.tokens + recording.secrets)
+    run = Run(contract, level_of(options), redactor, tokens, inputs.request)
     if inputs.like:
         contract.statuses += inputs.like.words
         contract.running += inputs.like.running
@@ -287,7 +283,6 @@ def level_of(options: Options) -> str:
 
 
 def status_path_of(like: Profile) -> JSONPath | None:
-    """Where a deployment has its status, by a profile."""
     form = like.form("deployment")
     if form is None:
         return None
@@ -295,22 +290,21 @@ def status_path_of(like: Profile) -> JSONPath | None:
 
 
 def exchange_all(run: Run, options: Options, inputs: Inputs, tell: Tell) -> None:
-    """Ask the service, or take what was recorded."""
     tell(f"verify {source_of(options)} ({run.level})")
-    if inputs.recording:
-        take_recording(run, inputs.recording, options.deployment, tell)
+    given = options.deployment or ""
+    if inputs.client is None:
+        take_recording(run, inputs.recording, given, tell)
         return
     url = urlsplit(options.url)
     is_here = re.fullmatch(LOOPBACK, in_brackets(url.hostname or ""))
     if url.scheme == "http" and not is_here:
         tell("warning: http sends the token without encryption")
-    assert inputs.client
     session = Session(
         run,
         inputs.client,
         wait=options.wait,
         pause=options.pause,
-        deployment=options.deployment,
+        deployment=given,
         reads_twice=bool(options.save or inputs.like),
         saves=options.save is not None,
         tell=tell,
@@ -372,7 +366,7 @@ def judge(run: Run, options: Options, like: Profile | None, started: datetime) -
     if run.is_recorded:
         last = run.exchanges[-1]
         seen_at = datetime.fromtimestamp(last.sent_at, timezone.utc)
-    observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment)
+    observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment or "")
     drift = compare(like, observation) if like else None
     return Result(parts, observation, drift)
 

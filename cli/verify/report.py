@@ -99,7 +99,6 @@ def summary_of(run: Run, differences: list[Part]) -> str:
 
 
 def traits_of(run: Run) -> Iterator[str]:
-    """What a client of the contract would stumble over first."""
     items = run.places.items
     if items == ():
         yield "the list is a bare array"
@@ -169,7 +168,6 @@ def indented(lines: Iterable[str], size: int) -> Iterator[str]:
 
 
 def text_of_exchange(run: Run, exchange: Exchange) -> Iterator[str]:
-    """A request and its response, masked."""
     yield f"> {exchange.check.method} {exchange.target}"
     yield from text_of_message(run, ">", exchange.sent, exchange.body)
     yield f"< {exchange.status}"
@@ -207,7 +205,6 @@ def text_of_profile(found: Observation, lacks: list[str], path: object) -> Itera
 
 
 def left_behind(run: Run) -> Iterator[str]:
-    """What the run has left in the service."""
     if run.left_behind:
         yield ""
         yield "left behind in the service:"

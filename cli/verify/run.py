@@ -41,7 +41,6 @@ class Places:
 
     @property
     def listed(self) -> list[Any]:
-        """All projects, the created one as the last."""
         if self.mine is None:
             return self.others
         return [*self.others, self.mine]
@@ -73,11 +72,10 @@ class Run:
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        return all_checks(self.request, self.path_of_name)
+        return all_checks(self.request)
 
     @cached_property
     def path_of_name(self) -> Path:
-        """Where the name stands in the body of the creation."""
         return next(place_of_name(self.request))
 
     @property
@@ -133,7 +131,6 @@ class Run:
 
     @property
     def creation(self) -> Exchange | None:
-        """The creation that was accepted."""
         accepted = [each for each in self.of(CREATE.name) if each.is_success]
         return accepted[-1] if accepted else None
 
@@ -239,7 +236,6 @@ class Run:
         return [body for body in found if body is not NOTHING and body is not None]
 
     def owners_of(self, deployment_id: str) -> list[str]:
-        """The ids of the projects that name a deployment."""
         places = self.places
         named = [each for each in places.others if names_deployment(each, deployment_id)]
         found = [self.own_id(project) for project in named]

@@ -95,33 +95,40 @@ class Session:
     def _read(self, check: Check) -> list[Exchange]:
         if check.needs and not self.words[check.needs]:
             return []
-        times = 1
-        if self.reads_twice and check.level == READ and check.method == "GET":
-            times = 2
-        return [self._send(check) for _ in range(times)]
+        found = [self._send(check)]
+        if check.level == READ and check.method == "GET":
+            found += self._read_again(check)
+        return found
+
+    def _read_again(self, check: Check) -> list[Exchange]:
+        return [self._send(check)] if self.reads_twice else []
 
     def _check_first(self) -> None:
         """Raises `click.UsageError` if the first responses are not those of such a service."""
+        reason = self._obstacle()
+        if reason:
+            shown = printable(self.run.redactor.text(reason))
+            raise click.UsageError(f"{shown}.")
+
+    def _obstacle(self) -> str:
         run = self.run
         responses = [run.of(check.name)[-1] for check in run.checks[:3]]
-        first = responses[0]
-        status = first.status
+        first, second, _ = responses
         has_json = any(each.has_json for each in responses)
-        reason = "" if has_json else self.client.explain_scheme()
-        if reason:
-            raise click.UsageError(f"{reason}.")
-        if all(each.status in (401, 403) for each in responses[:2]):
-            raise click.UsageError(f"VERIFY_TOKEN: the service rejects the token ({status}).")
+        scheme = "" if has_json else self.client.explain_scheme()
+        if scheme:
+            return scheme
+        if {first.status, second.status} <= {401, 403}:
+            return f"VERIFY_TOKEN: the service rejects the token ({first.status})"
         if says_nothing(run, responses):
-            reason = first.failure or "no JSON"
-            raise click.UsageError(f"nothing could be checked: {reason}.")
-        if not has_json:
-            place = f" to {first.header('Location')}" if first.is_redirect else ""
-            shown = printable(run.redactor.text(place))
-            raise click.UsageError(
-                f"no response is JSON ({status}{shown}): give the URL of the service itself, "
-                "with its scheme, without a redirect or a login page before it."
-            )
+            return f"nothing could be checked: {first.failure or 'no JSON'}"
+        if has_json:
+            return ""
+        place = f" to {first.header('Location')}" if first.is_redirect else ""
+        return (
+            f"no response is JSON ({first.status}{place}): give the URL of the service itself, "
+            "with its scheme, without a redirect or a login page before it"
+        )
 
     # The created project
 
@@ -130,9 +137,9 @@ class Session:
         run = self.run
         last = self._send(check)
         exchanges = [last]
-        request = json.dumps(run.request, ensure_ascii=False)
-        if last.status in (400, 422) and check.body != request:
-            last = self._send(check._replace(body=request))
+        name_alone = json.dumps(run.request, ensure_ascii=False)
+        if last.status in (400, 422) and check.body != name_alone:
+            last = self._send(check._replace(body=name_alone))
             exchanges.append(last)
         if last.is_success:
             self.words["created"] = run.name_in(last)
@@ -140,7 +147,6 @@ class Session:
         return exchanges
 
     def _find_listed(self, check: Check) -> list[Exchange]:
-        """Poll the list until it has the created project."""
         if not self.words["created"]:
             return []
         asked = self.run.of(check.name)
@@ -172,7 +178,6 @@ class Session:
         return self._read_until_end(check, first)
 
     def _candidates(self) -> list[Candidate]:
-        """What may be the id of the created deployment."""
         return find_candidates(self.run.bodies_of_creation(), self.run.places.created_id)
 
     def _seek(self, candidates: list[Candidate]) -> Exchange | None:
@@ -215,9 +220,7 @@ class Session:
         found = [first]
         if not self._has_ended(first):
             found += self._poll(check, self._has_ended)
-        if self.reads_twice:
-            last = self._send(check)
-            found.append(last)
+        found += self._read_again(check)
         self.run.look()
         return [each for each in found if each.is_success]
 
@@ -243,12 +246,11 @@ class Session:
 
     def _read_deployment(self, check: Check) -> list[Exchange]:
         """Read the deployment that was given, or one of a listed project, or the created one."""
-        run = self.run
+        places = self.run.places
         candidates = [Candidate(self.deployment, "", 0)]
         if not self.deployment:
-            others = run.places.others
-            own_id = run.own_id(others[0]) if others else None
-            candidates = find_candidates(others, own_id)
+            own_id = self.run.own_id(places.others[0]) if places.others else None
+            candidates = find_candidates(places.others, own_id)
         self.named = None
         self.candidates_left += 1
         found = self._seek(candidates) or self.named
@@ -257,23 +259,22 @@ class Session:
             return self._read(check)
         found = self._rename(found, check)
         self.words["listed"] = found.deployment_id
-        if self.reads_twice and found.is_success:
-            return [found, self._send(check)]
-        return [found]
+        again = self._read_again(check) if found.is_success else []
+        return [found, *again]
 
     def _tell_what_is_unseen(self) -> None:
         """Tell, and note for the findings of a run that writes, what was not read and why."""
         run = self.run
         given = self.deployment
         if run.level != READ and run.creation is None:
-            self._note_unseen("project", self._why_no_project(), "create")
+            self._note_unseen("project", why_no_project(run), "create")
         lack = ""
         if not run.succeeded(*DEPLOYMENTS):
             lack = "no deployment was read"
         elif given and self.words["listed"] != given:
             lack = f"{given} was not read"
         if lack:
-            why = f"{lack}: {self._why_no_deployment()}"
+            why = f"{lack}: {why_no_deployment(run, given)}"
             self._note_unseen("deployment", why, "deployment, statuses")
         elif run.creation is not None and not run.followed:
             self.tell("no run of a deployment was seen: no response names the created one")
@@ -283,22 +284,6 @@ class Session:
         if self.run.level != READ:
             self.run.unseen[what] = why
         self.tell(f"{why}; the profile lacks {parts}" if self.saves else why)
-
-    def _why_no_project(self) -> str:
-        last = self.run.of(CREATE.name)[-1]
-        reason = f"no project was created: {last.reason}"
-        if last.status in (400, 422):
-            reason += "; give --body FILE with what the service asks for"
-        return reason
-
-    def _why_no_deployment(self) -> str:
-        asked = self.run.of(*DEPLOYMENTS)
-        if self.deployment:
-            exchanges = self.run.exchanges
-            asked = [each for each in exchanges if each.deployment_id == self.deployment]
-        if not asked:
-            return "no response names one; give --deployment ID"
-        return asked[-1].reason
 
     # Requests
 
@@ -310,8 +295,9 @@ class Session:
             last = self._send(check)
             found.append(last)
             waited = time.monotonic() - started
-            is_stopped = last.status == 429 or last.is_redirect
-            if is_stopped or is_over(last) or waited >= self.wait:
+            if last.status == 429 or last.is_redirect:
+                return found
+            if is_over(last) or waited >= self.wait:
                 return found
             time.sleep(min(0.02 + waited / 10, 2.0))
 
@@ -346,3 +332,22 @@ def words_of_status(deployment: object) -> set[str]:
     texts = texts_of_status(deployment)
     named = [path for path in texts if has_status_name(path) and is_through_objects(path)]
     return {texts[path] for path in named}
+
+
+def why_no_project(run: Run) -> str:
+    last = run.of(CREATE.name)[-1]
+    reason = f"no project was created: {last.reason}"
+    if last.status in (400, 422):
+        reason += "; give --body FILE with what the service asks for"
+    return reason
+
+
+def why_no_deployment(run: Run, given: str) -> str:
+    """The latest reason of those that were asked; `given` is an id, or ""."""
+    asked = run.of(*DEPLOYMENTS)
+    if given:
+        asked = [each for each in run.exchanges if each.deployment_id == given]
+    if not asked:
+        return "no response names one; give --deployment ID"
+    last = asked[-1]
+    return last.reason

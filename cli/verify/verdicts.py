@@ -16,6 +16,7 @@ from .run import LISTS, Run
 from .values import children
 
 LEAK = "the response contains the token"
+Seen = tuple[Claim, Exchange]  # a claim, and the exchange that makes it
 VERDICTS = ("kept", "broken", "confirmed", "differs", NOT_SEEN, COULD_NOT_CHECK)
 
 
@@ -34,7 +35,6 @@ class Part(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """A difference, as a finding has it."""
         return f"{self.verdict}: {self.part}: {self.expected} here, {self.observed} there"
 
     def as_json(self) -> dict[str, str]:
@@ -50,19 +50,12 @@ class Part(NamedTuple):
         }
 
 
-class Seen(NamedTuple):
-    """A claim, and the exchange that makes it."""
-
-    claim: Claim
-    exchange: Exchange
-
-
 def judge_parts(run: Run) -> list[Part]:
     """The parts of the contract with their verdicts, in its order."""
     seen: dict[str, list[Seen]] = defaultdict(list)
     for exchange in run.judged:
         for claim in claims_of(run, exchange):
-            seen[claim.part].append(Seen(claim, exchange))
+            seen[claim.part].append((claim, exchange))
     witnesses = witnesses_of(run)
     found = []
     for pointer, origin in parts_in(run.contract, "#").items():
@@ -88,11 +81,11 @@ def witnesses_of(run: Run) -> dict[str, list[Check]]:
 
 def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -> Part:
     """The part with its verdict: one contradiction outweighs many agreements."""
-    against = [each for each in seen if not each.claim.holds]
+    against = [(claim, exchange) for claim, exchange in seen if not claim.holds]
     if against:
         return contradicted(part, against)
     if part.part == BEARER:  # which every operation has to show
-        names = [each.exchange.check.name for each in seen]
+        names = [exchange.check.name for _, exchange in seen]
         witnesses = [check for check in witnesses if check.name not in names]
         seen = [] if witnesses else seen
     if not seen:
@@ -108,8 +101,8 @@ def judge_part(run: Run, part: Part, seen: list[Seen], witnesses: list[Check]) -
 
 def contradicted(part: Part, against: list[Seen]) -> Part:
     """The part with all that contradicts it, and the first exchange that does."""
-    expected = dict.fromkeys(each.claim.expected for each in against)
-    observed = {each.claim.otherwise for each in against}
+    expected = dict.fromkeys(claim.expected for claim, _ in against)
+    observed = {claim.otherwise for claim, _ in against}
     claim, exchange = against[0]
     return part._replace(
         verdict="broken" if part.origin == "fixed" else "differs",
@@ -177,7 +170,6 @@ def conclude(
 
 
 def has_token(tokens: Redactor, exchange: Exchange) -> bool:
-    """Whether a response contains a token."""
     texts = [exchange.content.decode(errors="replace")]
     for name, value in exchange.headers.items():
         texts.append(f"{name}: {value}")
