@@ -36,7 +36,7 @@ def judge(run: Serving) -> int:
     print_verdict(verdict, run.environ)
     if status == 0 and verdict.findings:
         status = 1
-    if status == 0 and probe and probe.not_run:
+    if status == 0 and probe and (probe.not_run or not verdict.is_called):
         status = 2
     path = run.settings.report
     if path and is_xml(path):

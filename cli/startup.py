@@ -20,6 +20,8 @@ def prepare() -> None:
     gc.disable()
     if os.getpid() == 1:  # of a container: until it has a handler, Linux ignores `docker stop`
         signal.signal(signal.SIGTERM, end)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end_quietly)
     file = Path(__file__).parent.with_name("requirements.txt")
     command = f'"{sys.executable}" -m pip install -r "{file}"'
     for name in ("flask", "waitress"):
@@ -29,6 +31,11 @@ def prepare() -> None:
 
 def end(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
+
+
+def end_quietly(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C during the imports would print a traceback."""
+    sys.exit(130)
 
 
 def stop(message: str) -> None:

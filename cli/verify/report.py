@@ -94,8 +94,9 @@ def summary_of(run: Run, differences: list[Part]) -> str:
     if not count:
         return "no difference"
     noun = "difference" if count == 1 else "differences"
-    traits = list(traits_of(run)) or ["the names and the forms of single values"]
-    return f"{count} {noun}: {', '.join(traits)}"
+    traits = ", ".join(traits_of(run))
+    counted = f"{count} {noun}"
+    return f"{counted}: {traits}" if traits else counted
 
 
 def traits_of(run: Run) -> Iterator[str]:

@@ -190,5 +190,5 @@ def outcome_of(run: Run, name: str) -> str:
         outcome = "differs"
     for exchange in run.of(name)[:-1]:
         if exchange.status >= 429:
-            outcome += f"; once {exchange.status}"
+            outcome += f"; sent again after a {exchange.status}"
     return outcome

@@ -79,7 +79,11 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
     assert line.startswith("probe: ids: passes in ")
     assert number_of_runs(done.stderr) == 1 + 6
     assert done.stderr.count("GET /v1/projects 200") == 1  # that of the plain run
-    assert "no dependency" not in run("--probe", "ids", "--", "true").stderr
+
+
+def test_a_probe_without_any_request_has_tested_nothing() -> None:
+    done = run("--probe", "ids", "--", "true")
+    assert (done.status, "no dependency" in done.stderr) == (2, False)
 
 
 def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(

@@ -67,7 +67,9 @@ def test_garbage_is_not_collected_until_the_app_is_made() -> None:
         collecting.append(gc.isenabled())
         return create_app(**options)
 
+    handler = signal.getsignal(signal.SIGINT)
     prepare()
+    signal.signal(signal.SIGINT, handler)
     run("--quiet", create_app=create)
     assert (collecting, gc.isenabled()) == ([False], True)
 
@@ -78,6 +80,13 @@ def test_it_starts_through_a_link_and_in_isolated_mode(tmp_path: Path) -> None:
     with process("-I", str(link), "--port", "0", "--quiet") as running:
         assert call(ready_url(running), "/openapi.json").json["openapi"] == "3.1.0"
         running.terminate()
+
+
+def test_ctrl_c_during_the_imports_ends_quietly(tmp_path: Path) -> None:
+    module = tmp_path / "waitress.py"
+    module.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = finished("app.py", env={"PYTHONPATH": str(tmp_path)})
+    assert (done.status, done.stderr) == (130, "")
 
 
 def test_ctrl_c_while_a_seed_is_read_ends_quietly(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_each_is_asked_once_and_a_5xx_once_more() -> None:
     done = verify(service)
     options = [each.status for each in service.requests if each.method == "OPTIONS"]
     assert options == [503, 405, 503, 405]
-    assert "list, OPTIONS              agrees; once 503\n" in done.stdout
+    assert "list, OPTIONS              agrees; sent again after a 503\n" in done.stdout
     assert sum(each.status == 500 for each in service.requests) == 2
     failing = Service(on("created", status=503))
     verify(failing, level="write")
@@ -133,7 +133,7 @@ def test_a_429_with_its_time_is_asked_once_more() -> None:
     done = verify(limited, level="write")
     asked = [done.requests[name] for name in ("list", "create", "list, wrong token")]
     assert (done.status, asked) == (0, [2, 2, 2]), done.stdout
-    assert "list                       agrees; once 429" in done.stdout
+    assert "list                       agrees; sent again after a 429" in done.stdout
 
 
 @pytest.mark.parametrize(("seconds", "times"), [("1", 2), ("11", 1), ("soon", 1)])
