@@ -45,18 +45,20 @@ def without_echo(exchange: Exchange) -> Any:
 
 
 def common_form(forms: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The form of an error that was not seen: the one that all errors have, None if they differ.
+    """The form of an error that was not seen: what all errors have, None if they differ.
 
-    Markers stand for what is another one in each of them.
+    It is that of the smallest one; others may have more. Markers stand for what is another one in
+    each of them.
     """
     statuses = [form["status"] for form in forms]
     bodies = [form["body"] for form in forms]
     if len(set(statuses)) < 2:
         return None
-    common = bodies[0]
-    shape = types_in(common)
-    if any(types_in(body) != shape for body in bodies):
+    shapes = [types_in(body) for body in bodies]
+    shape = min(shapes, key=len)
+    if not shape or any(not shape.items() <= each.items() for each in shapes):
         return None
+    common = bodies[shapes.index(shape)]
     for path in shape:
         values = [at(body, path) for body in bodies]
         common = replaced(common, path, common_value(values, statuses))

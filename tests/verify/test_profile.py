@@ -306,8 +306,10 @@ def test_abuse_shows_what_a_creation_accepts() -> None:
 
 
 def test_errors_that_were_not_seen_have_the_form_of_those_that_were() -> None:
+    more = {404: {"details": {"name": "x"}}}  # what one of them has alone
     shape = on_errors(lambda body: {"error": {"code": body["code"], "message": f"A {body['code']}"},
-                                    "status": body["status"], "ok": False})  # fmt: skip
+                                    "status": body["status"], "ok": False,
+                                    **more.get(body["status"], {})})  # fmt: skip
     errors = save(Service(shape), level="read").profile["errors"]
     assert errors["default"]["body"] == {
         "error": {"code": "{error.code}", "message": "{error.detail}"},
