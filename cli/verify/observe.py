@@ -134,8 +134,7 @@ class Observer:
         first = run.own_id(items[0])
         last = run.own_id(items[-1])
         ids = named({"first.id": first, "last.id": last})
-        is_sure = exchange in self.readings.mine
-        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
+        return ListMarks(path, len(items), ids, self.constants.is_map)
 
     def _hidden_project(self, exchange: Exchange) -> Any:
         """The form of each project, without the values of any."""
