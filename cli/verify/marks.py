@@ -73,9 +73,10 @@ class Marks:
         """Whether the name of a member is a value, which a profile cannot have: in a map, say."""
         if self.names is not None and name not in self.names:
             return True
+        if parse_seconds(name) is not None:
+            return True
         values = [str(value) for _, value in self.named]
-        has_value = any(value in name for value in values if len(value) >= LEAST_NAME)
-        return has_value or parse_seconds(name) is not None
+        return any(len(value) >= LEAST_NAME and value in name for value in values)
 
     def _marker(self, value: Any, path: Path) -> str | None:
         """The name of the marker of a value as a whole, if it has one."""
