@@ -58,11 +58,14 @@ def choose(bodies: Bodies, varying: set[Path], path: Path) -> Any:
     _, first = bodies[0]
     by_status: dict[str, Bodies] = {}
     for word, body in bodies:
-        by_status.setdefault(word, []).append((word, body))
+        of_word = by_status.setdefault(word, [])
+        of_word.append((word, body))
     if len(by_status) == 1:
         varying.add(path)
         return first
-    merged = {word: merge(each, varying, path) for word, each in by_status.items()}
+    merged = {}
+    for word, of_word in by_status.items():
+        merged[word] = merge(of_word, varying, path)
     return first if path in varying else choice(merged)
 
 

@@ -26,7 +26,7 @@ def rejections(run: Run) -> dict[str, list[Exchange]]:
         if not check.code or not is_rejected:
             continue
         same_code = found.setdefault(check.code, [])
-        if not same_code or same_code[0].check.name == check.name:
+        if all(other.check.name == check.name for other in same_code):
             same_code.append(exchange)
     return found
 

@@ -12,7 +12,6 @@ from .checks import OWN_MEMBER
 from .places import is_of_deployment
 from .values import (
     Path,
-    has_records,
     is_id,
     is_number,
     is_same,
@@ -74,9 +73,10 @@ class Marks:
         """Whether the name of a member is a value, which a profile cannot have: in a map, say."""
         if self.names is not None and name not in self.names:
             return True
+        if parse_seconds(name) is not None:
+            return True
         values = [str(value) for _, value in self.named]
-        has_value = any(value in name for value in values if len(value) >= LEAST_NAME)
-        return has_value or parse_seconds(name) is not None
+        return any(len(value) >= LEAST_NAME and value in name for value in values)
 
     def _marker(self, value: Any, path: Path) -> str | None:
         """The name of the marker of a value as a whole, if it has one."""
@@ -109,22 +109,17 @@ class Marks:
         return ":ms" if is_recent else None
 
 
-HIDDEN = Marks("project", is_shown=False)
-
-
 @dataclass(frozen=True)
 class ListMarks:
     """What stands for the values around the projects of a list, which are at `items_path`.
 
-    `is_map` says whether the names of members are values of records. If it is not sure which array
-    has the projects, the records in all others may be those of other people.
+    `is_map` says whether the names of members are values of records.
     """
 
     items_path: Path
     size: int  # the number of the projects
     ids: Named  # of the first and the last project
     is_map: Callable[[dict[str, Any]], bool]
-    is_sure: bool
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The body of a list with markers, and without projects."""
@@ -135,9 +130,7 @@ class ListMarks:
                 return {}
             return {name: self.mark(each, (*path, name)) for name, each in value.items()}
         if isinstance(value, list):
-            if not self.is_sure or has_records(value):
-                return HIDDEN.mark(value)
-            return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
+            return Marks("project", is_shown=False).mark(value)  # it may be of other people
         words = words_of(last_name(path))
         if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
             return "{count}"

@@ -134,15 +134,14 @@ class Observer:
         first = run.own_id(items[0])
         last = run.own_id(items[-1])
         ids = named({"first.id": first, "last.id": last})
-        is_sure = exchange in self.readings.mine
-        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
+        return ListMarks(path, len(items), ids, self.constants.is_map)
 
     def _hidden_project(self, exchange: Exchange) -> Any:
         """The form of each project, without the values of any."""
         first, *others = self.run.items_of(exchange)
         marks = self.readings.marks_of_other("project", first)
         if others:  # a name may be a value, as in a map by the names of environments
-            marks.names = {path[-1] for path, _ in values_below(others) if path}
+            marks.names = names_in(others)
         for path, _ in scalars(first):
             if has_status_name(path) and is_of_deployment(path[:-1]):
                 marks.status_paths.add(path)
@@ -244,12 +243,9 @@ class Observer:
     def ids(self) -> Part:
         """The forms of the ids that were seen."""
         run = self.run
-        places = run.places
-        names = {}
-        for project in places.listed:
+        names = {run.places.created_id: run.created_name}
+        for project in run.places.listed:
             names[run.own_id(project)] = run.name_of(project)
-        if run.creation is not None:
-            names[places.created_id] = run.created_name
         names.pop(None, None)
         projects = ids_form(list(names), list(names.values()))
         forms = {"projects": projects, "deployments": self._deployment_ids()}
@@ -305,6 +301,14 @@ class Observer:
 
 def successful(exchanges: list[Exchange]) -> list[Exchange]:
     return [each for each in exchanges if each.is_success]
+
+
+def names_in(records: list[Any]) -> set[str | int]:
+    """The names of the members at any depth."""
+    names: set[str | int] = set()
+    for path, _ in values_below(records):
+        names.update(path)
+    return names
 
 
 def tolerance_of(run: Run) -> Part:

@@ -97,19 +97,26 @@ class Readings:
 
     def others(self) -> list[Any]:
         """The records of others; a deployment that a person has named is none of them."""
+        run = self.run
         found = []
-        for exchange in self.run.succeeded(*LISTS):
+        for exchange in run.succeeded(*LISTS):
             mine = self.mine.get(exchange)
-            found += [each for each in self.run.items_of(exchange) if each is not mine]
-        found += [each.json for each in self._others_deployments() if not self.is_given(each)]
+            items = run.items_of(exchange)
+            found += [each for each in items if each is not mine]
+        for exchange in self._others_deployments():
+            if not self.is_given(exchange):
+                found.append(exchange.json)
         return found
 
     def names(self) -> list[str]:
         """The ids and names of all projects, and the id of the created deployment."""
         run = self.run
-        found = [run.places.created_id, run.created_name, id_of(run.followed)]
-        for project in run.places.others:
-            found += [run.name_of(project), run.own_id(project)]
+        places = run.places
+        deployment_id = id_of(run.followed)
+        found = [places.created_id, run.created_name, deployment_id]
+        for project in places.others:
+            found.append(run.name_of(project))
+            found.append(run.own_id(project))
         return [str(each) for each in found if each is not None]
 
     # Markers
@@ -118,12 +125,11 @@ class Readings:
     def _window(self) -> tuple[float, float]:
         """Between which times, by the service's clock, the created project has changed."""
         creation = self.run.creation
-        until = max(each.sent_at for each in self.run.exchanges)
+        last = max(each.sent_at for each in self.run.exchanges)
         if creation is None:
-            return 0.0, until + MINUTE
+            return 0.0, last + MINUTE
         skew = clock_skew(creation)
-        since = creation.sent_at + skew
-        return since - MINUTE, until + skew + MINUTE
+        return creation.sent_at + skew - MINUTE, last + skew + MINUTE
 
     def marks_of_created(self, kind: str) -> Marks:
         run = self.run
