@@ -437,13 +437,12 @@ def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
 
 def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
-    operations = [*runs[0].reactions]
-    lines = ["", *operations]
+    lines = ["", *runs[0].reactions]
     for run in runs:
+        column = [run.name]
+        column += [text_of(run, operation) for operation in run.reactions]
         width = max(map(len, lines)) + 2
-        lines[0] = lines[0].ljust(width) + run.name
-        for row, operation in enumerate(operations, 1):
-            lines[row] = lines[row].ljust(width) + text_of(run, operation)
+        lines = [line.ljust(width) + text for line, text in zip(lines, column, strict=True)]
     return "".join(f"  {line}\n" for line in lines)
 
 
