@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import stub
 
@@ -38,28 +39,36 @@ def judge(run: Serving) -> int:
         status = 1
     if status == 0 and probe and (probe.not_run or not verdict.is_called):
         status = 2
-    path = run.settings.report
-    if path and is_xml(path):
-        write_whole(path, junit_xml("deployment-stub", cases_of(run, verdict)))
-    elif path:
-        document = verdict.document(status)
-        if probe:
-            document["probe"] = probe.document()
-        write_whole(path, json.dumps(document, indent=2) + "\n")
+    if run.settings.report:
+        write_report(run.settings.report, run, verdict, status)
     return status
 
 
 def print_verdict(verdict: stub.Verdict, environ: Mapping[str, str]) -> None:
     text = verdict.table()
+    sentences = []
     for finding in verdict.findings:
         text += finding.line()
+        sentences.append(finding.sentence)
     say(text)
     unused = [f"--allow {pattern!r} matches no finding" for pattern in verdict.unused_patterns]
     for warning in unused:
         say(f"warning: {warning}\n")
-    say(github_lines(environ, "error", [finding.sentence for finding in verdict.findings]))
+    say(github_lines(environ, "error", sentences))
     say(github_lines(environ, "warning", unused))
     add_to_summary(environ, "deployment-stub", text)
+
+
+def write_report(path: Path, run: Serving, verdict: stub.Verdict, status: int) -> None:
+    if is_xml(path):
+        cases = cases_of(run, verdict)
+        text = junit_xml("deployment-stub", cases)
+    else:
+        document = verdict.document(status)
+        if run.probe:
+            document["probe"] = run.probe.document()
+        text = json.dumps(document, indent=2) + "\n"
+    write_whole(path, text)
 
 
 def cases_of(run: Serving, verdict: stub.Verdict) -> list[Case]:

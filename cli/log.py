@@ -44,9 +44,10 @@ class Log:
         # The console has many files and asks each second, a health check every 5 seconds.
         if path == stub.POLL_PATH or (status == 200 and path.startswith(UNLOGGED)):
             return response
-        line = line_of(response, self.redactor)
+        redactor = self.redactor
+        line = line_of(response, redactor)
         if self._file:
-            self._file.add(line, partial(members_of, response, self.redactor))
+            self._file.add(line, partial(members_of, response, redactor))
         if not is_control_path(path):
             self._print_or_keep(line)
         elif status >= 400 or not self._quiet:  # a test's own log may not show the failed ones

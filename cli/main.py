@@ -163,7 +163,8 @@ def main(
     words = None
     if "--" in args:
         end = args.index("--")
-        args, words = args[:end], args[end + 1 :]
+        words = args[end + 1 :]
+        args = args[:end]
     start = Start(create_app, words, environ)
     if isinstance(stdout, TextIOWrapper):  # a console may lack characters of the documents
         stdout.reconfigure(errors="backslashreplace")

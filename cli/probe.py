@@ -44,8 +44,8 @@ class Run:
     one did; with an axis also `not met`, `disturbed`, `unstable` or `implied`. `parts` are those
     that the axis varied, in so many responses, `first` is the request of the first of these, and
     `worlds` are those of all. `uncalled` are the operations that only the plain run called. `alone`
-    are the runs with one part. A run is disturbed if a process that a run left sent a request
-    before or after it.
+    are the runs with one part, and `failures` those that the operations met. A run is disturbed if
+    a process that a run left sent a request before or after it.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Run:
     worlds: Sequence[str] = ()
     uncalled: Sequence[str] = ()
     alone: dict[str, "Run"] = field(default_factory=dict)
+    failures: Failures = field(default_factory=Failures)
 
     @property
     def axis(self) -> str:
@@ -74,6 +75,24 @@ class Run:
     @property
     def broken_parts(self) -> list[str]:
         return [part for part, run in self.alone.items() if run.breaks]
+
+    def sentence(self) -> str:
+        """How it ended, and what its axis varied."""
+        sentence = f"{self.result} in {self.seconds:.1f} s"
+        if self.status and self.result in ("breaks", NOT_RUN):
+            sentence += f" (exit status {self.status})"
+        if self.axis and self.result != NOT_RUN:
+            sentence += f", varied responses: {self.varied}" if self.parts else ", not met"
+        return sentence
+
+    def judge(self) -> None:
+        """Decide what the result of a run with an axis is worth."""
+        if not self.axis or self.result == NOT_RUN:
+            return
+        if not self.parts:
+            self.result = "not met"
+        elif self.status and self.is_disturbed:
+            self.result = "disturbed"
 
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
@@ -99,7 +118,7 @@ class Probe:
         self.app: Flask | None = self.plain_app
         self.plain: Run | None = None
         self.axes: list[Run] = []
-        self.failures: list[tuple[Failures, Run]] = []
+        self.failures: list[Run] = []
         self.is_complete = False
         self.late = 0  # requests between two runs
         self.is_disturbed = False  # whether such a request came after the latest run
@@ -134,19 +153,18 @@ class Probe:
         """Run the command once, and let each operation meet the failure."""
         failures = Failures(name, self.stub.options.failures)
         run = self._run(name, self.make_app(failures=failures))
+        run.failures = failures
         show(run)
-        latest = time.monotonic() + STILL
-        while has_open(failures) and time.monotonic() < latest:
-            time.sleep(SETTLE)
+        wait_for_end(failures)
         failures.settle(self.stub.operations)
-        self.failures.append((failures, run))
+        self.failures.append(run)
 
     def _try_axis(self, name: str) -> None:
         """Run the command with an axis; repeat a break, and find the parts that break."""
-        axis = self._run(name)
+        axis = self._run(name, self._varied(name))
         show(axis)
         if axis.breaks:
-            again = self._run(name, label=f"{name} again")
+            again = self._run(name, self._varied(name), f"{name} again")
             if again.result in ("disturbed", NOT_RUN):
                 axis.result = again.result
             elif not again.breaks:
@@ -177,29 +195,29 @@ class Probe:
         """Run each part alone that was not yet; return whether one of them breaks."""
         is_broken = False
         for part in parts:
-            if part not in axis.alone:
-                run = self._run(f"{axis.name}@{part}")
-                axis.alone[part] = run
-                is_broken = is_broken or run.breaks
+            if part in axis.alone:
+                continue
+            name = f"{axis.name}@{part}"
+            run = self._run(name, self._varied(name))
+            axis.alone[part] = run
+            if run.breaks:
+                is_broken = True
         return is_broken
 
-    def _run(self, name: str, app: Flask | None = None, label: str = "") -> Run:
+    def _run(self, name: str, app: Flask, label: str = "") -> Run:
         """Run the command until it ends or hangs, and say how it ended.
 
-        Without an app it is with the axis, or the part of one, that the name is. Raises
-        `KeyboardInterrupt` after a signal.
+        Raises `KeyboardInterrupt` after a signal.
         """
-        app = app or self._varied(name)
         run = self._execute(name, app)
         if self.command.signal:
             raise KeyboardInterrupt
         self._observe(run, app.extensions["stub"])
-        say(f"probe: {label or name}: {self._sentence(run)}\n")
-        if run.axis and run.result != NOT_RUN:
-            if not run.parts:
-                run.result = "not met"
-            elif run.status and run.is_disturbed:
-                run.result = "disturbed"
+        sentence = run.sentence()
+        if not self.plain and run.status == 0:
+            sentence += plan(self.settings)
+        say(f"probe: {label or name}: {sentence}\n")
+        run.judge()
         return run
 
     def _execute(self, name: str, app: Flask) -> Run:
@@ -248,17 +266,6 @@ class Probe:
             run.varied = coverage.document()["grease"][axis]
             run.parts = app_stub.parts.varied_by(axis)
 
-    def _sentence(self, run: Run) -> str:
-        """How a run ended; after the plain one, what comes next."""
-        sentence = f"{run.result} in {run.seconds:.1f} s"
-        if run.status and run.result in ("breaks", NOT_RUN):
-            sentence += f" (exit status {run.status})"
-        if run.axis and run.result != NOT_RUN:
-            sentence += f", varied responses: {run.varied}" if run.parts else ", not met"
-        if not self.plain and run.status == 0:
-            sentence += plan(self.settings)
-        return sentence
-
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
         return self.make_app(grease=words, announces_grease=False)
@@ -271,15 +278,14 @@ class Probe:
                 yield dependency(axis.alone[part], what, f"; {self.stub.parts.origin(part)}")
             if axis.breaks and not axis.broken_parts:
                 yield dependency(axis, axis.name)
-        for failures, run in self.failures:
+        for run in self.failures:
             if not run.is_disturbed:
-                yield from findings(failures)
+                yield from findings(run.failures)
 
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request, though the plain one did."""
-        runs = [*self.axes, *(run for _, run in self.failures)]
-        return [run.name for run in runs if run.result == NOT_RUN]
+        return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 
     def summary(self) -> Iterator[str]:
         """What makes the results doubtful, and the table of the failures."""
@@ -303,7 +309,7 @@ class Probe:
         if len(self.axes) > 1 and all(axis.breaks and not axis.broken_parts for axis in self.axes):
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
-            yield table([failures for failures, _ in self.failures])
+            yield table([run.failures for run in self.failures])
         if self._is_clear():
             seed = self.settings.grease_seed
             yield f"no dependency was found with seed {seed}; others may find more\n"
@@ -322,22 +328,12 @@ class Probe:
 
     def document(self) -> dict[str, Any]:
         """What the report has of all runs."""
-        failures = []
-        for each, run in self.failures:
-            document = {
-                "failure": run.name,
-                "result": run.result,
-                **run.document(),
-                "output": run.output[-MAX_OUTPUT:],
-                "operations": each.reactions,
-            }
-            failures.append(document)
         return {
             "seed": self.settings.grease_seed,
             "is_complete": self.is_complete,
             "plain": self.plain.document() if self.plain else None,
-            "axes": [document_of(axis) for axis in self.axes],
-            "failures": failures,
+            "axes": [document_of_axis(axis) for axis in self.axes],
+            "failures": [document_of_failure(run) for run in self.failures],
         }
 
 
@@ -358,8 +354,7 @@ def counted(names: Sequence[str], one: str, many: str) -> str:
     return f"1 {one}" if len(names) == 1 else f"{len(names)} {many}"
 
 
-def document_of(axis: Run) -> dict[str, Any]:
-    """What the report has of the run with an axis."""
+def document_of_axis(axis: Run) -> dict[str, Any]:
     return {
         "axis": axis.name,
         "tier": 1 if axis.name in stub.TIER_1 else 2,
@@ -368,6 +363,16 @@ def document_of(axis: Run) -> dict[str, Any]:
         **axis.document(),
         "output": axis.output[-MAX_OUTPUT:],
         "parts": [{"part": part, "result": run.result} for part, run in axis.alone.items()],
+    }
+
+
+def document_of_failure(run: Run) -> dict[str, Any]:
+    return {
+        "failure": run.name,
+        "result": run.result,
+        **run.document(),
+        "output": run.output[-MAX_OUTPUT:],
+        "operations": run.failures.reactions,
     }
 
 
@@ -399,9 +404,13 @@ def dependency(run: Run, what: str, origin: str = "") -> stub.Finding:
     return stub.Finding("depends", what, 1, advice, run.first)
 
 
-def has_open(failures: Failures) -> bool:
-    """Whether a request that failed has not ended: the server sees late that a client closed."""
-    return any(not attempt.ended for attempt in failures.met.values())
+def wait_for_end(failures: Failures) -> None:
+    """Wait for the requests that failed: the server sees late that a client has closed."""
+    latest = time.monotonic() + STILL
+    while time.monotonic() < latest:
+        if all(attempt.ended for attempt in failures.met.values()):
+            return
+        time.sleep(SETTLE)
 
 
 def findings(failures: Failures) -> Iterator[stub.Finding]:
@@ -428,13 +437,12 @@ def mistakes(failures: Failures, attempt: Attempt) -> Iterator[tuple[str, str]]:
 
 def table(runs: Sequence[Failures]) -> str:
     """A row for each operation, and a column for each failure."""
-    operations = [*runs[0].reactions]
-    lines = ["", *operations]
+    lines = ["", *runs[0].reactions]
     for run in runs:
+        column = [run.name]
+        column += [text_of(run, operation) for operation in run.reactions]
         width = max(map(len, lines)) + 2
-        lines[0] = lines[0].ljust(width) + run.name
-        for row, operation in enumerate(operations, 1):
-            lines[row] = lines[row].ljust(width) + text_of(run, operation)
+        lines = [line.ljust(width) + text for line, text in zip(lines, column, strict=True)]
     return "".join(f"  {line}\n" for line in lines)
 
 

@@ -110,8 +110,9 @@ class Serving:
         self.log.add_rejected(rejected)
         runner = self.probe or self.watch  # which replaces the app meanwhile
         app = runner.app if runner else self.app
-        if app and "stub" in app.extensions:
-            app.extensions["stub"].rejections.count(*rejected)
+        app_stub = app.extensions.get("stub") if app else None
+        if app_stub:
+            app_stub.rejections.count(*rejected)
 
     def notes(self, url: str, port: int) -> Iterator[str]:
         """What the start says on stderr: how to call the program, and what is unusual."""

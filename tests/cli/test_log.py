@@ -185,25 +185,20 @@ def test_a_preflight_that_is_rejected_is_explained_once(origin: str, option: str
     assert "finding" not in done.stderr
 
 
-START = " is not served: start with --trusted-host "
-NOT_SERVED = [
-    ("stub.test:99", f"Host stub.test:99{START}stub.test"),
-    ("[2001:db8::1]:9", f"Host [2001:db8::1]:9{START}2001:d"),
-    ("My.Own~Secret_2xy", "Host ***"),
-    ("My.Own~Sec:80", f"Host ***{START}***"),
-]
-
-
-@pytest.mark.parametrize(("host", "line"), NOT_SERVED)
-def test_a_host_that_is_not_served_is_explained_once_and_masked(host: str, line: str) -> None:
+def test_a_host_that_is_not_served_is_explained_once_and_masked() -> None:
     def ask(url: str) -> None:
-        for _ in range(2):
+        for host in 2 * ["stub.test:99", "[2001:db8::1]:9", "My.Own~Secret_2xy", "My.Own~Sec:80"]:
             with Connection(port_of(url)) as client:
                 client.send(f"GET /v1/projects?a=b HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
                 client.assert_rejected(400, "host_not_allowed")
 
     stderr = run("--quiet", "--token", "My.Own~Secret_2", during=ask).stderr
-    assert sum(each.startswith(line) for each in stderr.splitlines()) == 1
+    assert re.findall("Host (.*) is not served: start with --trusted-host (.*)", stderr) == [
+        ("stub.test:99", "stub.test"),
+        ("[2001:db8::1]:9", "2001:db8::1"),
+        ("***xy", "***xy"),
+        ("***", "***"),
+    ]
     assert "~sec" not in stderr.lower()
     assert "400 host_not_allowed" not in stderr
 
@@ -260,7 +255,6 @@ def test_neither_the_console_nor_checks_of_health_are_logged() -> None:
     assert line.startswith("PUT /_stub/ready 405 ")
 
 
-LINE = r"^(#\d+ GET /v1/x|a request 400 )"
 FLOOD = 1200  # 1,000 lines wait; a pipe of 4,096 bytes holds few more
 
 
@@ -272,19 +266,18 @@ def test_unread_lines_block_no_request_and_the_number_of_dropped_ones_is_written
                 assert client.reply().status_code == 401
             client.send(b"nonsense\r\n\r\n")
             assert client.reply().status_code == 400
-        lines, dropped = 0, 0
+        lines = []
         for line in running.stderr:
-            lines += re.match(LINE, line) is not None
-            if found := re.fullmatch(r"(\d+) lines were dropped: stderr was not read\n", line):
-                dropped = int(found[1])
-            if dropped or lines > FLOOD:
+            lines.append(line)
+            if "lines were dropped" in line or len(lines) > FLOOD:
                 break
         running.terminate()
-        rest = running.stderr.read()
-        lines += len(re.findall(LINE, rest, re.MULTILINE))
-        assert dropped > 0
-        assert lines + dropped == FLOOD + 1
-        assert "coverage: " in rest
+        shown = "".join(lines) + running.stderr.read()
+    dropped = re.findall(r"^(\d+) lines were dropped: stderr was not read$", shown, re.MULTILINE)
+    written = re.findall(r"^(?:#\d+ GET /v1/x|a request 400 )", shown, re.MULTILINE)
+    assert dropped
+    assert sum(map(int, dropped)) + len(written) == FLOOD + 1
+    assert "coverage: " in shown
 
 
 def test_a_stderr_that_does_not_block_gets_every_line() -> None:
@@ -294,7 +287,7 @@ def test_a_stderr_that_does_not_block_gets_every_line() -> None:
     os.set_blocking(sending, False)
     received: list[str] = []
     with os.fdopen(receiving, encoding="utf-8") as reader:
-        thread = threading.Thread(target=lambda: received.extend(reader))
+        thread = threading.Thread(target=received.extend, args=(reader,))
         with os.fdopen(sending, "w", encoding="utf-8") as stderr, background_stderr(stderr):
             for line in lines:
                 say(line)

@@ -1,6 +1,5 @@
 """Reports that CI servers show: JUnit XML, and the lines and the summary of GitHub Actions."""
 
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -8,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from cli.reports import Case, Failure, add_to_summary, github_lines, junit_xml
+from tests.cli.conftest import script
 from tests.program import run
 from tests.verify.conftest import TOKEN, Service, verify
 from tests.verify.differences import on, on_deployment, without
@@ -64,16 +64,11 @@ def test_the_report_has_a_test_case_for_each_kind_of_finding(tmp_path: Path) -> 
 
 def test_a_command_that_fails_and_a_probe_without_requests_are_failures(tmp_path: Path) -> None:
     file = tmp_path / "report.xml"
-    run("--report", str(file), "--", sys.executable, "-c", "exit(3)")
+    run("--report", str(file), "--", "sh", "-c", "exit 3")
     message = cases_in(file)["command"].find("failure").get("message")
     assert message == "the command has ended with status 3"
-    code = (
-        "import os; from urllib.request import Request, urlopen\n"
-        "h = {'Authorization': 'Bearer dev-token'}\n"
-        "url = os.environ['STUB_URL'] + '/v1/projects'\n"
-        "os.environ['STUB_PROBE_RUN'] == 'plain' and urlopen(Request(url, headers=h))"
-    )
-    run("--probe", "members", "--report", str(file), "--", sys.executable, "-c", code)
+    client = script("name == 'plain' and call('/v1/projects')")
+    run("--probe", "members", "--report", str(file), "--", *client)
     cases = cases_in(file)
     assert cases["command"].find("failure") is None
     assert cases["probe"].find("failure").get("message") == "no request in members"
