@@ -124,7 +124,6 @@ class Coverage:
 
 
 def first_of(world: str, number: int, entry: Entry) -> dict[str, Any]:
-    """The request that showed a finding first, as the report has it."""
     shown = entry.document(number)
     members = {name: shown[name] for name in REQUEST}
     return {"world": world, **members}

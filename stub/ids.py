@@ -68,13 +68,11 @@ class Ids:
         return f"{prefix}_{digest}"
 
     def key(self, text: str) -> str:
-        """The key of an id. Any other text is its own key."""
         if text in self._numbers:
             return key_of(self._numbers[text])
         return self.start.key(text) if self.start else text
 
     def pairs_of(self, text: str) -> tuple[Pair, ...]:
-        """The axes that varied an id, with its part; none for any other text."""
         if text in self._numbers or not self.start:
             return self._pairs.get(text, ())
         return self.start.pairs_of(text)

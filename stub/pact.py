@@ -124,7 +124,6 @@ def add_seed(seed: Seed, world: World) -> Values:
 def find_others(
     projects: Iterable[SeedProject], deployments: Iterable[Deployment], store: Store
 ) -> Iterator[FieldError]:
-    """The records of a state whose ids the store has for others."""
     names = {project.id: project.name for project in store.list_projects()}
     for project in projects:
         if project.id in names:

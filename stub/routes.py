@@ -57,7 +57,6 @@ def not_found(error: HTTPException) -> ResponseReturnValue:
 
 @controls.errorhandler(UnknownProject)
 def unknown_project(error: UnknownProject) -> ResponseReturnValue:
-    """The response for a deployment of a project that does not exist."""
     pointer = "/params/project_id" if request.path == "/_stub/pact" else "/project_id"
     reason = rules.schemas()["ProjectOrNull"]["x-error"]
     return respond(InvalidBody([FieldError(pointer, reason)]))

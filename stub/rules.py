@@ -64,7 +64,6 @@ def schemas(words: tuple[str, ...] = ()) -> dict[str, Schema]:
 
 
 def resolved(part: Any, named: dict[str, Schema]) -> Any:
-    """A part of a schema, in which what a `$ref` names takes its place."""
     if isinstance(part, list):
         return [resolved(each, named) for each in part]
     if not isinstance(part, dict):
@@ -98,7 +97,6 @@ def broken_keyword(value: Any, rules: Schema) -> str | None:
 
 
 def reason_of(keyword: str, rules: Schema) -> str:
-    """What the client reads of a value that breaks a keyword."""
     if "x-error" in rules:
         return str(rules["x-error"])
     if keyword == "enum":

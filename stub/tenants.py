@@ -105,7 +105,6 @@ class Tenant:
             return found
 
     def dropped(self) -> int:
-        """The number of entries that the journals have dropped, also those of ended worlds."""
         with self._lock:
             dropped = self._dropped
             for world in self.worlds():

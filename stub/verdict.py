@@ -157,7 +157,6 @@ class Verdict:
         return "\n".join(lines) + "\n"
 
     def gate(self) -> dict[str, Any]:
-        """What a job needs of the verdict of its world."""
         return {
             "passed": not self.findings,
             "findings": [asdict(finding) for finding in self.findings],
@@ -190,7 +189,6 @@ def findings_of_rejections(rejections: Collection[tuple[int, FirstRequest]]) -> 
 
 
 def findings_of_operations(operations: dict[str, dict[str, int]]) -> Iterator[Finding]:
-    """The statuses that no response had, and the operations that no request was for."""
     for name, counts in operations.items():
         for status in missed(counts):
             yield finding_of("missed", f"{name} {status}")

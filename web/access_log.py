@@ -66,7 +66,6 @@ def line_of(response: Response, redactor: Redactor) -> str:
 
 
 def shown_reasons(problem: Mapping[str, Any], redactor: Redactor) -> str:
-    """The first reasons of a problem, each without tokens and not too long."""
     shown = []
     for reason in reasons(problem)[:MAX_REASONS]:
         masked = redactor.text(reason)

@@ -76,7 +76,6 @@ class Redactor:
         return self.text("&".join(parts))
 
     def request_line(self, method: str, path: str, query: str) -> dict[str, str]:
-        """The first line of a request, masked, by the names of the journal."""
         return {
             "method": self.text(method),
             "path": self.text(path),

@@ -36,7 +36,6 @@ def check_project(document: dict[str, Any], *, strict: bool) -> Iterator[FieldEr
 
 
 def check_name(document: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of a project's name."""
     name = document.get("name")
     if "name" not in document:
         yield FieldError("/name", "is required")
@@ -57,7 +56,6 @@ def pointer(*path: str | int) -> str:
 
 
 def error_at(detail: str, *path: str | int) -> FieldError:
-    """The error of what stands at `path`."""
     return FieldError(pointer(*path), detail)
 
 

@@ -110,7 +110,6 @@ def view(world: World) -> dict[str, Any]:
 
 
 def beginning(rows: list[Any], most: int) -> dict[str, Any]:
-    """The first of these rows, and how many there are."""
     return {"count": len(rows), "first": rows[:most]}
 
 

@@ -162,7 +162,6 @@ class Parts:
 
 
 def all_parts(contract: Contract) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The name of each part, and what the contract says of it."""
     for name, schema in contract.schemas.items():
         yield from parts_of_schema(name, schema)
     for operation in contract.operations:

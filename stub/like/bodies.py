@@ -23,7 +23,7 @@ from .markers import (
     whole_marker,
 )
 from .profile import EPOCH, Profile
-from .schema import Schema, schema_of
+from .schema import schema_of
 
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
@@ -157,7 +157,11 @@ class Compiler:
         def fill(subject: Subject) -> str:
             if f'"{name}"' not in subject.sent:
                 return own
-            return sent_value(subject.sent, name, schema) or own
+            text = texts_of_members(subject.sent).get(name, "null")
+            value = json.loads(text)
+            if value is None or not is_valid(value, schema):
+                return own
+            return text
 
         return fill
 
@@ -222,14 +226,3 @@ def find_beside_name(value: Any) -> dict[str, Any] | None:
         if isinstance(each, dict) and NAME in each.values():
             return each
     return None
-
-
-def sent_value(sent: str, name: str, schema: Schema) -> str | None:
-    """The JSON of a member that a client sent, None if it has no such one that is valid."""
-    text = texts_of_members(sent).get(name)
-    if text is None:
-        return None
-    value = json.loads(text)
-    if value is None or not is_valid(value, schema):
-        return None
-    return text

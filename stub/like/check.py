@@ -112,7 +112,6 @@ def check_statuses(statuses: dict[str, Any]) -> Iterator[FieldError]:
 def check_headers(
     form: dict[str, Any], allowed: Collection[str], *path: str | int
 ) -> Iterator[FieldError]:
-    """The errors of the header fields of a response, whose form stands at the path."""
     seen = set()
     for name, value in form.get("headers", {}).items():
         place = (*path, "headers", name)
@@ -123,7 +122,6 @@ def check_headers(
 
 
 def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[FieldError]:
-    """The errors of the markers in a text, in which those with these names may stand."""
     for name in names_in(text):
         if name not in ALL:
             yield error_at(f"{{{name}}} is no marker: {listed(allowed)}", *path)
@@ -132,7 +130,6 @@ def check_text(text: str, path: Path, allowed: Collection[str]) -> Iterator[Fiel
 
 
 def listed(names: Collection[str]) -> str:
-    """The markers that are allowed at a place."""
     return "there are " + " ".join(f"{{{name}}}" for name in sorted(names))
 
 
@@ -150,7 +147,6 @@ class Bodies:
             yield from self.check(form["body"], (*path, "body"), allowed)
 
     def check_list(self, body: Any) -> Iterator[FieldError]:
-        """The errors of the body of the list, one array of which has the form of the projects."""
         places = [*places_of_projects(body)]
         if not places:
             detail = "must have an array with one item, in which markers of a project stand"
@@ -225,7 +221,6 @@ def check_request(request: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def check_ids(ids: dict[str, Any]) -> Iterator[FieldError]:
-    """The errors of the form of the ids of a kind of record."""
     derived = [name for name in DERIVED if name in ids]
     opaque = [name for name in OPAQUE if name in ids]
     if derived:

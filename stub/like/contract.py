@@ -236,7 +236,6 @@ class ObservedContract:
     # Errors
 
     def change_errors(self) -> None:
-        """Give each error the form that the profile has for its code."""
         if "errors" not in self.like.document:
             return
         for item in self.document["paths"].values():
@@ -252,7 +251,6 @@ class ObservedContract:
         self.document["x-elsewhere"] = self.responses_of(elsewhere)
 
     def responses_of(self, responses: Document) -> Document:
-        """The responses by status, as the forms of their codes have them."""
         found: Document = {}
         errors: dict[int, list[Document]] = {}  # by status
         moved: list[tuple[int, Document]] = []  # from another status, which come last
@@ -290,7 +288,6 @@ class ObservedContract:
     def error_response(
         self, response: Document, code: str, example: Document, form: Form, status: int
     ) -> Document:
-        """The response to an error of this code, whose example in the contract is given."""
         value = self.filled(form.body, subject_of_error(example["value"], status))
         content = {
             "schema": self.error_schema(form, code),
@@ -313,7 +310,6 @@ class ObservedContract:
         return schema
 
     def merged_response(self, responses: list[Document]) -> Document:
-        """The response that has the content of one of these."""
         if len(responses) == 1:
             return responses[0]
         descriptions = dict.fromkeys(each["description"] for each in responses)
@@ -356,6 +352,5 @@ def ref_to(component: str) -> Schema:
 
 
 def media_type_of(form: Form) -> str:
-    """The media type without its parameters."""
     media_type, _, _ = form.content_type.partition(";")
     return media_type.strip().lower()

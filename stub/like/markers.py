@@ -63,7 +63,6 @@ def escape(text: str) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """The names of the markers in a text."""
     return [piece.name for piece in split(text) if isinstance(piece, Marker)]
 
 
@@ -83,7 +82,6 @@ def plain(text: str) -> str:
 
 
 def is_choice(value: Any) -> bool:
-    """Whether a value is a choice by the status."""
     return isinstance(value, dict) and CHOICE in value
 
 
