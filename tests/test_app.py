@@ -34,9 +34,7 @@ def projects(client: FlaskClient) -> list[Any]:
     return found
 
 
-def test_creating_a_project_queues_a_deployment_that_succeeds_in_the_end(
-    client: FlaskClient, clock: Clock
-) -> None:
+def test_a_new_project_has_a_deployment_that_succeeds(client: FlaskClient, clock: Clock) -> None:
     deployment_id = client.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
     seen = []
     for _ in range(5):
@@ -104,9 +102,7 @@ def test_a_seeded_project_without_a_deployment_has_the_outcome_of_its_name(clock
         assert deployment["status"] == "failed"
 
 
-def test_the_sample_has_a_deployment_pinned_in_each_status(
-    client: FlaskClient, clock: Clock
-) -> None:
+def test_the_sample_has_a_deployment_in_each_status(client: FlaskClient, clock: Clock) -> None:
     clock.advance(10**9)
     owners = [project["id"] for project in client.get("/v1/projects").json["projects"]]
     for status in STATUSES:
@@ -169,9 +165,7 @@ class BrokenStore(MemoryStore):
         raise RuntimeError("dev-token: a secret of the store")
 
 
-def test_an_unexpected_exception_is_500_and_logged_without_the_token(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_exception_is_500_and_logged_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
     response = client_of(create_app(new_store=BrokenStore)).get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text

@@ -106,7 +106,7 @@ def sorted_lines(state: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("more", [{}, {"max_projects": 8, "pace": 0.5}], ids=str)
-def test_every_response_is_that_of_the_memory(
+def test_responses_are_those_of_the_memory(
     redis_stores: Callable[..., WorldStore], more: dict[str, Any]
 ) -> None:
     shop = seed_of({"projects": [{"name": "our shop", "id": "prj_shop"}]})

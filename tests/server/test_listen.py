@@ -37,7 +37,7 @@ def test_loopback_serves_its_own_names_and_another_address_any(echo: Echo) -> No
                     assert client.reply().status_code == (200 if is_served else 400)
 
 
-def test_a_name_with_addresses_of_both_kinds_is_its_ipv4_one(
+def test_of_a_name_with_both_kinds_ipv4_is_taken(
     echo: Echo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
