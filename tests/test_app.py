@@ -60,16 +60,9 @@ def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
 OUTCOMES = [("shop-?", "failed"), ("shop*", "canceled"), ("[x]", "odd"), ("*", "lost")]
 
 
-@pytest.mark.parametrize("is_on_redis", [False, True])
-def test_the_name_of_a_project_chooses_the_outcome_of_its_deployments(
-    clock: Clock, request: pytest.FixtureRequest, is_on_redis: bool
-) -> None:
-    store: dict[str, Any] = {}
-    if is_on_redis:
-        store["new_store"] = request.getfixturevalue("redis_stores")
+def test_the_name_of_a_project_chooses_the_outcome_of_its_deployments(clock: Clock) -> None:
     seed = seed_of({"projects": [{"name": "shop-s", "id": "seeded"}]})
-    app = create_app(clock=clock, outcomes=OUTCOMES, seed=seed, **store)
-    stub = control_client_of(app)
+    stub = control_client_of(create_app(clock=clock, outcomes=OUTCOMES, seed=seed))
     created = {
         name: stub.post("/v1/projects", json={"name": name}).json["latest_deployment_id"]
         for name in ("shop-1", "shop-12", "[x]", "x", "Shop-1")
