@@ -34,9 +34,7 @@ def projects(client: FlaskClient) -> list[Any]:
     return found
 
 
-def test_creating_a_project_queues_a_deployment_that_succeeds_in_the_end(
-    client: FlaskClient, clock: Clock
-) -> None:
+def test_a_new_project_has_a_deployment_that_succeeds(client: FlaskClient, clock: Clock) -> None:
     deployment_id = client.post("/v1/projects", json={"name": "a"}).json["latest_deployment_id"]
     seen = []
     for _ in range(5):
@@ -62,16 +60,9 @@ def test_with_a_pace_of_0_a_deployment_succeeds_at_once(clock: Clock) -> None:
 OUTCOMES = [("shop-?", "failed"), ("shop*", "canceled"), ("[x]", "odd"), ("*", "lost")]
 
 
-@pytest.mark.parametrize("is_on_redis", [False, True])
-def test_the_name_of_a_project_chooses_the_outcome_of_its_deployments(
-    clock: Clock, request: pytest.FixtureRequest, is_on_redis: bool
-) -> None:
-    store: dict[str, Any] = {}
-    if is_on_redis:
-        store["new_store"] = request.getfixturevalue("redis_stores")
+def test_the_name_of_a_project_chooses_the_outcome_of_its_deployments(clock: Clock) -> None:
     seed = seed_of({"projects": [{"name": "shop-s", "id": "seeded"}]})
-    app = create_app(clock=clock, outcomes=OUTCOMES, seed=seed, **store)
-    stub = control_client_of(app)
+    stub = control_client_of(create_app(clock=clock, outcomes=OUTCOMES, seed=seed))
     created = {
         name: stub.post("/v1/projects", json={"name": name}).json["latest_deployment_id"]
         for name in ("shop-1", "shop-12", "[x]", "x", "Shop-1")
@@ -104,9 +95,7 @@ def test_a_seeded_project_without_a_deployment_has_the_outcome_of_its_name(clock
         assert deployment["status"] == "failed"
 
 
-def test_the_sample_has_a_deployment_pinned_in_each_status(
-    client: FlaskClient, clock: Clock
-) -> None:
+def test_the_sample_has_a_deployment_in_each_status(client: FlaskClient, clock: Clock) -> None:
     clock.advance(10**9)
     owners = [project["id"] for project in client.get("/v1/projects").json["projects"]]
     for status in STATUSES:
@@ -169,9 +158,7 @@ class BrokenStore(MemoryStore):
         raise RuntimeError("dev-token: a secret of the store")
 
 
-def test_an_unexpected_exception_is_500_and_logged_without_the_token(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_an_exception_is_500_and_logged_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
     response = client_of(create_app(new_store=BrokenStore)).get("/v1/projects")
     assert_problem(response, 500, "internal_error")
     assert "secret" not in response.text

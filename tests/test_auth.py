@@ -1,6 +1,7 @@
 """The bearer check (interface §5, RFC 6750)."""
 
 import hmac
+import re
 
 import pytest
 from flask import Flask
@@ -8,7 +9,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from tests.conftest import BEARER, TOKEN, client_of
-from tests.contract import assert_problem
+from tests.contract import V1, assert_problem
 
 MISSING = "token_missing"
 INVALID = "token_invalid"
@@ -56,19 +57,16 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("authorization", "code", "mistake"), FORMS)
-def test_only_the_exact_form_is_accepted(
-    anonymous: FlaskClient, authorization: str | None, code: str, mistake: str
-) -> None:
-    environ = {} if authorization is None else {"HTTP_AUTHORIZATION": authorization}
-    response = anonymous.get("/v1/projects", environ_overrides=environ)
-    problem = assert_problem(response, 401, code)
-    challenge = 'Bearer realm="project-and-deployment-service"'
-    if code == INVALID:
-        challenge += ', error="invalid_token"'
-    assert response.headers["WWW-Authenticate"] == challenge
-    assert "`Authorization: Bearer <ACCESS_TOKEN>`" in problem["detail"]
-    assert mistake in problem["detail"]
+def test_only_the_exact_form_is_accepted(anonymous: FlaskClient) -> None:
+    for authorization, code, mistake in FORMS:
+        environ = {} if authorization is None else {"HTTP_AUTHORIZATION": authorization}
+        response = anonymous.get("/v1/projects", environ_overrides=environ)
+        problem = assert_problem(response, 401, code)
+        error = ', error="invalid_token"' if code == INVALID else ""
+        challenge = f'Bearer realm="project-and-deployment-service"{error}'
+        assert response.headers["WWW-Authenticate"] == challenge, authorization
+        assert "`Authorization: Bearer <ACCESS_TOKEN>`" in problem["detail"], authorization
+        assert mistake in problem["detail"], authorization
 
 
 CLOSED = (
@@ -156,11 +154,14 @@ def test_no_token_may_be_another_one_with_a_world() -> None:
     assert create_app(tokens=["a", "a.b/c", "a.", "ab"])
 
 
-def test_without_the_stub_the_contract_alone_is_open_and_there_are_no_worlds() -> None:
-    anonymous = create_app(stub_options=None).test_client()
-    assert anonymous.get("/openapi.json").status_code == 200
+def test_without_the_stub_there_are_v1_and_the_contract_and_no_worlds() -> None:
+    app = create_app(stub_options=None)
+    rules = {re.sub(r"<\w+>", "{id}", rule.rule) for rule in app.url_map.iter_rules()}
+    assert rules == {*V1.document["paths"], "/openapi.json"}
+    assert app.test_client().get("/openapi.json").status_code == 200
     for path in ("/_stub/health", "/llms.txt"):
-        assert_problem(anonymous.get(path), 401, MISSING)
+        assert_problem(app.test_client().get(path), 401, MISSING)
+    assert client_of(app).get("/v1/projects", headers={"Prefer": "code=503"}).status_code == 200
     for token in ("dev-token.job", "x.y/z"):
-        response = anonymous.get("/v1/projects", headers={"Authorization": f"Bearer {token}"})
+        response = client_of(app, f"Bearer {token}").get("/v1/projects")
         assert "world" not in assert_problem(response, 401, INVALID)["detail"]

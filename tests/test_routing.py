@@ -46,7 +46,7 @@ def test_any_other_method_is_405_with_a_sorted_allow(client: FlaskClient) -> Non
                 assert response.headers["Allow"] == allow
 
 
-def test_an_encoded_slash_or_percent_sign_is_part_of_an_id(
+def test_an_encoded_slash_or_percent_is_part_of_an_id(
     client: FlaskClient, stub: FlaskClient
 ) -> None:
     for path in ("%2F", "dpl%2ffailed", "a%2fb%20c%25", "%2F..%2Fprojects"):

@@ -26,9 +26,7 @@ CUT = [  # of different lengths, so that one is not seen as another
 ]
 
 
-def test_a_request_has_headers_reasons_and_bodies_indented_as_far_as_they_go(
-    console: Console,
-) -> None:
+def test_a_request_has_headers_reasons_and_bodies_that_are_indented(console: Console) -> None:
     console.send("/v1/projects", body=bytes(100_000))
     for start, _ in CUT:
         console.send("/v1/projects", body=start + 5000 * b"x")
@@ -166,9 +164,7 @@ CURLED = [
 ]
 
 
-def test_the_copied_curl_repeats_the_request_and_runs_nothing_else(
-    console: Console, tmp_path: Path
-) -> None:
+def test_the_copied_curl_repeats_the_request_and_no_more(console: Console, tmp_path: Path) -> None:
     for method, target, body in CURLED:
         console.send(target, method=method, body=body)
     commands = []
@@ -201,9 +197,7 @@ DIFFERENCES = [
 ]  # fmt: skip
 
 
-def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
-    console: Console,
-) -> None:
+def test_a_copied_command_says_what_it_changes_and_goes_to_this_server(console: Console) -> None:
     with Connection(port_of(console.url)) as client:
         for line, fields, body, _ in DIFFERENCES:
             more = f"Authorization: Bearer {console.token}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -223,9 +217,7 @@ def test_a_copied_command_says_what_it_changes_and_goes_to_this_server_only(
         assert target.strip("'").startswith(f"{console.url}/")
 
 
-def test_empty_states_have_a_command_with_the_variable_of_the_token(
-    page: Page, tmp_path: Path
-) -> None:
+def test_empty_states_have_a_command_with_the_tokens_variable(page: Page, tmp_path: Path) -> None:
     with serving(create_app(tokens=["another-secret"])) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.page.goto(f"{console.url}/#token=another-secret&world=job")

@@ -315,9 +315,7 @@ def test_keys_reach_the_filter_the_pause_and_the_help(console: Console) -> None:
     expect(tip).to_be_hidden()
 
 
-def test_worlds_are_listed_chosen_and_shown_apart(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worlds_are_listed_chosen_and_apart(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(create_app(seed=SAMPLE_SEED)) as port:
         console = Console(page, f"http://127.0.0.1:{port}")
         console.visit()
@@ -363,9 +361,7 @@ def test_worlds_are_listed_chosen_and_shown_apart(
         expect(console.status).to_have_text("Connected")
 
 
-def test_worlds_are_those_of_the_tenant_and_names_that_end_otherwise_are_offered(
-    page: Page,
-) -> None:
+def test_worlds_are_those_of_the_tenant_and_names_of_outcomes_are_offered(page: Page) -> None:
     outcomes = [("*-fails", "failed"), ("[a]", "odd")]
     app = create_app(tokens=["team-a=one", "team-b=two"], seed=SAMPLE_SEED, outcomes=outcomes)
     with serving(app) as port:

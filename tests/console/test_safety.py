@@ -52,9 +52,7 @@ def test_what_a_client_sent_is_visible_text_and_no_script_runs(console: Console)
     expect(console.tab("Request")).to_contain_text("␕␛[2J⟨U+202E⟩")
 
 
-def test_a_token_is_taken_from_the_fragment_or_typed_and_kept_by_the_tab_alone(
-    context: BrowserContext,
-) -> None:
+def test_a_token_of_the_fragment_or_typed_is_kept_by_the_tab_alone(context: BrowserContext) -> None:
     with serving(create_app(tokens=[SECRET], seed=SAMPLE_SEED)) as port:
         url = f"http://127.0.0.1:{port}"
         call(url, "/v1/deployments/x", token=f"{SECRET}.job-42")

@@ -256,7 +256,7 @@ def started_in(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [node, mocha, go, junit])
-def test_a_fixture_starts_the_program_that_it_finds(
+def test_a_fixture_starts_the_program_it_finds(
     make: Callable[[Path], Team], tmp_path: Path
 ) -> None:
     """Whatever the variables say; without a verdict, since a process has a part of the requests."""
@@ -322,9 +322,7 @@ def test_the_processes_of_a_runner_of_node_share_the_program_of_its_global_setup
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [team_of_node, go, junit])
-def test_the_program_ends_with_a_process_of_tests_that_is_killed(
-    make: Callable[[Path], Team], tmp_path: Path
-) -> None:
+def test_the_program_ends_with_killed_tests(make: Callable[[Path], Team], tmp_path: Path) -> None:
     """It is the one that a variable names, and like a service that a variable names."""
     team = make(tmp_path)
     add_program(tmp_path, "stub.pyz")
@@ -377,7 +375,7 @@ def run_node(folder: Path, text: str, **variables: str) -> str:
     return f"{done.stdout}{done.stderr}"
 
 
-def test_node_has_the_documented_token_and_rejects_two_tests_at_once(
+def test_node_has_the_documented_token_and_rejects_parallel_tests(
     live_url: str, tmp_path: Path
 ) -> None:
     text = f"""process.argv.length = 1;  // as with --test-isolation=none
@@ -404,7 +402,7 @@ MOCKS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("option", MOCKS)
-def test_a_mock_lets_the_stub_through_by_the_option_that_the_error_names(
+def test_a_mock_lets_the_stub_through_by_the_named_option(
     option: str, live_url: str, tmp_path: Path
 ) -> None:
     link_node_modules(tmp_path)

@@ -105,9 +105,7 @@ def test_the_recipe_passes_as_printed(team: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_a_test_has_a_world_and_shows_its_requests_once(
-    team: Path, workers: tuple[str, ...]
-) -> None:
+def test_a_test_has_a_world_and_shows_its_requests(team: Path, workers: tuple[str, ...]) -> None:
     """Also with two workers, each of which starts a program, with the file of this folder."""
     shutil.copy(ROOT / "tests" / "docs" / "teams" / "shop.py", team / "test_shop.py")
     verdict = {"STUB_FAIL_ON": "violations"} if workers else {}
@@ -144,9 +142,7 @@ stub_strict = true
 
 
 @pytest.mark.parametrize("name", INI)
-def test_a_path_of_an_ini_file_is_relative_to_it_and_the_command_line_goes_before(
-    team: Path, name: str
-) -> None:
+def test_a_path_in_an_ini_file_is_relative_to_it_and_an_option_wins(team: Path, name: str) -> None:
     (team / name).write_text(INI[name], "utf-8")
     (team / "a b").mkdir()
     (team / "seed.json").rename(team / "a b" / "seed.json")

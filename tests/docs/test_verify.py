@@ -16,9 +16,7 @@ BLOCKS = blocks_of(NAME)
 pytestmark = pytest.mark.process
 
 
-def test_the_command_prints_what_is_printed_and_its_files_have_the_printed_form(
-    tmp_path: Path,
-) -> None:
+def test_the_command_prints_what_is_printed_and_writes_such_files(tmp_path: Path) -> None:
     (command,) = (text for kind, text in BLOCKS if kind == "sh")
     (printed,) = (text for kind, text in BLOCKS if kind == "text" and text.startswith("verify "))
     (known,) = (text for kind, text in BLOCKS if kind == "text" and "differs: #" in text)

@@ -55,9 +55,7 @@ def test_a_change_by_one_program_is_seen_by_the_other(two: list[FlaskClient]) ->
     assert one.get("/_stub/state").data == other.get("/_stub/state").data
 
 
-def test_the_clock_that_one_program_turned_is_that_of_the_other(
-    two: list[FlaskClient], clock: Clock
-) -> None:
+def test_a_turned_clock_is_that_of_the_other_program(two: list[FlaskClient], clock: Clock) -> None:
     one, other = two
     made = one.post("/v1/projects", json={"name": "a"}).json
     path = f"/v1/deployments/{made['latest_deployment_id']}"
@@ -81,7 +79,7 @@ def test_a_clock_may_be_turned_before_its_world_begins(two: list[FlaskClient]) -
     assert made["created_at"] == "2026-11-21T10:01:00.000Z"
 
 
-def test_what_does_not_turn_a_clock_leaves_it_to_the_next_program(
+def test_a_clock_that_was_not_turned_is_the_next_programs(
     two: list[FlaskClient], shared_redis: RedisServer
 ) -> None:
     assert two[0].get("/_stub/ready").status_code == 200
@@ -112,7 +110,7 @@ def test_of_two_programs_that_turn_a_clock_at_once_both_do(shared_redis: RedisSe
     assert one.advanced == 65
 
 
-def test_a_bare_reset_removes_the_keys_of_a_world(
+def test_a_bare_reset_removes_a_worlds_keys(
     two: list[FlaskClient], shared_redis: RedisServer
 ) -> None:
     one, other = (control_client_of(client.application, "dev-token.job-42") for client in two)
@@ -137,7 +135,7 @@ def test_programs_that_begin_at_once_undo_nothing(make_store: MakeStore) -> None
     assert len(listed) == 2006
 
 
-def test_every_key_is_in_the_namespace_of_its_world(
+def test_every_key_is_in_its_worlds_namespace(
     shared_redis: RedisServer, make_store: MakeStore
 ) -> None:
     store = make_store(world="w")
@@ -163,7 +161,7 @@ def test_many_records_are_written_as_in_memory(make_store: MakeStore) -> None:
 
 
 @pytest.mark.parametrize("times", [0, 3, 1000])
-def test_a_change_of_all_records_undoes_no_other(
+def test_changes_undo_no_other(
     make_store: MakeStore, times: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, other = make_store(), make_store()

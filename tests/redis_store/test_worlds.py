@@ -93,7 +93,7 @@ def test_a_main_world_does_not_expire(
     assert ttls_of(shared_redis, world) == {-1}
 
 
-def test_a_new_program_lists_and_frees_what_another_has_left(
+def test_a_new_program_frees_what_another_left(
     programs: list[Flask], shared_redis: RedisServer
 ) -> None:
     for token in ("one.used", "one.left", "one.old", "two.left"):
@@ -111,9 +111,7 @@ def test_a_new_program_lists_and_frees_what_another_has_left(
     assert worlds_of(programs[1], "two") == {"": (0, 0), "left": (1, 0)}
 
 
-def test_records_of_version_1_0_0_are_read(
-    programs: list[Flask], shared_redis: RedisServer
-) -> None:
+def test_records_of_version_1_0_are_read(programs: list[Flask], shared_redis: RedisServer) -> None:
     state, projects, index, deployments = keys_of("job")
     redis = shared_redis.client
     time = "2026-11-20T09:00:00.000+00:00"
@@ -128,9 +126,7 @@ def test_records_of_version_1_0_0_are_read(
     assert min(ttls_of(shared_redis, "job")) > DAY - 60
 
 
-def test_reads_renew_a_world_once_a_minute(
-    programs: list[Flask], shared_redis: RedisServer
-) -> None:
+def test_reads_renew_worlds_once_a_minute(programs: list[Flask], shared_redis: RedisServer) -> None:
     client = control_client_of(programs[0], "one.job")
     names(client)
     shared_redis.client.config_resetstat()
@@ -157,7 +153,7 @@ def test_a_world_that_makes_room_is_freed_unless_another_program_uses_it(
     assert ttls_of(shared_redis, "team-a/b") == {-2}
 
 
-def test_a_world_that_has_expired_begins_as_at_the_start(
+def test_an_expired_world_begins_as_at_first(
     programs: list[Flask], shared_redis: RedisServer
 ) -> None:
     client = control_client_of(programs[0], "one.job")

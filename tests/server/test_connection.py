@@ -21,9 +21,7 @@ REST = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize("opening", [b"", post("Content-Length: 200")], ids=["head", "body"])
-def test_a_request_that_trickles_is_closed_at_its_deadline(
-    stopped: Timed, echo: Echo, opening: bytes
-) -> None:
+def test_a_request_that_trickles_has_a_deadline(stopped: Timed, echo: Echo, opening: bytes) -> None:
     with Connection(stopped.port) as client:
         client.send(opening + b"G")
         for _ in range(3):
@@ -94,9 +92,7 @@ def test_urgent_data_closes_its_connection(port: int) -> None:
         assert client.closed()
 
 
-def test_an_idle_connection_outlives_the_deadline_which_begins_with_a_request(
-    stopped: Timed,
-) -> None:
+def test_an_idle_connection_has_no_deadline_before_its_next_request(stopped: Timed) -> None:
     with Connection(stopped.port) as silent, Connection(stopped.port) as kept:
         kept.send(b"GET /1")
         stopped.settle()
@@ -133,9 +129,7 @@ def test_a_rejected_client_may_send_on_for_a_moment(stopped: Timed) -> None:
             client.sock.sendall(b"x" * 64 * 1024 * 1024)  # more than the kernel takes
 
 
-def test_a_client_that_disconnects_is_not_logged(
-    echo: Echo, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_client_that_leaves_is_not_logged(echo: Echo, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(echo.app, threads=1) as port:
         with Connection(port) as client:

@@ -167,9 +167,7 @@ def test_every_pipelined_request_gets_its_response_and_the_last_one_closes(echo:
 
 
 @pytest.mark.parametrize("first", [b"", get("/gate")])
-def test_a_request_whose_body_arrives_at_the_signal_gets_its_response(
-    echo: Echo, first: bytes
-) -> None:
+def test_a_request_whose_body_arrives_after_the_signal_is_served(echo: Echo, first: bytes) -> None:
     with timed(echo.app, threads=2) as server, Connection(server.port) as client:
         client.send(first + post("Content-Length: 5", body=b"he"))
         server.settle()

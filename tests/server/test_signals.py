@@ -75,7 +75,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
         assert started.wait(30) == -signal.SIGINT
 
 
-def test_the_process_may_open_more_files_and_has_its_signals_again(
+def test_the_process_may_open_more_files_and_gets_its_signals_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits: list[tuple[int, int]] = []

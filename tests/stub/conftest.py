@@ -14,9 +14,11 @@ from flask.testing import FlaskClient
 from stub import Stub
 from tests.conftest import ROOT, control_client_of
 
+Clients = Callable[[str], FlaskClient]
+
 
 @pytest.fixture
-def world(app: Flask) -> Callable[[str], FlaskClient]:
+def world(app: Flask) -> Clients:
     return lambda name: control_client_of(app, f"dev-token.{name}")
 
 

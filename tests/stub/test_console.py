@@ -1,6 +1,5 @@
 """The console over HTTP: its files, and the view of a world that the page polls."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, SAMPLE_NAMES, Clock, control_client_of
 from tests.contract import CREATED, STATUSES, assert_problem
+from tests.stub.conftest import Clients
 from tests.stub.greased import AXES
 
 FOLDER = ROOT / "stub" / "console"
@@ -29,9 +29,7 @@ def view(client: FlaskClient) -> Any:
     return client.get("/_stub/console").json
 
 
-def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
-    anonymous: FlaskClient,
-) -> None:
+def test_the_files_need_no_token_and_have_headers_of_a_safe_page(anonymous: FlaskClient) -> None:
     for path, file in FILES.items():
         response = anonymous.get(path)
         assert (response.status_code, response.data) == (200, file.read_bytes())
@@ -49,7 +47,7 @@ def test_the_files_need_no_token_and_have_the_headers_of_a_safe_page(
         assert (head.status_code, head.data, head.headers) == (200, b"", response.headers)
 
 
-def test_no_other_file_is_served_and_the_view_needs_a_token(
+def test_nothing_else_is_served_without_a_token(
     client: FlaskClient, anonymous: FlaskClient
 ) -> None:
     for file in ("nope.js", "__init__.py", "preact.txt", "..%2Fpact.py", "a/b.js"):
@@ -76,7 +74,7 @@ def test_the_view_shows_the_clock_faults_and_grease(stub: FlaskClient) -> None:
     assert shown["grease"] == {"axes": ["times"], "seed": 7, "default": default}
 
 
-def test_the_view_shows_the_newest_project_first_with_the_status_of_its_deployment(
+def test_the_view_shows_the_newest_project_first_with_its_status(
     stub: FlaskClient, clock: Clock
 ) -> None:
     clock.advance(1)
@@ -126,8 +124,8 @@ def test_the_view_shows_the_parts_of_the_start_to_switch_on() -> None:
     assert view(stub)["grease"] == {"axes": [], "seed": 7, "default": limited}
 
 
-def test_a_world_has_a_view_of_its_own_and_an_instance_until_a_reset(
-    stub: FlaskClient, world: Callable[[str], FlaskClient]
+def test_a_world_has_a_view_and_an_instance_until_a_reset(
+    stub: FlaskClient, world: Clients
 ) -> None:
     client = world("a")
     client.get("/v1/projects")

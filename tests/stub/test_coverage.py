@@ -49,9 +49,7 @@ def table(app: Flask) -> str:
     return stub_of(app).judge().table()
 
 
-def test_kinds_and_statuses_are_bounded_and_the_rest_counts_as_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_kinds_and_statuses_beyond_a_bound_count_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.coverage.MAX_KINDS", 25)
     own = [{"id": str(number), "status": f"own-{number}"} for number in range(30)]
     app = create_app(seed=seed_of({"deployments": own}))

@@ -128,9 +128,7 @@ def test_a_fault_may_name_an_operation(stub: FlaskClient) -> None:
 # The body of a fault, such as the HTML of a gateway
 
 
-def test_a_fault_sends_its_body_as_it_is_and_the_operation_is_not_performed(
-    stub: FlaskClient,
-) -> None:
+def test_a_fault_sends_its_body_and_the_operation_is_not_performed(stub: FlaskClient) -> None:
     made = add(stub, **GATEWAY, method="POST", retry_after=3)
     assert made == {"id": made["id"], **GATEWAY, "method": "POST", "retry_after": 3,
                     "times": 1, "remaining": 1}  # fmt: skip

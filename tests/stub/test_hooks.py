@@ -1,23 +1,11 @@
 """What happens to a request before and after the view."""
 
-import re
-
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app import create_app
-from tests.conftest import SAMPLE_NAMES, SAMPLE_SEED, client_of, control_client_of, names
-from tests.contract import CREATED, V1, assert_problem
+from tests.conftest import SAMPLE_NAMES, control_client_of, names
+from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import coverage, entries
-
-
-def test_without_the_stub_there_are_v1_and_the_contract_alone() -> None:
-    app = create_app(stub_options=None, seed=SAMPLE_SEED)
-    rules = {re.sub(r"<\w+>", "{id}", rule.rule) for rule in app.url_map.iter_rules()}
-    assert rules == {*V1.document["paths"], "/openapi.json"}
-    client = client_of(app)
-    assert client.get("/v1/projects", headers={"Prefer": "code=503"}).status_code == 200
-    assert names(client) == SAMPLE_NAMES
 
 
 def test_a_fault_comes_after_the_token_and_before_every_other_check(stub: FlaskClient) -> None:

@@ -39,9 +39,7 @@ def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock
     }
 
 
-def test_the_newest_entries_are_kept_and_the_numbers_continue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_newest_entries_stay_and_the_numbers_continue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.journal.MAX_ENTRIES", 10)
     stub = control_client_of(create_app())
     for number in range(15):

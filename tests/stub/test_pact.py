@@ -200,9 +200,7 @@ def test_a_state_whose_ids_others_have_sets_up_nothing(state: Any, detail: str) 
     assert stub.get("/_stub/state").data == before
 
 
-def test_a_teardown_takes_back_what_its_state_and_the_requests_after_it_changed(
-    clock: Clock,
-) -> None:
+def test_a_teardown_takes_back_its_state_and_what_requests_changed(clock: Clock) -> None:
     states = {"own": {"projects": [{"name": "own"}], "deployments": [{"id": "d", "status": "x"}]}}
     stub = with_states(states, seed=SAMPLE_SEED, clock=clock)
 

@@ -1,7 +1,6 @@
 """The seed document: a reset with it makes its state, or reports every error."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from werkzeug.test import TestResponse
 from app import create_app
 from tests.conftest import SAMPLE_NAMES, Clock, control_client_of, counting_ids, names
 from tests.contract import assert_invalid, assert_problem
-from tests.stub.conftest import status_of
+from tests.stub.conftest import Clients, status_of
 
 NOW = "2026-11-21T10:00:00.000Z"
 
@@ -126,7 +125,7 @@ def test_every_error_is_reported_with_its_place(document: Any, pointers: list[st
     assert_invalid(reset(create_app(), document), *pointers)
 
 
-def test_a_seed_has_a_limit_and_is_read_as_strictly_as_a_body(
+def test_a_seed_has_a_limit_and_is_strict_json(
     stub: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stub.routes.MAX_SEED_BYTES", 100_000)  # more than those of a body
@@ -142,9 +141,7 @@ def test_a_seed_has_a_limit_and_is_read_as_strictly_as_a_body(
         assert names(stub) == [name]
 
 
-def test_a_reset_with_a_seed_makes_its_state_until_the_next_reset(
-    stub: FlaskClient, world: Callable[[str], FlaskClient]
-) -> None:
+def test_a_seed_is_the_state_until_the_next_reset(stub: FlaskClient, world: Clients) -> None:
     named = world("w")
     assert named.post("/_stub/reset", json={"projects": [{"name": "a"}]}).status_code == 204
     assert names(named) == ["a"]

@@ -35,7 +35,7 @@ def restored(state: bytes, clock: Clock) -> FlaskClient:
     return client
 
 
-def test_a_reset_with_the_state_brings_back_the_list_byte_for_byte(
+def test_a_reset_with_the_state_brings_back_the_list_exactly(
     stub: FlaskClient, clock: Clock
 ) -> None:
     for body in ODD_PROJECTS:
@@ -53,9 +53,7 @@ def test_a_reset_with_the_state_brings_back_the_list_byte_for_byte(
     assert other.get("/_stub/state").data == state
 
 
-def test_a_deployment_has_the_status_that_it_had_and_will_have(
-    stub: FlaskClient, clock: Clock
-) -> None:
+def test_a_deployment_has_the_status_it_had_and_will_have(stub: FlaskClient, clock: Clock) -> None:
     timeline = [{"status": f"s{n}", "seconds": 10 * n} for n in range(4)] + [{"status": "end"}]
     stub.put("/_stub/deployments/moving", json={"timeline": timeline})
     stub.post("/_stub/clock", json={"advance": 12.5})

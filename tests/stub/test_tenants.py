@@ -2,7 +2,6 @@
 
 import gc
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of, names
 from tests.contract import CREATED, assert_problem
-from tests.stub.conftest import coverage, entries, stub_of
+from tests.stub.conftest import Clients, coverage, entries, stub_of
 
 TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other", "dotted.name"]
 
@@ -24,7 +23,7 @@ def app(clock: Clock) -> Flask:
 
 
 @pytest.fixture
-def of(app: Flask) -> Callable[[str], FlaskClient]:
+def of(app: Flask) -> Clients:
     return lambda token: control_client_of(app, token)
 
 
@@ -32,7 +31,7 @@ def listed(client: FlaskClient) -> list[str]:
     return [each["name"] for each in client.get("/_stub/worlds").json["worlds"]]
 
 
-def test_a_world_shares_nothing_with_others(of: Callable[[str], FlaskClient]) -> None:
+def test_a_world_shares_nothing_with_others(of: Clients) -> None:
     one = of("one.job")
     one.post("/v1/projects", json={"name": "mine"})
     one.post("/_stub/clock", json={"advance": 100})
@@ -51,7 +50,7 @@ def test_a_world_shares_nothing_with_others(of: Callable[[str], FlaskClient]) ->
     assert names(one) == ["mine"]
 
 
-def test_tokens_of_one_tenant_share_its_worlds(of: Callable[[str], FlaskClient]) -> None:
+def test_tokens_of_one_tenant_share_its_worlds(of: Clients) -> None:
     of("one.job").post("/v1/projects", json={"name": "a"})
     of("plain.job").post("/v1/projects", json={"name": "b"})
     assert names(of("new-one.job")) == ["a"]
@@ -59,7 +58,7 @@ def test_tokens_of_one_tenant_share_its_worlds(of: Callable[[str], FlaskClient])
     assert names(of("dotted.name")) == []
 
 
-def test_a_tenant_lists_its_own_worlds(of: Callable[[str], FlaskClient]) -> None:
+def test_a_tenant_lists_its_own_worlds(of: Clients) -> None:
     for token in ("one.a", "one.b", "two.c", "plain.d"):
         of(token).get("/v1/projects")
     assert [listed(of(token)) for token in ("one", "two.c", "plain")] == [
@@ -81,9 +80,7 @@ def test_the_log_the_report_and_the_console_name_the_tenant(app: Flask) -> None:
     assert [each["first"]["world"] for each in document["findings"]] == 2 * ["team-a/job"]
 
 
-def test_each_tenant_has_room_of_its_own(
-    of: Callable[[str], FlaskClient], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_tenant_has_room_of_its_own(of: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.tenants.MAX_WORLDS", 2)
     for token in ("one.a", "one.b", "two.a"):
         assert names(of(token)) == []
@@ -100,7 +97,7 @@ def two_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("two_worlds")
 def test_the_world_that_is_unused_for_longest_makes_room_after_an_hour(
-    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
+    app: Flask, clock: Clock, of: Clients
 ) -> None:
     of("one.a").get("/v1/projects?page=1")
     of("one.a").post("/_stub/faults", json={"status": 503})
@@ -136,9 +133,7 @@ def test_the_time_after_which_a_world_makes_room_can_be_set(clock: Clock) -> Non
 
 
 @pytest.mark.usefixtures("two_worlds")
-def test_a_rejected_request_removes_no_world(
-    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
-) -> None:
+def test_a_rejected_request_removes_no_world(app: Flask, clock: Clock, of: Clients) -> None:
     for token in ("one.a", "one.b"):
         of(token).get("/v1/projects")
     clock.advance(3600)
@@ -149,9 +144,7 @@ def test_a_rejected_request_removes_no_world(
     assert [entry["status"] for entry in entries(of("one"))] == [401]
 
 
-def test_worlds_are_freed_at_once_if_nobody_uses_them(
-    of: Callable[[str], FlaskClient], clock: Clock
-) -> None:
+def test_worlds_are_freed_at_once_if_nobody_uses_them(of: Clients, clock: Clock) -> None:
     for token in ("one", "one.a", "one.b", "two.a"):
         of(token).post("/v1/projects", json={"name": "x"})
     clock.advance(60)
@@ -168,9 +161,7 @@ def test_worlds_are_freed_at_once_if_nobody_uses_them(
 
 
 @pytest.mark.usefixtures("two_worlds")
-def test_nothing_of_a_world_that_was_removed_is_kept(
-    app: Flask, clock: Clock, of: Callable[[str], FlaskClient]
-) -> None:
+def test_nothing_of_a_removed_world_is_kept(app: Flask, clock: Clock, of: Clients) -> None:
     def reset() -> None:
         of("one.a").post("/_stub/reset")
 
@@ -191,7 +182,7 @@ def test_nothing_of_a_world_that_was_removed_is_kept(
 
 
 @pytest.mark.parametrize("query", ["", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"])
-def test_what_is_to_be_freed_is_said(of: Callable[[str], FlaskClient], query: str) -> None:
+def test_what_is_to_be_freed_is_said(of: Clients, query: str) -> None:
     of("one.a").get("/v1/projects")
     assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
     assert listed(of("one")) == ["", "a"]
@@ -211,9 +202,7 @@ def test_the_memory_of_the_journals_is_made_by_the_tenant_that_keeps_most() -> N
     assert use("one", 0) == 0
 
 
-def test_one_tenant_leaves_room_in_the_report_for_the_findings_of_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stub.coverage.MAX_KINDS", 3)
     app = create_app(tokens=TOKENS)
     for token, number in (("one", 5), ("two", 2)):

@@ -76,9 +76,7 @@ def test_each_python_serves_all_from_the_cache_with_nothing_installed(start: Run
         assert (done.returncode, done.stdout) == (7, "website billing search\n"), done.stderr
 
 
-def test_twenty_first_starts_at_once_unpack_one_private_folder_with_bytecode(
-    start: Run, tmp_path: Path
-) -> None:
+def test_first_starts_at_once_unpack_one_private_folder(start: Run, tmp_path: Path) -> None:
     with ThreadPoolExecutor(20) as threads:
         assert {each.stdout for each in threads.map(start, ["--version"] * 20)} == {
             run("--version").stdout
@@ -153,9 +151,7 @@ def test_the_archive_is_small_and_has_nothing_of_one_system(pyz: Path) -> None:
     assert os.access(pyz, os.X_OK)
 
 
-def test_the_distribution_puts_one_package_and_one_command_into_an_environment(
-    tmp_path: Path,
-) -> None:
+def test_the_distribution_installs_one_package_and_one_command(tmp_path: Path) -> None:
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path)]
     subprocess.run([*install, str(ROOT)], check=True)
     names = {path.name.partition("-")[0] for path in tmp_path.iterdir()}
