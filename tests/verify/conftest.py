@@ -79,7 +79,7 @@ class Response:
 
 
 Change = Callable[[Response, Request, int], None]
-"""Edits a response; the number counts the requests of its kind, from 0."""
+"""Edits a response; the number counts those of its case, from 0."""
 
 Write = Callable[[BaseHTTPRequestHandler, Request, Response], None]
 
@@ -111,7 +111,7 @@ class Service:
         self.deployments: dict[str, dict[str, Any]] = {}
         self.created: list[str] = []  # ids
         self.lock = threading.RLock()
-        self._seen: Counter[Any] = Counter()
+        self._seen: Counter[str] = Counter()
         for number in range(sample):
             self._add({"name": f"sample-{number}"}, (*ENDED, "building")[number % 4])
 
@@ -133,12 +133,9 @@ class Service:
             response.headers.setdefault("Cache-Control", "no-store")
             kind = "problem+json" if response.status >= 400 else "json"
             response.headers.setdefault("Content-Type", f"application/{kind}")
-            key: Any = (request.method, request.target, request.header("Authorization"))
-            if request.method == "POST" or response.case in ("unknown", "no deployment"):
-                key = (request.method, response.case)  # each time another target or body
             for change in self.changes:
-                change(response, request, self._seen[key])
-            self._seen[key] += 1
+                change(response, request, self._seen[response.case])
+            self._seen[response.case] += 1
             self.sent.append(response)
             return response
 

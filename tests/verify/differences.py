@@ -86,7 +86,7 @@ def on(
 
 
 def first(times: int, change: Change) -> Change:
-    """A change of the first responses to requests of each kind."""
+    """A change of the first responses of each case."""
     return lambda response, request, number: (
         change(response, request, number) if number < times else None
     )
