@@ -301,20 +301,31 @@ def verify(
     *options: str,
     level: str = "read",
     saves: bool = False,
+    like: Any = None,
     env: Mapping[str, str] | None = None,
 ) -> Verified:
-    """Run `verify` on a service; a text is an argument as it is, such as a URL."""
+    """Run `verify` on a service; a text is an argument as it is, such as a URL.
+
+    `like` is the profile of before, `saves` that one is written.
+    """
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
     listens = nullcontext(service) if isinstance(service, str) else listening(service)
-    with listens as url, tempfile.TemporaryDirectory() as folder:
-        report, profile = Path(folder, "report.json"), Path(folder, "profile.json")
-        files = ["--report", str(report), *(["--save", str(profile)] if saves else [])]
+    with listens as url, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = ["--report", f"{name}/report"]
+        if saves:
+            files += ["--save", f"{name}/profile"]
+        if like is not None:
+            (folder / "like").write_text(json.dumps(like), "utf-8")
+            files += ["--like", f"{name}/like"]
         done = run("verify", *LEVELS[level], *QUICK, *files, url, *options, env=environ)
-        written = [
-            json.loads(each.read_text()) if each.exists() else None for each in (report, profile)
-        ]
+        report, profile = (json_of(folder / each) for each in ("report", "profile"))
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, *written)
+    return Verified(done.status, done.stdout, done.stderr, report, profile)
+
+
+def json_of(file: Path) -> Any:
+    return json.loads(file.read_text("utf-8")) if file.exists() else None
 
 
 def save(service: Service | str, *options: str, level: str = "write", **more: Any) -> Verified:
