@@ -297,28 +297,30 @@ class Verified(NamedTuple):
 
 
 def verify(
-    service: Service | str,
+    service: Service | str | None,
     *options: str,
     level: str = "read",
     saves: bool = False,
-    like: Any = None,
     env: Mapping[str, str] | None = None,
+    **files: str,
 ) -> Verified:
-    """Run `verify` on a service; a text is an argument as it is, such as a URL.
+    """Run `verify` on a service, or on what is at a URL; `saves` makes a profile.
 
-    `like` is the profile of before, `saves` that one is written.
+    The others are options with a file: what it has in it.
     """
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
-    listens = nullcontext(service) if isinstance(service, str) else listening(service)
+    listens = listening(service) if isinstance(service, Service) else nullcontext(service)
     with listens as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files = ["--report", f"{name}/report"]
+        words = [*LEVELS[level], *QUICK, "--report", f"{name}/report"]
         if saves:
-            files += ["--save", f"{name}/profile"]
-        if like is not None:
-            (folder / "like").write_text(json.dumps(like), "utf-8")
-            files += ["--like", f"{name}/like"]
-        done = run("verify", *LEVELS[level], *QUICK, *files, url, *options, env=environ)
+            words += ["--save", f"{name}/profile"]
+        for option, text in files.items():
+            (folder / option).write_text(text, "utf-8")
+            words += [f"--{option}", f"{name}/{option}"]
+        if url is not None:
+            words.append(url)
+        done = run("verify", *words, *options, env=environ)
         report, profile = (json_of(folder / each) for each in ("report", "profile"))
     assert "Traceback" not in done.stdout + done.stderr, done
     return Verified(done.status, done.stdout, done.stderr, report, profile)

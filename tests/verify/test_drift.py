@@ -1,8 +1,8 @@
 """verify --like finds what has changed since a profile was saved, and nothing else."""
 
+import json
 import time
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.process
 
 
 @cache
-def profile_of(service: tuple[Change, ...]) -> Any:
+def profile_of(service: tuple[Change, ...]) -> str:
     """The profile of a service as `verify` saves it."""
-    return save(Service(*service)).profile
+    return json.dumps(save(Service(*service)).profile)
 
 
-def compare(like: Any, now: tuple[Change, ...], level: str = "write") -> tuple[Verified, list[str]]:
+def compare(like: str, now: tuple[Change, ...], level: str = "write") -> tuple[Verified, list[str]]:
     """A run with the profile of before; and its findings."""
     kinds = "broken,differs,drift,unseen"  # with a profile nothing differs: it drifts
     done = verify(Service(*now), "--fail-on", kinds, level=level, like=like)
@@ -150,7 +150,8 @@ def test_a_run_that_reads_knows_the_status_by_the_profile() -> None:
 
 def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
-    _, found = compare({"observed_at": "2026-11-26", "errors": errors}, (), level="read")
+    like = json.dumps({"observed_at": "2026-11-26", "errors": errors})
+    _, found = compare(like, (), level="read")
     assert "/errors/not_found/body/error: string in the profile, missing there" in found
     assert all(line.startswith("/errors/") for line in found)
 

@@ -19,7 +19,16 @@ from stub.seed import sample_of
 from tests.conftest import Clock
 from tests.live import serving
 from tests.services import DOCUMENTS
-from tests.verify.conftest import TOKEN, Request, Response, Service, listening, save, verify
+from tests.verify.conftest import (
+    TOKEN,
+    Request,
+    Response,
+    Service,
+    Verified,
+    listening,
+    save,
+    verify,
+)
 from tests.verify.differences import on, on_deployment, on_errors, on_others, on_projects, put
 from tests.wire import call
 
@@ -42,27 +51,26 @@ def stub(like: Profile) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-def options_for(like: Profile, url: str, folder: Path) -> list[str]:
-    """What a person has to say of a service: the body of a creation, and a deployment."""
-    file = folder / "body.json"
-    file.write_text(json.dumps(like.request).replace("{project.name}", "{name}"), "utf-8")
-    options = ["--wait", "9", "--body", str(file)]
+def run(like: Profile, before: Any) -> tuple[Verified, bool]:
+    """A run on a stub, with what a person says of it; whether it follows the deployment."""
+    body = json.dumps(like.request).replace("{project.name}", "{name}")
     shown = json.dumps([like.document.get("list"), like.document.get("create")])
-    if "{deployment." not in shown:
-        options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
-    return options
+    is_followed = "{deployment." in shown
+    options = ["--wait", "9"]
+    with stub(like) as url:
+        if not is_followed:
+            options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
+        done = save(url, *options, body=body, like=json.dumps(before), env=STUB)
+    assert done.status == 0, done.stdout
+    return done, is_followed
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: Path) -> None:
+def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
     known = DOCUMENTS[name]
     like = make_profile(known)
-    with stub(like) as url:
-        options = options_for(like, url, tmp_path)
-        done = save(url, *options, like=known, env=STUB)
-    assert done.status == 0, done.stdout
+    done, is_followed = run(like, known)
     found = make_profile(done.profile)
-    is_followed = "--deployment" not in options
     assert found.run == ((like.run or ("queued", "building", "succeeded")) if is_followed else ())
     for part in ("list", "create", *(["deployment"] if is_followed else [])):
         body = json.dumps(found.document[part]["body"])
@@ -77,10 +85,7 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: P
     secret = {"db_pass": ""} if "db_pass" in like.request else {}
     assert found.request == {**like.request, **secret}
     assert found.is_newest_first == like.is_newest_first
-    with stub(found) as url:
-        options = options_for(found, url, tmp_path)
-        again = verify(url, *options, level="write", like=done.profile, env=STUB)
-    assert again.status == 0, again.stdout
+    run(found, done.profile)
 
 
 def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure() -> None:
@@ -173,7 +178,7 @@ def test_records_and_header_fields_of_others_beside_the_list_are_hidden() -> Non
     assert (body["page"], body["total"]) == (1, "{count}")
 
 
-def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
+def test_no_secret_is_in_a_profile() -> None:
     """The token, and what has the name of a secret, wherever a response has room for it."""
     encoded = quote(TOKEN, safe="")
     secrets = put(**{
@@ -188,9 +193,8 @@ def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
     })  # fmt: skip
     headers: Any = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "Set-Cookie": "a=s3cr3t-0"}
     leaking = Service(on(body=secrets, headers=headers), on_projects(secrets))
-    body = tmp_path / "body.json"
-    body.write_text('{"name": "{name}", "password": "s3cr3t-x"}', "utf-8")
-    done = save(leaking, "--body", str(body), level="abuse")
+    body = '{"name": "{name}", "password": "s3cr3t-x"}'
+    done = save(leaking, level="abuse", body=body)
     profile = done.profile
     for secret in ("s3cr3t", "5318008", TOKEN, encoded):
         assert secret not in json.dumps(profile)
@@ -315,7 +319,7 @@ def test_errors_of_one_status_say_nothing_of_others() -> None:
     assert errors["default"]["body"]["code"] == "{error.code}"  # of 404 and 405
     same = save(Service(html, on("method", status=204, raw=b"")), level="read").profile
     assert "default" not in same["errors"]
-    assert verify(Service(html), like=same).status == 0  # it was no JSON before
+    assert verify(Service(html), like=json.dumps(same)).status == 0  # it was no JSON before
 
 
 def test_small_numbers_are_ids_in_urls_alone() -> None:
