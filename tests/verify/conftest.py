@@ -287,9 +287,6 @@ class Verified(NamedTuple):
         verdicts = {(part, each["verdict"]) for part, each in self.parts.items()}
         return {each for each in verdicts if each[1] in ("broken", "differs", "could not check")}
 
-    def seen(self, verdict: str) -> set[str]:
-        return {part for part, each in self.parts.items() if each["verdict"] == verdict}
-
     @property
     def requests(self) -> dict[str, int]:
         """How often each check was asked."""
