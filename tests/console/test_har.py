@@ -1,6 +1,5 @@
 """What a browser records is enough for verify --har."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,9 +35,9 @@ def test_a_browser_records_what_is_needed(tmp_path: Path, browser: Browser) -> N
             TOKEN,
         )
         context.close()
-    done = judge(file.read_text("utf-8"), tmp_path, "--save", str(tmp_path / "p"))
+    done = judge(file.read_text("utf-8"), saves=True)
     assert done.status == 0, done.stdout
-    profile = json.loads((tmp_path / "p").read_text("utf-8"))
+    profile = done.profile
     assert profile["statuses"] == {"run": ["queued", "building", "succeeded"], "ended": "succeeded"}
     assert profile["create"]["body"]["name"] == "{project.name}"
     unread = "deployment                 could not check: it was recorded without its body\n"

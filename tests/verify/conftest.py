@@ -79,7 +79,7 @@ class Response:
 
 
 Change = Callable[[Response, Request, int], None]
-"""Edits a response; the number counts the requests of its kind, from 0."""
+"""Edits a response; the number counts those of its case, from 0."""
 
 Write = Callable[[BaseHTTPRequestHandler, Request, Response], None]
 
@@ -111,7 +111,7 @@ class Service:
         self.deployments: dict[str, dict[str, Any]] = {}
         self.created: list[str] = []  # ids
         self.lock = threading.RLock()
-        self._seen: Counter[Any] = Counter()
+        self._seen: Counter[str] = Counter()
         for number in range(sample):
             self._add({"name": f"sample-{number}"}, (*ENDED, "building")[number % 4])
 
@@ -133,12 +133,9 @@ class Service:
             response.headers.setdefault("Cache-Control", "no-store")
             kind = "problem+json" if response.status >= 400 else "json"
             response.headers.setdefault("Content-Type", f"application/{kind}")
-            key: Any = (request.method, request.target, request.header("Authorization"))
-            if request.method == "POST" or response.case in ("unknown", "no deployment"):
-                key = (request.method, response.case)  # each time another target or body
             for change in self.changes:
-                change(response, request, self._seen[key])
-            self._seen[key] += 1
+                change(response, request, self._seen[response.case])
+            self._seen[response.case] += 1
             self.sent.append(response)
             return response
 
@@ -290,9 +287,6 @@ class Verified(NamedTuple):
         verdicts = {(part, each["verdict"]) for part, each in self.parts.items()}
         return {each for each in verdicts if each[1] in ("broken", "differs", "could not check")}
 
-    def seen(self, verdict: str) -> set[str]:
-        return {part for part, each in self.parts.items() if each["verdict"] == verdict}
-
     @property
     def requests(self) -> dict[str, int]:
         """How often each check was asked."""
@@ -300,24 +294,37 @@ class Verified(NamedTuple):
 
 
 def verify(
-    service: Service | str,
+    service: Service | str | None,
     *options: str,
     level: str = "read",
     saves: bool = False,
     env: Mapping[str, str] | None = None,
+    **files: str,
 ) -> Verified:
-    """Run `verify` on a service; a text is an argument as it is, such as a URL."""
+    """Run `verify` on a service, or on what is at a URL; `saves` makes a profile.
+
+    The others are options with a file: what it has in it.
+    """
     environ = {"VERIFY_TOKEN": TOKEN} if env is None else env
-    listens = nullcontext(service) if isinstance(service, str) else listening(service)
-    with listens as url, tempfile.TemporaryDirectory() as folder:
-        report, profile = Path(folder, "report.json"), Path(folder, "profile.json")
-        files = ["--report", str(report), *(["--save", str(profile)] if saves else [])]
-        done = run("verify", *LEVELS[level], *QUICK, *files, url, *options, env=environ)
-        written = [
-            json.loads(each.read_text()) if each.exists() else None for each in (report, profile)
-        ]
+    listens = listening(service) if isinstance(service, Service) else nullcontext(service)
+    with listens as url, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        words = [*LEVELS[level], *QUICK, "--report", f"{name}/report"]
+        if saves:
+            words += ["--save", f"{name}/profile"]
+        for option, text in files.items():
+            (folder / option).write_text(text, "utf-8")
+            words += [f"--{option}", f"{name}/{option}"]
+        if url is not None:
+            words.append(url)
+        done = run("verify", *words, *options, env=environ)
+        report, profile = (json_of(folder / each) for each in ("report", "profile"))
     assert "Traceback" not in done.stdout + done.stderr, done
-    return Verified(done.status, done.stdout, done.stderr, *written)
+    return Verified(done.status, done.stdout, done.stderr, report, profile)
+
+
+def json_of(file: Path) -> Any:
+    return json.loads(file.read_text("utf-8")) if file.exists() else None
 
 
 def save(service: Service | str, *options: str, level: str = "write", **more: Any) -> Verified:

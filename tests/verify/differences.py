@@ -86,7 +86,7 @@ def on(
 
 
 def first(times: int, change: Change) -> Change:
-    """A change of the first responses to requests of each kind."""
+    """A change of the first responses of each case."""
     return lambda response, request, number: (
         change(response, request, number) if number < times else None
     )
@@ -132,16 +132,6 @@ def on_fields(edit: Edit) -> Change:
     return on("invalid", body=put(errors=lambda errors: [edit(each) for each in errors]))
 
 
-def moved(*cases: str, status: int = 308) -> Change:
-    """A redirect to the path with a slash."""
-
-    def change(response: Response, request: Request, number: int) -> None:
-        location: dict[str, str | None] = {"Location": f"{request.path}/"}
-        on(*cases, status=status, headers=location, raw=b"")(response, request, number)
-
-    return change
-
-
 def to_post(status: int) -> Change:
     """The response to a POST that is rejected for its token."""
     return on("anonymous", "unauthorized", status=status, has=lambda each: each.method == "POST")
@@ -172,13 +162,13 @@ class Difference(NamedTuple):
     name: str
     level: str  # read, write or abuse
     findings: set[tuple[str, str]]  # parts, and their verdicts
-    service: Callable[[], Service]
+    service: Service
 
 
 def difference(
     level: str, name: str, findings: set[tuple[str, str]], *changes: Change, **more: Any
 ) -> Difference:
-    return Difference(name, level, findings, partial(Service, *changes, **more))
+    return Difference(name, level, findings, Service(*changes, **more))
 
 
 def found(verdict: str, *parts: str) -> set[tuple[str, str]]:
@@ -192,7 +182,6 @@ NOTHING: set[tuple[str, str]] = set()
 NO_LIST = unchecked(LIST_PATH, LIST, LIST_200, PROJECTS, ITEMS, PROJECT, *MEMBERS)
 NO_POST = unchecked(POST, BODY, POST_201, INPUT, INPUT_NAME)
 ANOTHER = {"id": "d-1", "status": "queued", "project_id": None, "created_at": "2026-01-05"}
-TO_LOGIN: dict[str, str | None] = {"Location": "/login", "Content-Type": HTML}
 AWAY: dict[str, str | None] = {"Location": "https://a.example/"}
 DIFFERENCES = [
     # The list.
@@ -204,7 +193,7 @@ DIFFERENCES = [
     read("list 401", NO_LIST, on("list", status=401)),
     read("list 503", NO_LIST, on("list", status=503)),
     read("list 503 once", NOTHING, first(1, on("list", status=503))),
-    read("list moved", broken(LIST_PATH), moved("list")),
+    read("list moved", broken(LIST_PATH), on("list", status=308, headers=AWAY, raw=b"")),
     read("a list and a 404 of HTML", differs(LIST_200, UNKNOWN), has_type(HTML, "list"),
          on("unknown", headers={"Content-Type": HTML}, raw=b"<")),
     read("list is no JSON", NO_LIST, on("list", raw=b"{'projects'")),
@@ -241,7 +230,7 @@ DIFFERENCES = [
          on("deployment", status=404, body=lambda _: {"error": "no deployment"}),
          on("unknown", body=lambda _: {"error": "no route"})),
     read("no path", broken(DEP, DEP_PATH), on("deployment", status=404, body=put(code="unknown"))),
-    read("deployment moved", broken(DEP_PATH), moved("deployment", status=301)),
+    read("deployment moved", broken(DEP_PATH), on("deployment", status=301, headers=AWAY, raw=b"")),
     read("without id and status", differs(DID, OWNER) | broken(STATUS),
          on_deployment(without("id", "status")), on_deployment(put(project_id=7))),
     read("another deployment", broken(DEP_ID), on_deployment(put(id="d-0"))),
@@ -271,7 +260,7 @@ DIFFERENCES = [
     read("deployments are open", broken(BEARER), opens=".*/deployments"),
     write("POST is open", broken(BEARER), opens="POST", accepts={"name"}),
     read("no token 302, and an unknown path 200", differs(UNAUTHORIZED, UNKNOWN),
-         on("anonymous", status=302, headers=TO_LOGIN, raw=b""),
+         on("anonymous", status=302, headers=AWAY, raw=b""),
          on("unknown", status=200, body=put(id="7"))),
     # Headers and paths.
     read("no headers", differs(WWW, CACHE, ALLOW),

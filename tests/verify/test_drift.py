@@ -3,23 +3,13 @@
 import json
 import time
 from functools import cache
-from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from cli.verify.forms import is_same_ids, opaque_form
 from tests.verify.conftest import Change, Service, Verified, save, verify
-from tests.verify.differences import (
-    Edit,
-    on,
-    on_deployment,
-    on_errors,
-    on_list,
-    on_projects,
-    put,
-    without,
-)  # fmt: skip
+from tests.verify.differences import Edit, on, on_deployment, on_errors, on_projects, put, without
 
 pytestmark = pytest.mark.process
 
@@ -30,14 +20,10 @@ def profile_of(service: tuple[Change, ...]) -> str:
     return json.dumps(save(Service(*service)).profile)
 
 
-def compare(
-    before: tuple[Change, ...], now: tuple[Change, ...], folder: Path, level: str = "write"
-) -> tuple[Verified, list[str]]:
-    """A run with the profile of a service, which has changed since; and its findings."""
-    file = folder / "profile.json"
-    file.write_text(profile_of(before), "utf-8")
+def compare(like: str, now: tuple[Change, ...], level: str = "write") -> tuple[Verified, list[str]]:
+    """A run with the profile of before; and its findings."""
     kinds = "broken,differs,drift,unseen"  # with a profile nothing differs: it drifts
-    done = verify(Service(*now), "--like", str(file), "--fail-on", kinds, level=level)
+    done = verify(Service(*now), "--fail-on", kinds, level=level, like=like)
     found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
     assert done.status == bool(found)
     return done, [line.removeprefix("finding: drift: ") for line in found]
@@ -110,9 +96,9 @@ CHANGES: dict[str, tuple[tuple[Change, ...], tuple[Change, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_is_found_at_its_place(name: str, tmp_path: Path) -> None:
+def test_a_change_is_found_at_its_place(name: str) -> None:
     before, change, places = CHANGES[name]
-    _, found = compare(before, (*before, *change), tmp_path)
+    _, found = compare(profile_of(before), (*before, *change))
     assert [line.partition(": ")[0] for line in found] == places, found
 
 
@@ -133,16 +119,14 @@ VARIATIONS: dict[str, tuple[Change, ...]] = {
 
 
 @pytest.mark.parametrize("name", VARIATIONS)
-def test_what_may_vary_is_no_finding(name: str, tmp_path: Path) -> None:
-    _, found = compare(RICH, (*RICH, *VARIATIONS[name]), tmp_path)
+def test_what_may_vary_is_no_finding(name: str) -> None:
+    _, found = compare(profile_of(RICH), (*RICH, *VARIATIONS[name]))
     assert found == []
 
 
-def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told(
-    tmp_path: Path,
-) -> None:
+def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told() -> None:
     change = (on_projects(put(owner=None, more=1)), on_deployment(put(created_at="today")))
-    done, (finding,) = compare((OWNER,), change, tmp_path)
+    done, (finding,) = compare(profile_of((OWNER,)), change)
     assert f"\n  drift: {finding}\n    > GET /v1/deployments/" in done.stdout
     assert done.stdout.count("    > GET ") == 1
     assert "\nvaries (no finding):\n" in done.stdout
@@ -151,28 +135,25 @@ def test_a_drift_is_shown_with_its_own_exchange_alone_and_what_varies_is_told(
     assert "\ndiffers (" not in done.stdout
 
 
-def test_a_run_that_sees_less_finds_no_drift(tmp_path: Path) -> None:
-    other = on_list(lambda found: [{**without("owner")(found[0]), "created_at": "?"}, *found[1:]])
-    done, found = compare((OWNER,), (OWNER, other), tmp_path, level="read")
+def test_a_run_that_sees_less_finds_no_drift() -> None:
+    other = on_projects(lambda body: {**without("owner")(body), "created_at": "?"})
+    done, found = compare(profile_of((OWNER,)), (OWNER, other), level="read")
     assert found == []  # a record of others, which has less
     assert "  /list/body/projects/0/owner: object in the profile, missing there" in done.stdout
 
 
-def test_a_run_that_reads_knows_the_status_by_the_profile(tmp_path: Path) -> None:
+def test_a_run_that_reads_knows_the_status_by_the_profile() -> None:
     change = on_deployment(lambda body: {**without("status")(body), "life": body["status"]})
-    _, found = compare((change,), (change,), tmp_path, level="read")
+    _, found = compare(profile_of((change,)), (change,), level="read")
     assert found == []
 
 
-def test_a_profile_of_a_person_is_compared_where_it_says_something(tmp_path: Path) -> None:
-    file = tmp_path / "p"
+def test_a_profile_of_a_person_is_compared_where_it_says_something() -> None:
     errors = {"default": {"body": {"error": "{error.code}", "text": "{error.detail}"}}}
-    file.write_text(json.dumps({"observed_at": "2026-11-26", "errors": errors}))
-    done = verify(Service(), "--like", str(file))
-    found = [line for line in done.stdout.splitlines() if line.startswith("finding: ")]
-    place = "finding: drift: /errors/not_found/body/"
-    assert f"{place}error: string in the profile, missing there" in found
-    assert all(line.startswith("finding: drift: /errors/") for line in found)
+    like = json.dumps({"observed_at": "2026-11-26", "errors": errors})
+    _, found = compare(like, (), level="read")
+    assert "/errors/not_found/body/error: string in the profile, missing there" in found
+    assert all(line.startswith("/errors/") for line in found)
 
 
 LONG = {"shortest": 20, "longest": 20}

@@ -61,52 +61,50 @@ def record(service: Service) -> list[Any]:
     return [entry_of(service, number, *each) for number, each in enumerate(sent)]
 
 
-def judge(entries: Any, folder: Path, *options: str, saves: bool = False) -> Verified:
+def judge(entries: Any, *options: str, **more: Any) -> Verified:
     """A run with a HAR file of these entries, or of this text."""
-    file = folder / "recorded.har"
     text = entries if isinstance(entries, str) else json.dumps({"log": {"entries": entries}})
-    file.write_text(text, "utf-8")
-    return verify("--har", str(file), *options, saves=saves, env={})
+    return verify(None, *options, har=text, env={}, **more)
 
 
-def profile_of(entries: Any, folder: Path, *options: str) -> Any:
+def profile_of(entries: Any, *options: str) -> Any:
     """The profile that is made of these entries."""
-    return judge(entries, folder, *options, saves=True).profile
+    return judge(entries, *options, saves=True).profile
 
 
-def test_the_verdicts_and_the_profile_are_those_of_a_session(tmp_path: Path) -> None:
+def test_the_verdicts_and_the_profile_are_those_of_a_session() -> None:
     changes = (on("created", status=200), on("list", headers={"X-Total": "4"}))
-    known, file = save(Service(*changes)).profile, tmp_path / "p"
-    done = judge(record(Service(*changes)), tmp_path, "--save", str(file))
-    profile = json.loads(file.read_text("utf-8"))
+    known = save(Service(*changes)).profile
+    done = judge(record(Service(*changes)), saves=True)
+    profile = done.profile
     assert (done.status, done.found) == (0, parts.differs(parts.POST_201))
     assert done.parts[parts.METHOD]["reason"] == "it was not recorded"
     assert (done.report["level"], done.report["created"]) == ("recorded", [])
-    assert profile["list"]["body"]["projects"][0].pop("plan") == "pro"
+    known["list"]["body"]["projects"][0]["plan"] = "pro"
     assert profile["list"]["body"] == known["list"]["body"]
     assert profile["deployment"] == known["deployment"]
     assert profile["statuses"] == known["statuses"]
     assert profile["create"]["request"] == {"name": "{project.name}", "plan": "pro"}
     assert {"deployment_not_found", "token_invalid", "invalid_body"} <= profile["errors"].keys()
     changed = record(Service(*changes, on("created", body=without("name"))))
-    other = judge(changed, tmp_path, "--like", str(file)).stdout
+    other = judge(changed, like=json.dumps(profile)).stdout
     assert other.count("finding: ") == 1
     assert "finding: drift: /create/body/name: string in the profile, missing there" in other
 
 
-def test_tokens_and_cookies_are_in_no_output(tmp_path: Path) -> None:
+def test_tokens_and_cookies_are_in_no_output() -> None:
     sent = f"{TOKEN} and cookie-7f3a9"
     leaks = on_projects(put(sent=sent, note="cookie-8b1c2", api_key="s3cr3t"))
-    done = judge(record(Service(leaks)), tmp_path, saves=True)
+    done = judge(record(Service(leaks)), saves=True)
     texts = done.stdout + json.dumps([done.report, done.profile])
     for secret in (TOKEN, "wrong-token-5", "cookie-7f3a9", "cookie-8b1c2"):
         assert secret not in texts
     assert "s3cr3t" not in json.dumps(done.profile)
     assert "finding: leaks: list: " in done.stdout
-    assert "leaks" not in judge(record(Service()), tmp_path).stdout.partition("no finding")[0]
+    assert "leaks" not in judge(record(Service())).stdout.partition("no finding")[0]
 
 
-def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
+def test_what_is_no_secret_is_not_masked() -> None:
     """A page token, the words of cookies, an empty credential; secrets of responses are masked."""
     entries = record(Service())
     entries[0]["request"]["url"] += "?page_token=2&next_token=sample-1-x"
@@ -120,7 +118,7 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
     text = entries[0]["response"]["content"]["text"]
     entries[0]["response"]["content"]["text"] = text.replace("{", '{"x": "sess-abc-123456", ', 1)
     again = json.loads(json.dumps(entries[0]).replace('"x": ', '"y": "cookie-9d4e", "x": '))
-    done = judge([entries[0], again, *entries[1:]], tmp_path, saves=True)
+    done = judge([entries[0], again, *entries[1:]], saves=True)
     assert (done.status, done.profile["observed_at"]) == (0, "2026-02-03")
     profile = json.dumps(done.profile)
     assert "***" not in profile
@@ -139,36 +137,36 @@ def test_what_is_no_secret_is_not_masked(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_created_project_of_a_recording_is_none_of_the_others(
-    sent: str, got: Any, request_of_profile: str, tmp_path: Path
+    sent: str, got: Any, request_of_profile: str
 ) -> None:
     private = {"region": "fra", "kind": "api", "text": "", "of": "private", "ref": "p-4"}
     other = on_list(lambda found: [{**each, **private} for each in found[:3]])
     entries = record(Service(other))
     entries[1]["request"]["postData"] = {"text": sent}
     entries[1]["response"]["content"]["text"] = json.dumps(got)
-    profile = profile_of(entries, tmp_path)
+    profile = profile_of(entries)
     assert profile["create"]["request"][request_of_profile] == "{project.name}"
     assert "private" not in json.dumps(profile)
 
 
-def test_without_a_creation_all_values_are_those_of_others(tmp_path: Path) -> None:
+def test_without_a_creation_all_values_are_those_of_others() -> None:
     entries = [each for each in record(Service()) if each["request"]["method"] == "GET"][:1]
-    told = judge(entries, tmp_path).stdout
+    told = judge(entries).stdout
     assert "no deployment was recorded\nno creation was recorded\n" in told
-    profile = profile_of(entries, tmp_path)
+    profile = profile_of(entries)
     assert profile["list"]["body"]["projects"][0]["name"] == "{project.name}"
     assert "sample-" not in json.dumps(profile)
 
 
-def test_a_deployment_that_no_response_names_may_be_given(tmp_path: Path) -> None:
+def test_a_deployment_that_no_response_names_may_be_given() -> None:
     entries = record(Service(on_projects(without("latest_deployment_id"))))
-    plain = judge(entries, tmp_path).requests
+    plain = judge(entries).requests
     assert (plain["deployment"], "created deployment" in plain) == (3, False)
-    profile = profile_of(entries, tmp_path, "--deployment", "d-4")
+    profile = profile_of(entries, "--deployment", "d-4")
     assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
 
 
-def test_a_recording_without_what_was_sent_has_a_name(tmp_path: Path) -> None:
+def test_a_recording_without_what_was_sent_has_a_name() -> None:
     entries = record(Service())
     for entry in entries:
         entry["request"].pop("postData")
@@ -176,28 +174,28 @@ def test_a_recording_without_what_was_sent_has_a_name(tmp_path: Path) -> None:
         content = entry["response"]["content"]
         encoded = base64.b64encode(content["text"].encode()).decode()
         content |= {"text": encoded, "encoding": "base64"}
-    profile = profile_of(entries[::-1], tmp_path)  # some proxies write the end first
+    profile = profile_of(entries[::-1])  # some proxies write the end first
     assert profile["create"]["body"]["name"] == "{project.name}"
     assert profile["statuses"]["run"] == ["queued", "building", "succeeded"]
     assert profile["create"]["request"] == {"name": "{project.name}"}
 
 
-def test_of_a_long_recording_the_first_exchanges_of_a_kind_count(tmp_path: Path) -> None:
+def test_of_a_long_recording_the_first_exchanges_of_a_kind_count() -> None:
     entries = record(Service())
-    done = judge([*entries[:1] * 300, *entries[1:]], tmp_path)
+    done = judge([*entries[:1] * 300, *entries[1:]])
     assert (done.status, done.requests["list"], done.requests["created is listed"]) == (0, 100, 1)
 
 
 def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: Path) -> None:
-    entries = record(Service())
-    judge(entries, tmp_path, "--save", str(tmp_path / "p"))
-    saved = (tmp_path / "p").read_text("utf-8")
+    entries, file = record(Service()), tmp_path / "p"
+    judge(entries, "--save", str(file))
+    saved = file.read_text("utf-8")
     for entry in entries:
         del entry["response"]["content"]["text"]
-    done = judge(entries, tmp_path, "--save", str(tmp_path / "p"), "--deployment", "none")
+    done = judge(entries, "--save", str(file), "--deployment", "none")
     assert (done.status, done.report) == (2, None)
     assert "error: nothing could be checked: it was recorded without its body.\n" in done.stderr
-    assert (tmp_path / "p").read_text("utf-8") == saved
+    assert file.read_text("utf-8") == saved
 
 
 @pytest.mark.parametrize(
@@ -213,16 +211,16 @@ def test_a_recording_without_bodies_says_nothing_and_replaces_nothing(tmp_path: 
     ],
 )
 def test_an_entry_that_says_nothing_is_not_judged(
-    part: str, members: dict[str, Any], verdict: str, tmp_path: Path
+    part: str, members: dict[str, Any], verdict: str
 ) -> None:
     entries = record(Service())
     for entry in entries:
         if "/deployments/d-" in entry["request"]["url"]:
             entry[part] |= members
-    assert judge(entries, tmp_path).parts[parts.DID]["verdict"] == verdict
+    assert judge(entries).parts[parts.DID]["verdict"] == verdict
 
 
-def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_used_is_a_sentence() -> None:
     entries = record(Service())
     other = json.loads(json.dumps(entries).replace(URL, f"{URL}/api"))
     unchanged = {**entries[0], "response": {**entries[0]["response"], "status": 304}}
@@ -239,8 +237,8 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
         (entries, ("--write",), "--write: with --har nothing is asked"),
         (entries, ("http://127.0.0.1:1",), "give the URL of a service, or --har FILE"),
     ):
-        done = judge(given, tmp_path, *options)
+        done = judge(given, *options)
         assert (done.status, done.stdout) == (2, "")
         assert reason in done.stderr
-    assert judge(entries + other, tmp_path, "--base", f"{URL}/api/").status == 0
-    assert judge("\ufeff" + text, tmp_path).status == 0
+    assert judge(entries + other, "--base", f"{URL}/api/").status == 0
+    assert judge("\ufeff" + text).status == 0

@@ -230,20 +230,17 @@ KNOWN = [
 
 
 @pytest.mark.parametrize(("text", "status", "unused"), KNOWN)
-def test_a_known_finding_is_none(text: str, status: int, unused: int, tmp_path: Path) -> None:
-    file = tmp_path / "known.txt"
-    file.write_text(text, "utf-8-sig")
-    done = verify(Service(NO_STATUS, GONE), *ALL, "--known", str(file))
+def test_a_known_finding_is_none(text: str, status: int, unused: int) -> None:
+    done = verify(Service(NO_STATUS, GONE), *ALL, known=f"\ufeff{text}")
     assert done.status == status, done.stdout
     assert done.stdout.count("matches no finding") == unused
 
 
-def test_a_finding_is_the_same_with_other_ids_and_times(tmp_path: Path) -> None:
-    file = tmp_path / "known.txt"
+def test_a_finding_is_the_same_with_other_ids_and_times() -> None:
     changes = (NO_STATUS, on_projects(put(created_at=7)), GONE, on("created", status=200))
     printed = verify(Service(*changes), *ALL, level="write").stdout
     lines = [each for each in printed.splitlines() if each.startswith("finding: ")]
     assert len(lines) == 4
-    file.write_text("\n".join(each.removeprefix("finding: ") for each in lines))
+    known = "\n".join(each.removeprefix("finding: ") for each in lines)
     second = Service(*changes, new_id="{}_other_{}".format, sample=9)
-    assert verify(second, *ALL, "--known", str(file), level="write").status == 0
+    assert verify(second, *ALL, level="write", known=known).status == 0

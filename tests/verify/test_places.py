@@ -152,16 +152,14 @@ def test_a_deployment_is_read_whatever_names_it() -> None:
 
 
 @pytest.mark.process
-def test_the_body_of_a_creation_may_be_given(tmp_path: Any) -> None:
-    file = tmp_path / "body.json"
-    file.write_text('{"app": {"name": "{name}", "plan": "{word} {created} {write}"}}', "utf-8")
+def test_the_body_of_a_creation_may_be_given() -> None:
     service = Service()
-    verify(service, "--body", str(file), level="write")
+    body = '{"app": {"name": "{name}", "plan": "{word} {created} {write}"}}'
+    verify(service, level="write", body=body)
     sent = next(each.json["app"] for each in service.requests if each.method == "POST")
     assert sent["name"].startswith("stub-verify-")
     assert sent["plan"] == "{word} {created} {write}"
     for text in ("", "[]", '{"name": "x"}', '{"a": "{name}", "b": "{name}"}', '{"a": ["{name}"]}',
                  '{"a": "my-{name}"}'):  # fmt: skip
-        file.write_text(text, "utf-8")
-        done = verify(Service(), "--body", str(file), level="write")
-        assert (done.status, str(file) in done.stderr) == (2, True)
+        done = verify(Service(), level="write", body=text)
+        assert (done.status, "/body: " in done.stderr) == (2, True)

@@ -14,21 +14,22 @@ import pytest
 
 from app import create_app
 from stub import StubOptions
-from stub.like.profile import Profile, make_profile, read_profile
+from stub.like.profile import Profile, make_profile
 from stub.seed import sample_of
 from tests.conftest import Clock
 from tests.live import serving
-from tests.services import DOCUMENTS, FOLDER
-from tests.verify.conftest import TOKEN, Request, Response, Service, listening, save, verify
-from tests.verify.differences import (
-    on,
-    on_deployment,
-    on_errors,
-    on_listed,
-    on_others,
-    on_projects,
-    put,
+from tests.services import DOCUMENTS
+from tests.verify.conftest import (
+    TOKEN,
+    Request,
+    Response,
+    Service,
+    Verified,
+    listening,
+    save,
+    verify,
 )
+from tests.verify.differences import on, on_deployment, on_errors, on_others, on_projects, put
 from tests.wire import call
 
 pytestmark = pytest.mark.process
@@ -50,27 +51,26 @@ def stub(like: Profile) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-def options_for(like: Profile, url: str, folder: Path) -> list[str]:
-    """What a person has to say of a service: the body of a creation, and a deployment."""
-    file = folder / "body.json"
-    file.write_text(json.dumps(like.request).replace("{project.name}", "{name}"), "utf-8")
-    options = ["--wait", "9", "--body", str(file)]
+def run(like: Profile, before: Any) -> tuple[Verified, bool]:
+    """A run on a stub, with what a person says of it; whether it follows the deployment."""
+    body = json.dumps(like.request).replace("{project.name}", "{name}")
     shown = json.dumps([like.document.get("list"), like.document.get("create")])
-    if "{deployment." not in shown:
-        options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
-    return options
+    is_followed = "{deployment." in shown
+    options = ["--wait", "9"]
+    with stub(like) as url:
+        if not is_followed:
+            options += ["--deployment", call(url, "/_stub/state").json["deployments"][0]["id"]]
+        done = save(url, *options, body=body, like=json.dumps(before), env=STUB)
+    assert done.status == 0, done.stdout
+    return done, is_followed
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: Path) -> None:
-    file = FOLDER / f"{name}.json"
-    like = read_profile(file)
-    with stub(like) as url:
-        options = options_for(like, url, tmp_path)
-        done = save(url, *options, "--like", str(file), env=STUB)
-    assert done.status == 0, done.stdout
-    found, known = make_profile(done.profile), like.document
-    is_followed = "--deployment" not in options
+def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str) -> None:
+    known = DOCUMENTS[name]
+    like = make_profile(known)
+    done, is_followed = run(like, known)
+    found = make_profile(done.profile)
     assert found.run == ((like.run or ("queued", "building", "succeeded")) if is_followed else ())
     for part in ("list", "create", *(["deployment"] if is_followed else [])):
         body = json.dumps(found.document[part]["body"])
@@ -85,12 +85,7 @@ def test_the_profile_of_a_stub_is_the_one_that_it_is_like(name: str, tmp_path: P
     secret = {"db_pass": ""} if "db_pass" in like.request else {}
     assert found.request == {**like.request, **secret}
     assert found.is_newest_first == like.is_newest_first
-    file = tmp_path / "saved.json"
-    file.write_text(json.dumps(done.profile), "utf-8")
-    with stub(found) as url:
-        options = options_for(found, url, tmp_path)
-        again = verify(url, "--like", str(file), *options, level="write", env=STUB)
-    assert again.status == 0, again.stdout
+    run(found, done.profile)
 
 
 def test_records_in_other_arrays_are_hidden_where_the_list_is_not_sure() -> None:
@@ -183,7 +178,7 @@ def test_records_and_header_fields_of_others_beside_the_list_are_hidden() -> Non
     assert (body["page"], body["total"]) == (1, "{count}")
 
 
-def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
+def test_no_secret_is_in_a_profile() -> None:
     """The token, and what has the name of a secret, wherever a response has room for it."""
     encoded = quote(TOKEN, safe="")
     secrets = put(**{
@@ -197,10 +192,9 @@ def test_no_secret_is_in_a_profile(tmp_path: Path) -> None:
         "password_number": 5318008, "tokens": {"s3cr3t-c": {"on": 1}},
     })  # fmt: skip
     headers: Any = {"X-Sent": TOKEN, "X-Api-Key": "s3cr3t-9", "Set-Cookie": "a=s3cr3t-0"}
-    leaking = Service(on(body=secrets, headers=headers), on_listed(secrets))
-    body = tmp_path / "body.json"
-    body.write_text('{"name": "{name}", "password": "s3cr3t-x"}', "utf-8")
-    done = save(leaking, "--body", str(body), level="abuse")
+    leaking = Service(on(body=secrets, headers=headers), on_projects(secrets))
+    body = '{"name": "{name}", "password": "s3cr3t-x"}'
+    done = save(leaking, level="abuse", body=body)
     profile = done.profile
     for secret in ("s3cr3t", "5318008", TOKEN, encoded):
         assert secret not in json.dumps(profile)
@@ -276,7 +270,7 @@ def test_names_of_members_that_are_values_are_left_out() -> None:
 
     routes = on_deployment(lambda body: {**body, "routes": {f"{body['id']}.x.example": 1, TIME: 2}})
     service = Service(
-        on_listed(named), on("list", body=mapped), routes, new_id="{}-zq7xk{:03}".format
+        on_projects(named), on("list", body=mapped), routes, new_id="{}-zq7xk{:03}".format
     )
     for level in ("read", "write"):
         profile = save(service, level=level).profile
@@ -321,15 +315,13 @@ def test_errors_that_were_not_seen_have_the_form_of_those_that_were() -> None:
     assert "default" not in errors
 
 
-def test_errors_of_one_status_say_nothing_of_others(tmp_path: Path) -> None:
+def test_errors_of_one_status_say_nothing_of_others() -> None:
     html = on("anonymous", "unauthorized", raw=b"<p>")
     errors = save(Service(html), level="read").profile["errors"]
     assert errors["default"]["body"]["code"] == "{error.code}"  # of 404 and 405
     same = save(Service(html, on("method", status=204, raw=b"")), level="read").profile
     assert "default" not in same["errors"]
-    file = tmp_path / "profile.json"
-    file.write_text(json.dumps(same), "utf-8")
-    assert verify(Service(html), "--like", str(file)).status == 0  # it was no JSON before
+    assert verify(Service(html), like=json.dumps(same)).status == 0  # it was no JSON before
 
 
 def test_small_numbers_are_ids_in_urls_alone() -> None:

@@ -13,18 +13,10 @@ from stub.grease.axes import AXES
 from stub.like.profile import Profile
 from tests.conftest import Clock
 from tests.contract import CREATED
-from tests.stub.like.conftest import (
-    NAME,
-    SERVICES,
-    STATUS,
-    client_of,
-    deployment_of,
-    like,
-    profile,
-    request_of,
-)
+from tests.stub.like.conftest import SERVICES, client_of, deployment_of, like, profile, request_of
 
 SEEN = {"observed": "2026-11-25"}
+CHOICE = "{deployment.status}"
 
 
 def contract_of(service: Profile, **more: Any) -> Any:
@@ -186,16 +178,18 @@ def test_a_part_that_the_profile_lacks_is_the_contracts_own() -> None:
         assert str(CREATED) in document["paths"]["/v1/projects"]["post"]["responses"]
     numbers = contract_of(profile(ids={"projects": {"integers": True}}))["components"]["schemas"]
     assert numbers["Project"]["properties"]["id"]["type"] == "integer"
-    schemas = contract_of(profile(list={"body": [{"title": NAME}]}))["components"]["schemas"]
+    schemas = contract_of(profile(list={"body": [{"title": "{project.name}"}]}))["components"][
+        "schemas"
+    ]
     assert "title" in schemas["ListedProject"]["properties"]
     assert "name" in schemas["Project"]["properties"]
 
 
 def test_a_value_of_several_types_has_them_all() -> None:
     body = {
-        "a": {STATUS: {"queued": None, "building": "x", "": {"b": 1}}}, "c": [1, "x"], "d": [],
+        "a": {CHOICE: {"queued": None, "building": "x", "": {"b": 1}}}, "c": [1, "x"], "d": [],
         "of": [{"b": 1, "c": 2}, {"c": 0.5, "d": None}],
-        "e": {STATUS: {"": {}, "queued": {"f": 1}}},
+        "e": {CHOICE: {"": {}, "queued": {"f": 1}}},
     }  # fmt: skip
     document = contract_of(profile(deployment={"body": body}))
     known = document["components"]["schemas"]["Deployment"]["properties"]
