@@ -143,9 +143,11 @@ def warn_of_unknown_variables(environ: Mapping[str, str]) -> None:
     for name in sorted(environ):
         if not name.startswith("STUB_") or name in known or name in OTHER_VARIABLES:
             continue
-        if not is_link(name, environ[name]):
-            nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
-            say(f"warning: {name} sets no option: did you mean {nearest}?\n")
+        if is_link(name, environ[name]):
+            continue
+        nearest = get_close_matches(name, known, n=1, cutoff=0.75)  # all begin with STUB_
+        hint = f": did you mean {nearest[0]}?" if nearest else ""
+        say(f"warning: {name} sets no option{hint}\n")
 
 
 def main(

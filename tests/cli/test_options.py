@@ -268,8 +268,10 @@ def test_a_list_in_a_variable_is_read_whatever_separates_and_ends_it() -> None:
 
 
 def test_an_unknown_variable_is_a_warning_with_the_nearest_name() -> None:
-    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x"}
+    env = {"STUB_PROT": "1", "STUB_MAXPROJECTS": "2", "STUB_PACE": "0", "STUB_TOKENS": "x",
+           "STUB_VERSION": "1"}  # fmt: skip
     shown = run(env={**env, "STUB_URL": "http://x", "STUB_PROGRAM": "stub.pyz"}).stderr
+    assert "warning: STUB_VERSION sets no option\n" in shown
     assert re.findall("warning: (.*) sets no option: did you mean (.*)[?]", shown) == [
         ("STUB_MAXPROJECTS", "STUB_MAX_PROJECTS"),
         ("STUB_PROT", "STUB_PORT"),
