@@ -12,6 +12,7 @@ from .checks import OWN_MEMBER
 from .places import is_of_deployment
 from .values import (
     Path,
+    has_records,
     is_id,
     is_number,
     is_same,
@@ -113,13 +114,15 @@ class Marks:
 class ListMarks:
     """What stands for the values around the projects of a list, which are at `items_path`.
 
-    `is_map` says whether the names of members are values of records.
+    `is_map` says whether the names of members are values of records. If it is not sure which array
+    has the projects, all others may be of other people.
     """
 
     items_path: Path
     size: int  # the number of the projects
     ids: Named  # of the first and the last project
     is_map: Callable[[dict[str, Any]], bool]
+    is_sure: bool
 
     def mark(self, value: Any, path: Path = ()) -> Any:
         """The body of a list with markers, and without projects."""
@@ -130,7 +133,9 @@ class ListMarks:
                 return {}
             return {name: self.mark(each, (*path, name)) for name, each in value.items()}
         if isinstance(value, list):
-            return Marks("project", is_shown=False).mark(value)  # it may be of other people
+            if not self.is_sure or has_records(value):
+                return Marks("project", is_shown=False).mark(value)
+            return [self.mark(item, (*path, index)) for index, item in enumerate(value)]
         words = words_of(last_name(path))
         if is_same(value, self.size) and not COUNT_WORDS.isdisjoint(words):
             return "{count}"

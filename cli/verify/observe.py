@@ -134,7 +134,8 @@ class Observer:
         first = run.own_id(items[0])
         last = run.own_id(items[-1])
         ids = named({"first.id": first, "last.id": last})
-        return ListMarks(path, len(items), ids, self.constants.is_map)
+        is_sure = exchange in self.readings.mine
+        return ListMarks(path, len(items), ids, self.constants.is_map, is_sure)
 
     def _hidden_project(self, exchange: Exchange) -> Any:
         """The form of each project, without the values of any."""
