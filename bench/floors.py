@@ -1,7 +1,6 @@
 """A Flask view that does next to nothing, on the server of the stub: what the stub cannot be below.
 
-`python bench/floors.py PORT FILE` responds to the operations with the bytes of FILE. A POST parses
-its body and holds what it says.
+`python bench/floors.py PORT FILE` responds with the bytes of FILE. A POST holds its parsed body.
 """
 
 import json

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
-from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -21,8 +20,7 @@ from urllib.request import Request, urlopen
 
 import click
 
-BENCH = Path(__file__).resolve().parent
-ROOT = BENCH.parent
+ROOT = Path(__file__).resolve().parent.parent
 CORES = sorted(os.sched_getaffinity(0))  # the server gets the first, the client the last
 HEADERS = {"Authorization": "Bearer dev-token", "Content-Type": "application/json"}
 PATIENCE = 30.0  # seconds in which a server must start, and respond
@@ -89,14 +87,14 @@ def rows_of(load: Load, others: Sequence[Path], folder: Path) -> dict[str, Comma
         rows[f"stub of {commit_of(other)}"] = stub(other, load, folder)
     with started(ours, load) as server:
         (folder / "body").write_bytes(server.respond())
-    floor = BENCH / "floors.py"
+    floor = ROOT / "bench" / "floors.py"
     rows["empty Flask view"] = lambda port: [sys.executable, floor, str(port), folder / "body"]
     return rows
 
 
 def commit_of(checkout: Path) -> str:
-    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
-    return str(subprocess.check_output(command, text=True)).strip()
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    return str(subprocess.check_output(words, cwd=checkout, text=True)).strip()
 
 
 class Server(NamedTuple):
@@ -114,7 +112,7 @@ class Server(NamedTuple):
         """The response to one request. Raises OSError or ValueError for a wrong one."""
         body = None
         if self.load.method == "POST":
-            body = json.dumps({"name": f"single {next(numbers)}"}).encode()
+            body = b'{"name": "single %d"}' % next(numbers)
         request = Request(self.url + self.load.path, body, HEADERS, method=self.load.method)
         with urlopen(request, timeout=PATIENCE) as response:
             content: bytes = response.read()
@@ -146,7 +144,6 @@ def started(command: Command, load: Load) -> Iterator[Server]:
     process = subprocess.Popen(
         command(port),
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # the next start finds bytecode
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: os.sched_setaffinity(0, CORES[:1]),
@@ -173,8 +170,7 @@ def measure(command: Command, load: Load) -> Sample:
     if load.is_start:
         began = time.perf_counter()
         with started(command, load) as server:
-            taken = time.perf_counter() - began
-            return Sample(server.processor_seconds(), 1 / taken)
+            return Sample(server.processor_seconds(), 1 / (time.perf_counter() - began))
     with started(command, load) as server:
         server.drive(WARM_UP)
         before = server.processor_seconds()
@@ -185,7 +181,6 @@ def measure(command: Command, load: Load) -> Sample:
 def table(load: Load, samples: dict[str, list[Sample]]) -> Iterator[str]:
     """In Markdown. A ratio is the speed of the first row divided by that of another."""
     unit, factor = ("processor time, ms", 1e3) if load.is_start else ("processor time, µs", 1e6)
-    digits = 1 if load.is_start else 0
     yield f"| {load.title} | {unit} | ratio | per second |"
     yield "|---|---|---|---|"
     ours = samples["stub"]
@@ -197,7 +192,7 @@ def table(load: Load, samples: dict[str, list[Sample]]) -> Iterator[str]:
         if row == AGAIN:
             widest = max(*ratios, *(1 / each for each in ratios))
             ratio = f"A/A {1 / widest:.2f} to {widest:.2f}"
-        yield f"| {row} | {cost:,.0f} | {ratio} | {rate:,.{digits}f} |"
+        yield f"| {row} | {cost:,.0f} | {ratio} | {rate:,.1f} |"
 
 
 @click.command(help=__doc__)
@@ -207,9 +202,8 @@ def table(load: Load, samples: dict[str, list[Sample]]) -> Iterator[str]:
 def main(rounds: int, others: tuple[Path, ...], names: tuple[str, ...]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # which ends the server, too
     os.sched_setaffinity(0, CORES[-1:])
-    packages = ", ".join(f"{name} {version(name)}" for name in ("flask", "waitress"))
-    click.echo(f"Commit {commit_of(ROOT)}, {date.today()}, Python {sys.version.split()[0]}, "
-               f"{packages}; {rounds} rounds, {CONNECTIONS} connections.")  # fmt: skip
+    python = f"Python {sys.version.split()[0]}; {rounds} rounds, {CONNECTIONS} connections"
+    click.echo(f"Commit {commit_of(ROOT)}, {date.today()}, {python}.")
     for name in names or LOADS:
         load = LOADS[name]
         with tempfile.TemporaryDirectory() as folder:

@@ -36,8 +36,7 @@ def show_a_day(client: APIRequestContext) -> None:
     client.get("/v1/deployments/dpl_unknown")
     client.get("/v1/projects", headers={"Authorization": "Basic c3R1Yg=="})
     client.delete("/v1/projects/prj_website")
-    fault = {"operation": "listProjects", "status": 503, "times": 3}
-    client.post("/_stub/faults", data=fault)
+    client.post("/_stub/faults", data={"operation": "listProjects", "status": 503, "times": 3})
     client.get("/v1/projects")
     client.get(f"/v1{create(client, 'status-page')}")
     client.get("/v1/deployments/dpl_succeeded")
@@ -48,8 +47,7 @@ with sync_playwright() as playwright:
     show_a_day(playwright.request.new_context(base_url=URL, extra_http_headers=token))
     # Chromium's sandbox does not run as root.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    chromium = shutil.which("chromium")
-    browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+    browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
     page = browser.new_page(color_scheme="light", reduced_motion="reduce")
     page.set_viewport_size({"width": 1440, "height": 840})
     page.goto(URL)

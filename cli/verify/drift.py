@@ -37,9 +37,7 @@ def finding(place: str, before: str, now: str) -> Change:
 
 
 def new_value(place: str, before: Any, now: Any) -> Change:
-    old_text = json.dumps(before, ensure_ascii=False)
-    new_text = json.dumps(now, ensure_ascii=False)
-    return finding(place, old_text, new_text)
+    return finding(place, text_of(before), text_of(now))
 
 
 def note(place: str, before: str, now: str) -> Change:
@@ -116,10 +114,10 @@ class Comparison:
         run = self._now.run
         for word in run:
             if known and word not in known:
-                yield Change(f'drift: /statuses/run: "{word}" is new', True)
+                yield Change(f"drift: /statuses/run: {text_of(word)} is new", True)
         for word in self._before.run:
             if run and word not in run:
-                yield note("/statuses/run", f'"{word}"', "not seen")
+                yield note("/statuses/run", text_of(word), "not seen")
 
     def _find_unreadable(self) -> Iterator[Change]:
         """Find the parts of the profile whose responses cannot be read now."""
@@ -296,3 +294,7 @@ def is_code(value: Any) -> bool:
 
 def normalized(content_type: str) -> str:
     return content_type.replace(" ", "").lower()
+
+
+def text_of(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

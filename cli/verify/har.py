@@ -230,38 +230,32 @@ def find_sent_name(body: Any, response: Any, listed: list[Any]) -> Path | None:
 def as_session(exchanges: list[Exchange]) -> list[Exchange]:
     """The exchanges with the checks that a session would have sent.
 
-    Of several lists the one without a query counts, else the first page.
+    Of several lists the one without a query counts, else the first page. Those after the creation
+    may have the created project.
     """
     queries = [each.query for each in exchanges if is_list(each)]
     query = "" if "" in queries or not queries else queries[0]
-    found = []
+    found: list[Exchange] = []
+    last_list = None  # its index
+    is_created = False
     for exchange in exchanges:
-        if is_list(exchange) and exchange.query != query:
-            continue
         check = check_of(exchange)
-        if check is not None and exchange.status != 304:
-            found.append(replace(exchange, check=check, target=exchange.path))
-    return with_later_lists(found)
+        is_other_page = is_list(exchange) and exchange.query != query
+        if check is None or is_other_page or exchange.status == 304:
+            continue
+        if check == checks.CREATE and exchange.is_success:
+            is_created = True
+        if check == checks.LIST and is_created:
+            check = checks.LIST_AGAIN
+            last_list = len(found)
+        found.append(replace(exchange, check=check, target=exchange.path))
+    if last_list is not None:
+        found[last_list] = replace(found[last_list], check=checks.LISTED)
+    return found
 
 
 def is_list(exchange: Exchange) -> bool:
     return exchange.check.method == "GET" and exchange.path.endswith("/projects")
-
-
-def with_later_lists(exchanges: list[Exchange]) -> list[Exchange]:
-    """The exchanges, in which the lists after the creation are those that may have the project."""
-    found = list(exchanges)
-    last = None
-    is_created = False
-    for index, exchange in enumerate(exchanges):
-        if exchange.check.name == checks.CREATE.name and exchange.is_success:
-            is_created = True
-        if is_created and exchange.check == checks.LIST:
-            found[index] = replace(exchange, check=checks.LIST_AGAIN)
-            last = index
-    if last is not None:
-        found[last] = replace(found[last], check=checks.LISTED)
-    return found
 
 
 def check_of(exchange: Exchange) -> Check | None:

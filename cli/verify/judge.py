@@ -267,13 +267,14 @@ def judge_failure(run: Run, exchange: Exchange) -> Iterator[Claim]:
     status = exchange.status
     operation, _, _ = check.expects.partition("/responses/")
     is_list = check.path == PROJECTS
+    unknown = [likeness(each) for each in run.of(UNKNOWN_PATH.name)]
     if exchange.is_redirect and check.method == "GET":
         yield Claim(check.path, False, "exists", f"{status}, a redirect")
     elif exchange.is_redirect:
         yield another_status(exchange)
     elif check.method == "POST":
         yield judge_failed_creation(operation, status)
-    elif status == 404 and (is_list or is_as_unknown(run, exchange)):
+    elif status == 404 and (is_list or likeness(exchange) in unknown):
         for part in (operation, check.path):
             yield Claim(part, False, "exists", "404, as for a path that does not exist")
     elif status == 405 or is_list:
@@ -295,11 +296,6 @@ def judge_failed_creation(operation: str, status: int) -> Claim:
     if status == 415:
         return Claim(f"{operation}/requestBody", False, "JSON is accepted", str(status))
     return Claim(INPUT, False, "a name and other members are accepted", str(status))
-
-
-def is_as_unknown(run: Run, exchange: Exchange) -> bool:
-    unknown = run.of(UNKNOWN_PATH.name)
-    return likeness(exchange) in map(likeness, unknown)
 
 
 def likeness(exchange: Exchange) -> Any:

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,7 +19,7 @@ from records import matches
 from server.settings import LOOPBACK, in_brackets
 from stub.documents import content_of
 from stub.like.markers import CHOICE, NAME, place_of_name
-from stub.like.profile import MAX_BYTES, Profile, lacking, read_profile
+from stub.like.profile import MAX_BYTES, Profile, read_profile
 from web.files import read_file
 from web.redaction import Redactor, printable
 from web.strict_json import MalformedJSON, parse_json
@@ -29,19 +29,11 @@ from ..serving import remove_old_report, write_whole
 from . import Options
 from .checks import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .client import Client
-from .drift import Drift, compare
+from .drift import compare
 from .har import Recording, read_har
 from .judge import NOT_SEEN, says_nothing
-from .observation import Observation
 from .observe import observe
-from .report import (
-    cases_of,
-    findings_of,
-    left_behind,
-    text_of_drift,
-    text_of_parts,
-    text_of_profile,
-)
+from .report import Result, cases_of, findings_of, left_behind, text_of_profile, text_of_result
 from .run import DEPLOYMENTS, Run, names_deployment
 from .session import Session
 from .values import Path as JSONPath
@@ -61,14 +53,6 @@ class Inputs(NamedTuple):
     known: list[str]
     like: Profile | None
     request: dict[str, Any]
-
-
-class Result(NamedTuple):
-    """What a run has shown; without --save and --like there is no observation and no drift."""
-
-    parts: list[Part]
-    observation: Observation | None
-    drift: Drift | None
 
 
 def verify_service(environ: Mapping[str, str], options: Options) -> int:
@@ -91,16 +75,14 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     try:
         exchange_all(run, options, inputs, tell)
         result = judge(run, options, inputs.like, started)
-        tell(*text_of_parts(run, result.parts, result.drift))
-        if result.drift and result.observation:
-            tell(*text_of_drift(run, result.drift, result.observation))
+        tell(*text_of_result(run, result))
     except KeyboardInterrupt:
         tell("interrupted: no verdicts")
         return 130
     finally:
         signal.signal(signal.SIGTERM, handler)
         tell(*left_behind(run))
-    found = findings_of(run, result.parts, result.drift)
+    found = findings_of(run, result)
     chosen = [line for line in found if line.partition(":")[0] in options.fail_on]
     findings = [line for line in chosen if not is_known(line, inputs.known)]
     unused = [known for known in inputs.known if not any(matches(known, line) for line in found)]
@@ -108,9 +90,7 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
         write_report(options.report, run, options, result.parts, started, findings)
     if options.save and result.observation:
         write_file(options.save, result.observation.profile)
-        profile = Profile(result.observation.profile)
-        tell(*text_of_profile(result.observation, lacking(profile), options.save))
-        tell(*warnings_of_run(run, profile))
+        tell(*text_of_profile(run, result.observation, options.save))
     tell_findings(run, options, environ, findings, unused, tell)
     return 1 if findings else 0
 
@@ -370,18 +350,6 @@ def judge(run: Run, options: Options, like: Profile | None, started: datetime) -
     observation = observe(run, f"{seen_at:%Y-%m-%d}", given=options.deployment or "")
     drift = compare(like, observation) if like else None
     return Result(parts, observation, drift)
-
-
-def warnings_of_run(run: Run, profile: Profile) -> Iterator[str]:
-    """What a person should do about the statuses of a profile."""
-    statuses = profile.document.get("statuses")
-    if statuses is None:
-        return
-    word = statuses["ended"]
-    if word is None:
-        yield "warning: the deployment did not end: give a longer --wait"
-    elif word in run.contract.ends and word != "succeeded":
-        yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
 
 
 def tell_findings(

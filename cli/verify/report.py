@@ -3,8 +3,9 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+from stub.like.profile import Profile, lacking
 from web.redaction import Redactor, cut
 from web.routing import CREATED
 
@@ -28,18 +29,27 @@ MAX_SHOWN = 500  # bytes of a body
 MAX_VALUE = 60  # bytes of a value in a profile
 
 
-def findings_of(run: Run, parts: list[Part], drift: Drift | None) -> list[str]:
+class Result(NamedTuple):
+    """What a run has shown; without --save and --like there is no observation and no drift."""
+
+    parts: list[Part]
+    observation: Observation | None
+    drift: Drift | None
+
+
+def findings_of(run: Run, result: Result) -> list[str]:
     """All that a team may want to fail on; each begins with its kind.
 
     Where a profile has the choices of the service, what drifts from it stands for the differences.
     """
+    drift = result.drift
     kinds = ("broken", "differs") if drift is None else ("broken",)
     found = [] if drift is None else list(drift.findings)
     for what, why in run.unseen.items():
         found.append(f"unseen: {what}: {why}")
     for check in run.leaks:
         found.append(f"leaks: {check}: {LEAK}")
-    for part in parts:
+    for part in result.parts:
         if part.verdict in kinds:
             found.append(part.sentence)
     return found
@@ -62,15 +72,15 @@ def cases_of(run: Run, parts: list[Part], findings: list[str]) -> list[Case]:
     return cases
 
 
-def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[str]:
+def text_of_result(run: Run, result: Result) -> Iterator[str]:
     """A summary, the counts; the differences, or what drifted instead; what is unchecked."""
     by_verdict: dict[str, list[Part]] = {verdict: [] for verdict in VERDICTS}
-    for part in parts:
+    for part in result.parts:
         by_verdict[part.verdict].append(part)
     yield summary_of(run, by_verdict["broken"] + by_verdict["differs"])
     yield ", ".join(f"{len(found)} {verdict}" for verdict, found in by_verdict.items())
     for kind, advice in ADVICE.items():
-        if by_verdict[kind] and (drift is None or kind == "broken"):
+        if by_verdict[kind] and (kind == "broken" or not result.drift):
             yield ""
             yield f"{kind} ({advice}):"
             yield from text_of_differences(run, by_verdict[kind])
@@ -82,10 +92,8 @@ def text_of_parts(run: Run, parts: list[Part], drift: Drift | None) -> Iterator[
             yield ""
             yield f"{kind}: {reason}"
             yield from indented(pointers, 2)
-    if drift is not None and drift.notes:
-        yield ""
-        yield "varies (no finding):"
-        yield from indented(drift.notes, 2)
+    if result.drift and result.observation:
+        yield from text_of_drift(run, result.drift, result.observation)
 
 
 def summary_of(run: Run, differences: list[Part]) -> str:
@@ -154,7 +162,11 @@ def text_of_sides(run: Run, part: Part) -> Iterator[str]:
 
 
 def text_of_drift(run: Run, drift: Drift, found: Observation) -> Iterator[str]:
-    """What has drifted, part by part, each with an exchange that showed it."""
+    """What may vary; and what has drifted, part by part, each with an exchange that showed it."""
+    if drift.notes:
+        yield ""
+        yield "varies (no finding):"
+        yield from indented(drift.notes, 2)
     for place, exchanges in found.exchanges.items():
         lines = [line for line in drift.findings if line.startswith(f"drift: {place}/")]
         if lines:
@@ -188,10 +200,11 @@ def text_of_message(
         yield f"{mark} … ({len(body):,} bytes)"
 
 
-def text_of_profile(found: Observation, lacks: list[str], path: object) -> Iterator[str]:
+def text_of_profile(run: Run, found: Observation, path: object) -> Iterator[str]:
     """What a person has to know of a profile that was saved."""
     yield ""
     yield f"saved {path}"
+    lacks = lacking(Profile(found.profile))
     if lacks:
         yield f"it lacks {', '.join(lacks)}: these are as the contract says"
     if found.unsaid or found.varying:
@@ -203,6 +216,13 @@ def text_of_profile(found: Observation, lacks: list[str], path: object) -> Itera
         yield "values of the service that are in it; look through them before you publish it:"
     for place, value in found.kept.items():
         yield f"  {place}: {cut(quoted(value), MAX_VALUE)}"
+    if "statuses" not in found.profile:
+        return
+    word = found.profile["statuses"]["ended"]
+    if word is None:
+        yield "warning: the deployment did not end: give a longer --wait"
+    elif word in run.contract.ends and word != "succeeded":
+        yield f"warning: the deployment ended as {word}, and so will those of the stub: save again"
 
 
 def left_behind(run: Run) -> Iterator[str]:
