@@ -11,7 +11,7 @@ from flask import Flask
 import server
 import stub
 from store import Store
-from stub.like.profile import Profile, read_profile
+from stub.like.profile import read_profile
 from stub.rules import check
 from stub.seed import Seed, read_seed, read_states, sample_of
 
@@ -70,7 +70,12 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
     """The records of the start and the options of the stub. Raises `click.UsageError`."""
     try:
         like = read_profile(settings.like) if settings.like else None
-        seed = read_start(settings, like)
+        if settings.empty:
+            seed = Seed()
+        elif settings.seed:
+            seed = read_seed(settings.seed, like)
+        else:
+            seed = sample_of(like)
         states = read_states(settings.states, like) if settings.states else {}
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -91,12 +96,3 @@ def read_files(settings: Settings) -> tuple[Seed, stub.StubOptions]:
         world_idle=settings.world_idle,
         like=like,
     )
-
-
-def read_start(settings: Settings, like: Profile | None) -> Seed:
-    """The records that the program starts with. Raises `ValueError`."""
-    if settings.empty:
-        return Seed()
-    if settings.seed:
-        return read_seed(settings.seed, like)
-    return sample_of(like)

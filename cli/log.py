@@ -58,21 +58,22 @@ class Log:
 
     def add_rejected(self, rejected: server.RejectedRequest) -> None:
         """Log a request that the server rejected."""
+        redactor = self.redactor
         line = "a request"
         if rejected.target:
-            line = self.redactor.target(f"{rejected.method} {rejected.target}")
+            line = redactor.target(f"{rejected.method} {rejected.target}")
         if rejected.status:
             line += f" {rejected.status}"
         line += f" {rejected.code} ({rejected.detail})\n"
         if self._file:
-            self._file.add(line, partial(members_of_rejected, rejected, self.redactor))
+            self._file.add(line, partial(members_of_rejected, rejected, redactor))
         path, _, _ = rejected.target.partition("?")
         if is_control_path(path):
             self._print(line)
         else:
             self._print_or_keep(line)
         if rejected.code == "host_not_allowed":
-            host = self.redactor.host(rejected.host)
+            host = redactor.host(rejected.host)
             name = name_of_host(host)
             self._hint(f"Host {host} is not served: start with --trusted-host {name}")
 

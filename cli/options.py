@@ -278,12 +278,8 @@ class Settings(NamedTuple):
         return f"http://{server.in_brackets(host)}:{port}"
 
 
-TITLES = {  # of the section that begins with an option
-    "port": "Every day",
-    "strict": "In a client team's tests",
-    "host": "How to serve",
-    "version": "About",
-}
+TITLES = {"port": "Every day", "strict": "In a client team's tests", "host": "How to serve",
+          "version": "About"}  # fmt: skip
 OPTIONS = {
     name: Option([f"--{name.replace('_', '-')}"], envvar=f"STUB_{name.upper()}", **more)
     for name, more in Settings._field_defaults.items()
