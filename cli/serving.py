@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from tempfile import TemporaryDirectory
 
 import click
@@ -165,15 +166,16 @@ def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
     Raises `OSError` if a new one cannot be written.
     """
     path = Path(os.path.realpath(path))
-    if path.exists():
-        if not path.is_file():
+    with suppress(FileNotFoundError):  # at any time: another program may have the same report
+        mode = path.stat().st_mode
+        if not S_ISREG(mode):
             raise OSError(0, "not a file", str(path))
         if not os.access(path.parent, os.W_OK):
             raise PermissionError(0, "its folder cannot be written to", str(path))
         if is_kept:
             return
     path.touch()
-    path.unlink(missing_ok=True)  # another program may have the same report
+    path.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
