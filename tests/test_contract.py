@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -16,6 +17,7 @@ Part = tuple[str, dict[str, Any]]
 CONTRACT = V1.document
 
 
+@pytest.mark.xdist_group("openapi")  # one worker imports the validator
 def test_both_contracts_are_valid_and_served_unchanged(anonymous: FlaskClient) -> None:
     from openapi_spec_validator import validate  # which takes half a second to import
 

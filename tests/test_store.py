@@ -6,7 +6,7 @@ from itertools import chain, count, cycle
 
 import pytest
 
-from records import Deployment, Records, Stage
+from records import Deployment, Stage
 from store import Store, StoreFull
 from tests.conftest import START, Clock
 from tests.stores import FAILED, MakeStore, records_of
@@ -63,12 +63,3 @@ def test_deployments_beyond_the_latest_have_as_much_room_as_projects(make_store:
         with pytest.raises(StoreFull):
             store.put_deployment(deployment_id, FAILED, project_id)
     assert store.put_deployment("x0", FAILED)[1] is False
-
-
-def test_undated_deployments_begin_with_the_store(make_store: MakeStore, clock: Clock) -> None:
-    undated = Deployment("u", None, None, (Stage("queued", 1.5), Stage("failed")))
-    store = make_store(records=Records((), (undated,)))
-    assert store.list_projects() == ()
-    clock.advance(5)
-    assert store.get_deployment("u") == undated._replace(created_at=START)
-    assert store.now() == START + timedelta(seconds=5)

@@ -49,6 +49,12 @@ FIRST, *OTHERS = DEPENDENCIES
 CLIENTS = [FIRST, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These commands send no late request, but for one."""
+    monkeypatch.setattr("cli.probe.SETTLE", 0.01)
+
+
 def number_of_runs(stderr: str) -> int:
     return sum(line.startswith("probe: ") and " in " in line for line in stderr.splitlines())
 
@@ -196,7 +202,7 @@ def test_a_command_has_these_results(name: str, tmp_path: Path) -> None:
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.probe.HANG_SECONDS", 1.0)
+    monkeypatch.setattr("cli.probe.HANG_SECONDS", 0.6)
     code = """
 call('/v1/projects')
 import subprocess
@@ -303,7 +309,10 @@ while time.monotonic() < end:
 """
 
 
-def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(tmp_path: Path) -> None:
+def test_what_cannot_be_ended_is_told_and_its_runs_have_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.probe.SETTLE", 0.5)
     code = f"""
 call('/v1/projects')
 if name == 'plain':

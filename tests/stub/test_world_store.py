@@ -26,6 +26,7 @@ def test_undated_deployments_begin_when_they_come(store: WorldStore, clock: Cloc
     undated = [Deployment(f"u{number}", None, None, (Stage("failed"),)) for number in range(2)]
     store.reset(Records((), (undated[0],)))
     clock.advance(5)
+    assert store.now() == START + timedelta(seconds=5)
     store.add(Records((), (undated[1],)))
     clock.advance(5)
     expected = {

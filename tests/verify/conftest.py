@@ -246,7 +246,7 @@ def listening(service: Service, tls: ssl.SSLContext | None = None) -> Iterator[s
     server.stop = service.stop
     if tls:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.005,))
     thread.start()
     try:
         scheme, port = "https" if tls else "http", server.server_address[1]
