@@ -56,9 +56,6 @@ def test_imports_run_one_way() -> None:
         assert paths
         for path in paths:
             assert imported(path, relative=False) <= {name, *others}, path
-
-
-def test_a_file_of_the_server_imports_only_those_before_it() -> None:
     for path in ROOT.glob("server/[!_]*.py"):
         assert imported(path, relative=True) <= {*SERVER[: SERVER.index(path.stem)]}, path
 

@@ -34,11 +34,11 @@ def interaction(states: Any, path: str, content: Any, **more: Any) -> Any:
     }
 
 
-def write_pact(path: Path, status: str, state: str) -> Path:
+def write_pact(path: Path, state: str) -> Path:
     """A pact with provider states and an injected value."""
     failed = {"name": state, "params": {"id": "dpl_77", "status": "failed"}}
     listed = {"projects": [{"id": "prj_1", "name": "shop"}]}
-    deployment = {"id": "dpl_77", "status": status}
+    deployment = {"id": "dpl_77", "status": "failed"}
     interactions = [
         interaction([NONE, SHOP], "/v1/projects", listed, rules=ANY_ID),
         interaction([failed], "/v1/deployments/dpl_0", deployment, generators=MADE),
@@ -54,21 +54,20 @@ def write_pact(path: Path, status: str, state: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("status", "state", "expected"),
+    ("state", "expected"),
     [
-        ("failed", "a deployment exists", nullcontext()),
-        ("succeeded", "a deployment exists", pytest.raises(RuntimeError)),
-        ("failed", "an unheard of state", pytest.raises(RuntimeError)),
+        ("a deployment exists", nullcontext()),
+        ("an unheard of state", pytest.raises(RuntimeError)),
     ],
 )
-def test_the_verifier_of_pact_passes_and_fails_as_expected(
-    tmp_path: Path, live_url: str, own_token: str, status: str, state: str, expected: Any
+def test_the_verifier_of_pact_passes_with_a_known_state_alone(
+    tmp_path: Path, live_url: str, own_token: str, state: str, expected: Any
 ) -> None:
     for in_body in (True, False):
         verifier = (
             Verifier("stub", "127.0.0.1")
             .add_transport(url=live_url)
-            .add_source(write_pact(tmp_path / "pact.json", status, state))
+            .add_source(write_pact(tmp_path / "pact.json", state))
             .state_handler(f"{live_url}/_stub/pact", teardown=True, body=in_body)
             .add_custom_headers({"Authorization": f"Bearer {own_token}"})
         )
