@@ -37,7 +37,7 @@ def judge(run: Serving) -> int:
     print_verdict(verdict, run.environ)
     if status == 0 and verdict.findings:
         status = 1
-    if status == 0 and probe and (probe.not_run or not verdict.is_called):
+    if status == 0 and probe and probe.not_run:
         status = 2
     if run.settings.report:
         write_report(run.settings.report, run, verdict, status)

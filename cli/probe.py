@@ -284,7 +284,9 @@ class Probe:
 
     @property
     def not_run(self) -> list[str]:
-        """The axes and the failures whose run sent no request, though the plain one did."""
+        """The axes and the failures whose run sent no request; `plain` if not even that did."""
+        if self.is_complete and not self.stub.coverage.is_called:
+            return ["plain"]
         return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 
     def summary(self) -> Iterator[str]:

@@ -90,6 +90,9 @@ def test_an_axis_that_no_response_has_is_not_met_and_without_axes_it_is_tier_1()
 def test_a_probe_without_any_request_has_tested_nothing() -> None:
     done = run("--probe", "ids", "--", "true")
     assert (done.status, "no dependency" in done.stderr) == (2, False)
+    assert "warning: no request in the run of plain: does the command cache its results?" in (
+        done.stderr
+    )
 
 
 def test_each_run_begins_as_the_program_does_and_the_coverage_is_of_the_plain_one(
