@@ -1,5 +1,6 @@
 """The worlds in Redis: those of tenants, when they expire, and what another program has left."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from flask import Flask
 
 from app import create_app
 from redis_store import connect
-from tests.conftest import Clock, control_client_of, names
+from tests.conftest import Clock, control_client_of, in_parallel, names
 from tests.contract import assert_problem
 from tests.redis_server import RedisServer
 
@@ -162,3 +163,27 @@ def test_an_expired_world_begins_as_at_first(
         shared_redis.client.delete(key)
     assert names(client) == []
     assert client.get("/_stub/clock").json["now"] == "2026-11-21T10:00:00.000Z"
+
+
+def test_twenty_tenants_of_two_programs_do_not_meet(shared_redis: RedisServer) -> None:
+    shared_redis.clear()
+    tenants = [f"team-{number}" for number in range(20)]
+    tokens = [f"{each}=secret-of-{each}" for each in tenants]
+    apps = [create_app(tokens=tokens, new_store=connect(shared_redis.url, 24)) for _ in "12"]
+
+    def work(number: int) -> list[str]:
+        tenant = tenants[number]
+        for app in apps:
+            for world in ("", ".a", ".b"):
+                client = control_client_of(app, f"secret-of-{tenant}{world}")
+                client.post("/v1/projects", json={"name": f"{tenant}{world}-{apps.index(app)}"})
+        control_client_of(apps[0], f"secret-of-{tenant}.b").post("/_stub/reset")
+        control_client_of(apps[1], f"secret-of-{tenant}").delete("/_stub/worlds?idle=80000")
+        main, other = (
+            control_client_of(apps[0], f"secret-of-{tenant}{each}") for each in ("", ".a")
+        )
+        return [*names(main), *names(other)]
+
+    results = in_parallel([partial(work, number) for number in range(20)])
+    for tenant, found in zip(tenants, results, strict=True):
+        assert found == [f"{tenant}-0", f"{tenant}-1", f"{tenant}.a-0", f"{tenant}.a-1"]

@@ -9,7 +9,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of
 from tests.contract import CREATED, assert_problem
-from tests.stub.conftest import coverage, entries, stub_of
+from tests.stub.conftest import coverage, entries, in_thread, interrupted, stub_of
 
 
 def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock: Clock) -> None:
@@ -194,3 +194,19 @@ def test_an_unknown_filter_or_one_that_no_entry_can_match_is_400(stub: FlaskClie
         for query in queries.split():
             response = stub.get(f"/_stub/requests?{query}")
             assert must_be in assert_problem(response, 400, "unknown_query")["detail"]
+
+
+def test_room_is_made_also_while_a_request_clears_the_journal() -> None:
+    app = create_app(stub_options=StubOptions(journal_bytes=20_000))
+    client = control_client_of(app)
+    for line_of_the_clearing in range(40):
+        for _ in range(2):
+            client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})
+
+        def clear(line: int, at: int = line_of_the_clearing) -> None:
+            if line == at:
+                in_thread(lambda: control_client_of(app).delete("/_stub/requests"), 0.01)
+            assert line < 1000, "the journals are dropped without an end"
+
+        with interrupted(clear, "journal.py"):
+            client.get("/v1/projects", headers={"X-Long": 8_000 * "a"})

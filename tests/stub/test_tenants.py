@@ -1,7 +1,9 @@
 """Tenants: tokens with a name have worlds of their own, which come and go as they are used."""
 
 import gc
+import threading
 import weakref
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from stub import StubOptions
-from tests.conftest import Clock, control_client_of, names
+from tests.conftest import Clock, control_client_of, in_parallel, names
 from tests.contract import CREATED, assert_problem
 from tests.stub.conftest import Clients, coverage, entries, stub_of
 
@@ -211,3 +213,26 @@ def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.Mo
     rows = stub_of(app).judge().document(0)["unpromised"]
     shown = {each["what"].split()[-1]: each["count"] for each in rows}
     assert shown == {"one0": 1, "one1": 1, "one2": 1, "others": 2, "two0": 1, "two1": 1}
+
+
+def test_twenty_tenants_at_once_do_not_meet() -> None:
+    tenants = [f"team-{number}" for number in range(20)]
+    app = create_app(tokens=[f"{each}=secret-of-{each}" for each in tenants])
+    begun = threading.Barrier(len(tenants))
+
+    def work(tenant: str) -> list[Any]:
+        begun.wait()
+        for world in ("", ".a", ".b"):
+            client = control_client_of(app, f"secret-of-{tenant}{world}")
+            for number in range(5):
+                client.post("/v1/projects", json={"name": f"{tenant}-{number}"})
+            client.post("/_stub/faults", json={"status": 418 if world else 503, "times": 1})
+            client.get("/v1/projects")
+        control_client_of(app, f"secret-of-{tenant}.b").post("/_stub/reset")
+        main = control_client_of(app, f"secret-of-{tenant}")
+        main.delete("/_stub/worlds?idle=100000")
+        return [names(main), len(entries(main)), listed(main)]
+
+    results = in_parallel([partial(work, tenant) for tenant in tenants])
+    for tenant, found in zip(tenants, results, strict=True):
+        assert found == [[f"{tenant}-{number}" for number in range(5)], 7, ["", "a"]]
