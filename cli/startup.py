@@ -38,6 +38,12 @@ def end_quietly(number: int, frame: FrameType | None) -> None:
     sys.exit(130)
 
 
+def restore_interrupt() -> None:
+    """After the imports Ctrl-C raises `KeyboardInterrupt` again, where it is not ignored."""
+    if signal.getsignal(signal.SIGINT) is end_quietly:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def stop(message: str) -> None:
     print(f"error: {message}", file=sys.stderr)
     sys.exit(2)

@@ -25,8 +25,8 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
-        # By kind, which may be an operation, how often each was met.
         self._operations: list[str] = []
+        # By kind, which may be an operation, how often each was met.
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
             "unpromised": {},

@@ -71,7 +71,6 @@ def verify_service(environ: Mapping[str, str], options: Options) -> int:
     tell = teller(run.redactor)
     started = datetime.now(timezone.utc)
     handler = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # not that of startup.py
     try:
         exchange_all(run, options, inputs, tell)
         result = judge(run, options, inputs.like, started)

@@ -180,7 +180,8 @@ def test_the_token_is_in_the_environment_alone() -> None:
         assert "VERIFY_TOKEN" in done.stderr
 
 
-def test_after_a_signal_it_says_what_is_left_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_after_a_signal_it_says_what_is_left_behind(tmp_path: Path, number: int) -> None:
     file, is_asked = tmp_path / "report.json", threading.Event()
 
     def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
@@ -194,12 +195,35 @@ def test_after_a_signal_it_says_what_is_left_behind(tmp_path: Path) -> None:
         words = ("verify", url, "--write", "--pause", "0", "--report", str(file))
         with process("app.py", *words, env={"VERIFY_TOKEN": TOKEN}) as started:
             assert is_asked.wait(60)
-            started.send_signal(signal.SIGTERM)
+            started.send_signal(number)
             stdout, stderr = started.communicate(timeout=20)
     assert started.returncode == 130
     assert '  perhaps  "stub-verify-' in stdout
     assert "Traceback" not in stdout + stderr
     assert not file.exists()
+
+
+def test_where_ctrl_c_is_ignored_it_goes_on() -> None:
+    """A shell ignores it for what runs in the background."""
+    is_asked = threading.Event()
+    is_sent = threading.Event()
+
+    def write(handler: BaseHTTPRequestHandler, request: Request, response: Response) -> None:
+        is_asked.set()
+        is_sent.wait(20)
+        plain(handler, request, response)
+
+    def ignore() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with listening(Service(write=write)) as url:
+        words = ("app.py", "verify", url, "--pause", "0")
+        with process(*words, env={"VERIFY_TOKEN": TOKEN}, preexec_fn=ignore) as started:
+            assert is_asked.wait(60)
+            started.send_signal(signal.SIGINT)
+            is_sent.set()
+            stdout, _ = started.communicate(timeout=20)
+    assert started.returncode == 0, stdout
 
 
 def test_a_reader_that_goes_away_loses_no_file(tmp_path: Path) -> None:
