@@ -6,8 +6,8 @@ from pathlib import Path
 
 import stub
 
-from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml
-from .serving import Serving, write_whole
+from .reports import Case, Failure, add_to_summary, github_lines, is_xml, junit_xml, write_whole
+from .serving import Serving
 from .stderr import say
 
 

@@ -2,8 +2,6 @@
 
 from http.client import HTTPException
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
 
 import click
 
@@ -23,7 +21,10 @@ def health(**values: Any) -> None:
     The options are those with which it was started. The exit status is 0 if it is ready, else 1,
     after 5 seconds without a response.
     """
-    from .verify.client import failure_of  # no other command needs this
+    from urllib.error import HTTPError  # no other command needs these
+    from urllib.request import ProxyHandler, build_opener
+
+    from .verify.client import failure_of
 
     settings = Settings(**values)
     if not settings.host:

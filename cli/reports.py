@@ -1,10 +1,13 @@
-"""Reports in the forms that CI servers show: JUnit XML, and the lines of GitHub Actions."""
+"""The files of reports, and the forms that CI servers show: JUnit XML, lines of GitHub Actions."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from .stderr import say
 
@@ -44,6 +47,8 @@ def is_xml(path: Path) -> bool:
 
 def junit_xml(suite: str, cases: Sequence[Case]) -> str:
     """The JUnit XML of test cases, in the form that Jenkins and GitLab read."""
+    from xml.etree.ElementTree import Element, SubElement, indent, tostring  # most starts need none
+
     failed = [case for case in cases if case.failures]
     skipped = [case for case in cases if case.skipped]
     counts = {
@@ -96,3 +101,30 @@ def add_to_summary(environ: Mapping[str, str], title: str, text: str) -> None:
             file.write(f"### {title}\n\n{fence}text\n{text.rstrip()}\n{fence}\n\n")
     except OSError as error:
         say(f"warning: GITHUB_STEP_SUMMARY: {error.strerror}\n")
+
+
+def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
+    """Remove the report of another run, unless it is kept until there is a new one.
+
+    Raises `OSError` if a new one cannot be written.
+    """
+    path = Path(os.path.realpath(path))
+    with suppress(FileNotFoundError):  # at any time: another program may have the same report
+        mode = path.stat().st_mode
+        if not S_ISREG(mode):
+            raise OSError(0, "not a file", str(path))
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(0, "its folder cannot be written to", str(path))
+        if is_kept:
+            return
+    path.touch()
+    path.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
+    path = Path(os.path.realpath(path))
+    with TemporaryDirectory(dir=path.parent) as folder:
+        temporary = Path(folder, path.name)
+        temporary.write_text(text, "utf-8")
+        temporary.replace(path)

@@ -1,12 +1,8 @@
 """A run of the program: what serves, what the start says, and what the server rejects."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from stat import S_ISREG
-from tempfile import TemporaryDirectory
 
 import click
 
@@ -22,6 +18,7 @@ from .command import Command
 from .log import Log
 from .options import Settings, Start
 from .probe import Probe
+from .reports import remove_old_report
 from .stderr import say
 from .tokens import warnings_of_mode, with_token_file
 from .watch import Watch
@@ -158,30 +155,3 @@ def token_warnings(settings: Settings) -> Iterator[str]:
     yield from warnings_of_mode(settings.token_file)
     if any(map(is_empty, settings.token)):
         yield "warning: a token ends with its only `=`: if it is to be a name, its token is missing"
-
-
-def remove_old_report(path: Path, *, is_kept: bool = False) -> None:
-    """Remove the report of another run, unless it is kept until there is a new one.
-
-    Raises `OSError` if a new one cannot be written.
-    """
-    path = Path(os.path.realpath(path))
-    with suppress(FileNotFoundError):  # at any time: another program may have the same report
-        mode = path.stat().st_mode
-        if not S_ISREG(mode):
-            raise OSError(0, "not a file", str(path))
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(0, "its folder cannot be written to", str(path))
-        if is_kept:
-            return
-    path.touch()
-    path.unlink(missing_ok=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all; through a symbolic link, the file that it leads to."""
-    path = Path(os.path.realpath(path))
-    with TemporaryDirectory(dir=path.parent) as folder:
-        temporary = Path(folder, path.name)
-        temporary.write_text(text, "utf-8")
-        temporary.replace(path)

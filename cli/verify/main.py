@@ -24,8 +24,14 @@ from web.files import read_file
 from web.redaction import Redactor, printable
 from web.strict_json import MalformedJSON, parse_json
 
-from ..reports import add_to_summary, github_lines, is_xml, junit_xml
-from ..serving import remove_old_report, write_whole
+from ..reports import (
+    add_to_summary,
+    github_lines,
+    is_xml,
+    junit_xml,
+    remove_old_report,
+    write_whole,
+)
 from . import Options
 from .checks import ABUSE, CREATE, DEFAULT_REQUEST, FOLLOWED, GET_DEPLOYMENT, READ, RECORDED, WRITE
 from .client import Client

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.serving import remove_old_report
+from cli.reports import remove_old_report
 from tests.conftest import ROOT
 from tests.contract import assert_problem
 from tests.program import not_started, run
