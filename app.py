@@ -142,11 +142,11 @@ def create_app(
     before: list[Callable[[], Any]]
     after: list[Callable[[Response], Response]]
     if stub_options:
-        from stub import OPEN_PATHS, Cors, Stub, StubOptions, explain_preflight, install, observed
+        from stub import OPEN_PATHS, Cors, StubOptions, Worlds, explain_preflight, install, observed
 
         options = StubOptions() if stub_options is True else stub_options
         contract = observed(contract, options.like)
-        stub = Stub(
+        worlds = Worlds(
             new_store=new_store,
             clock=clock,
             new_id=new_id,
@@ -158,7 +158,7 @@ def create_app(
             openapi=contract,
             redactor=redactor,
         )
-        steps = install(app, stub)
+        steps = install(app, worlds)
         cors = Cors(options.cors_origins)
         before = [
             note_time,

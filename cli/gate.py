@@ -19,13 +19,13 @@ def judge(run: Serving) -> int:
     command = run.command
     probe = run.probe
     status = command.status if command else 0
-    app_stub: stub.Stub | None = run.app.extensions.get("stub")
-    if app_stub is None:
+    worlds: stub.Worlds | None = run.app.extensions.get("worlds")
+    if worlds is None:
         if status:
             say(run.log.latest())
         return status
     depends = list(probe.findings()) if probe else []
-    verdict = app_stub.judge(run.settings.fail_on, run.settings.allow, depends)
+    verdict = stub.judge(worlds, run.settings.fail_on, run.settings.allow, depends)
     others = [finding for finding in verdict.findings if finding not in depends]
     if status or others:
         say(run.log.latest())

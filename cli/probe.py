@@ -114,7 +114,7 @@ class Probe:
         self.log = log
         self.make_app = make_app
         self.plain_app = make_app(failures=Failures())
-        self.stub: stub.Stub = self.plain_app.extensions["stub"]
+        self.worlds: stub.Worlds = self.plain_app.extensions["worlds"]
         self.app: Flask | None = self.plain_app
         self.plain: Run | None = None
         self.axes: list[Run] = []
@@ -151,12 +151,12 @@ class Probe:
 
     def _fail(self, name: str) -> None:
         """Run the command once, and let each operation meet the failure."""
-        failures = Failures(name, self.stub.options.failures)
+        failures = Failures(name, self.worlds.options.failures)
         run = self._run(name, self.make_app(failures=failures))
         run.failures = failures
         show(run)
         wait_for_end(failures)
-        failures.settle(self.stub.operations)
+        failures.settle(self.worlds.contract.operation_ids)
         self.failures.append(run)
 
     def _try_axis(self, name: str) -> None:
@@ -183,7 +183,7 @@ class Probe:
         run = axis
         while run.breaks and self._try_parts(axis, run.parts):
             broken = axis.broken_parts
-            parts = self.stub.parts.by_axis[axis.name]
+            parts = self.worlds.parts.by_axis[axis.name]
             others = [f"{axis.name}@{part}" for part in parts if part not in broken]
             name = f"{axis.name} but @{', @'.join(broken)}"
             run = self._run(name, self._varied(*others))
@@ -212,7 +212,7 @@ class Probe:
         run = self._execute(name, app)
         if self.command.signal:
             raise KeyboardInterrupt
-        self._observe(run, app.extensions["stub"])
+        self._observe(run, app.extensions["worlds"])
         sentence = run.sentence()
         if not self.plain and run.status == 0:
             sentence += plan(self.settings)
@@ -249,13 +249,13 @@ class Probe:
             return 1e9
         limit = max(HANG_SECONDS, HANG_FACTOR * self.plain.seconds)
         if name == STALLED:
-            limit += Failures.stall * len(self.stub.operations)
+            limit += Failures.stall * len(self.worlds.contract.operation_ids)
         return limit
 
-    def _observe(self, run: Run, app_stub: stub.Stub) -> None:
+    def _observe(self, run: Run, worlds: stub.Worlds) -> None:
         """Note what a run called, and what its axis varied."""
-        plain = self.stub.coverage
-        coverage = app_stub.coverage
+        plain = self.worlds.coverage
+        coverage = worlds.coverage
         called = coverage.called()
         run.uncalled = [each for each in plain.called() if each not in called]
         if plain.is_called and not coverage.is_called:
@@ -264,7 +264,7 @@ class Probe:
         if axis:
             run.first, run.worlds = coverage.varied(axis)
             run.varied = coverage.document()["grease"][axis]
-            run.parts = app_stub.parts.varied_by(axis)
+            run.parts = worlds.parts.varied_by(axis)
 
     def _varied(self, *words: str) -> Flask:
         """The app of a run with axes, such as `members`, or parts, such as `members@Project`."""
@@ -275,7 +275,7 @@ class Probe:
         for axis in self.axes:
             for part in axis.broken_parts:
                 what = f"{axis.name} of {part}"
-                yield dependency(axis.alone[part], what, f"; {self.stub.parts.origin(part)}")
+                yield dependency(axis.alone[part], what, f"; {self.worlds.parts.origin(part)}")
             if axis.breaks and not axis.broken_parts:
                 yield dependency(axis, axis.name)
         for run in self.failures:
@@ -285,7 +285,7 @@ class Probe:
     @property
     def not_run(self) -> list[str]:
         """The axes and the failures whose run sent no request; `plain` if not even that did."""
-        if self.is_complete and not self.stub.coverage.is_called:
+        if self.is_complete and not self.worlds.coverage.is_called:
             return ["plain"]
         return [run.name for run in self.axes + self.failures if run.result == NOT_RUN]
 

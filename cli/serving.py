@@ -108,9 +108,9 @@ class Serving:
         self.log.add_rejected(rejected)
         runner = self.probe or self.watch  # which replaces the app meanwhile
         app = runner.app if runner else self.app
-        app_stub = app.extensions.get("stub") if app else None
-        if app_stub:
-            app_stub.rejections.count(*rejected)
+        worlds = app.extensions.get("worlds") if app else None
+        if worlds:
+            worlds.rejections.count(*rejected)
 
     def notes(self, url: str, port: int) -> Iterator[str]:
         """What the start says on stderr: how to call the program, and what is unusual."""
@@ -131,7 +131,7 @@ class Serving:
             yield f"delays are random: --delay {least}-{most} --ids-seed {settings.delay_seed}"
         if settings.like:
             line = f"responses are like {settings.like}"
-            lacks = lacking(self.app.extensions["stub"].like)
+            lacks = lacking(self.app.extensions["worlds"].like)
             if lacks:
                 line += f"; as the contract says, since it lacks them: {', '.join(lacks)}"
             yield line

@@ -23,8 +23,8 @@ from .routes import controls
 from .rules import parse_time
 from .seed import Seed
 from .steps import Steps
-from .verdict import KINDS, Finding, Verdict, parse_kinds
-from .worlds import Stub, StubOptions, World
+from .verdict import KINDS, Finding, Verdict, judge, parse_kinds
+from .worlds import StubOptions, World, Worlds
 
 OPEN_PATHS = {
     "/llms.txt",
@@ -35,18 +35,18 @@ OPEN_PATHS = {
 }
 
 
-def install(app: Flask, stub: Stub) -> Steps:
+def install(app: Flask, worlds: Worlds) -> Steps:
     """Add worlds, control routes, faults, journal and coverage; return the steps of a request.
 
     Each request finds the store of its world in `g.store`.
     """
-    app.extensions["stub"] = stub
-    if stub.like:
-        app.config["READ_PROJECT"] = partial(read_project, stub.like, new_name)
+    app.extensions["worlds"] = worlds
+    if worlds.like:
+        app.config["READ_PROJECT"] = partial(read_project, worlds.like, new_name)
     app.register_blueprint(controls)
     app.register_blueprint(console.console)
     app.add_url_rule("/llms.txt", "guide", show_guide)
-    return Steps(stub)
+    return Steps(worlds)
 
 
 def new_name() -> str:

@@ -48,6 +48,7 @@ class Contract:
         for path, item in document["paths"].items():
             self._read_path(path, item)
         self.operations = list(self._by_route.values())
+        self.operation_ids = [operation.id for operation in self.operations]
         statuses, running = statuses_of(document)
         self.statuses = statuses
         self.running = running

@@ -26,20 +26,20 @@ from .pact import find_state, read_change, take_back
 from .seed import SEED_DEPTH, id_to_text, make_seed, write_seed
 from .tenants import TooManyWorlds
 from .verdict import KINDS, Verdict, parse_kinds
-from .worlds import Stub, World
+from .worlds import World, Worlds
 
 MAX_SEED_BYTES = 64 * 1024 * 1024  # bytes
 
 controls = Blueprint("stub", __name__, url_prefix=CONTROLS.rstrip("/"))
 
 
-def current_stub() -> Stub:
-    return cast("Stub", current_app.extensions["stub"])
+def all_worlds() -> Worlds:
+    return cast("Worlds", current_app.extensions["worlds"])
 
 
 def open_world() -> World:
     """The world of the request. Opened late, so that an invalid request makes none."""
-    return current_stub().open(g.world_name)
+    return all_worlds().open(g.world_name)
 
 
 def json_response(document: Any, status: int = 200) -> ResponseReturnValue:
@@ -70,7 +70,7 @@ def no_content() -> Response:
 
 def contract() -> ResponseReturnValue:
     """The contract of the controls, in which the statuses of a profile are valid, too."""
-    words = current_stub().words
+    words = all_worlds().words
     if not words:
         return read_file("stub/openapi.json"), 200, JSON
     document = json.loads(read_file("stub/openapi.json"))
@@ -79,12 +79,12 @@ def contract() -> ResponseReturnValue:
 
 
 def reset() -> Response:
-    stub = current_stub()
+    worlds = all_worlds()
     seed = None
     if request.get_data():
         text, document = read_json(MAX_SEED_BYTES, SEED_DEPTH)
-        seed = make_seed(text, document, stub.like)
-    stub.tenant(g.world_name).reset(g.world_name, seed)
+        seed = make_seed(text, document, worlds.like)
+    worlds.tenant(g.world_name).reset(g.world_name, seed)
     return no_content()
 
 
@@ -93,7 +93,7 @@ def free_worlds() -> Response:
     if query is None:
         detail = "Send `?idle=SECONDS`, with 1 to 9 digits; 0 frees all worlds but the main one."
         raise Problem(400, "unknown_query", detail)
-    current_stub().tenant(g.world_name).free(int(query[1]))
+    all_worlds().tenant(g.world_name).free(int(query[1]))
     return no_content()
 
 
@@ -104,10 +104,10 @@ def show_state() -> ResponseReturnValue:
 
 def put_deployment(deployment_id: str) -> ResponseReturnValue:
     _, document = read_json()
-    stub = current_stub()
-    id_to_text(document, "project_id", "projects", stub.like)
+    worlds = all_worlds()
+    id_to_text(document, "project_id", "projects", worlds.like)
     of_path = under(("id",), rules.check(deployment_id, "Id"))
-    of_body = rules.check(document, "DeploymentInput", stub.words)
+    of_body = rules.check(document, "DeploymentInput", worlds.words)
     require_valid([*of_path, *of_body])
     store = open_world().store
     timeline = rules.read_timeline(document)
@@ -146,7 +146,7 @@ def remove_faults(fault_id: str | None = None) -> Response:
 
 def switch_grease() -> ResponseReturnValue:
     document = read_input("GreaseInput")
-    by_axis = current_stub().parts.by_axis
+    by_axis = all_worlds().parts.by_axis
     require_valid(check_grease(document, by_axis))
     grease = open_world().grease.change(document, by_axis)
     return json_response(grease.document())
@@ -162,7 +162,7 @@ def change_state() -> ResponseReturnValue:
     if not state:
         return json_response({})
     take = partial(take_back, state, params)
-    change = take if is_teardown else find_state(current_stub(), state, params)
+    change = take if is_teardown else find_state(all_worlds(), state, params)
     try:
         return json_response(change(open_world()))
     except (StoreFull, TooManyWorlds):  # no 5xx, which the verifier would repeat for two minutes
@@ -178,12 +178,12 @@ def health() -> ResponseReturnValue:
 
 
 def ready() -> ResponseReturnValue:
-    current_stub().open("").clock.change(0, freeze=None)  # which a store on a server writes
+    all_worlds().open("").clock.change(0, freeze=None)  # which a store on a server writes
     return json_response({"status": "ok"})
 
 
 def list_worlds() -> ResponseReturnValue:
-    return json_response(current_stub().tenant(g.world_name).document())
+    return json_response(all_worlds().tenant(g.world_name).document())
 
 
 def show_clock() -> ResponseReturnValue:
@@ -202,14 +202,14 @@ def show_grease() -> ResponseReturnValue:
 
 
 def show_profile() -> ResponseReturnValue:
-    like = current_stub().like
+    like = all_worlds().like
     if like is None:
         return json_response({"profile": None, "lacks": []})
     return json_response({"profile": like.document, "lacks": lacking(like)})
 
 
 def list_requests() -> ResponseReturnValue:
-    filters = read_filters(request.args, current_stub().operations)
+    filters = read_filters(request.args, all_worlds().contract.operation_ids)
     return json_response(open_world().journal.document(**filters))
 
 
@@ -228,7 +228,7 @@ def show_verdict() -> ResponseReturnValue:
         raise Problem(400, "unknown_query", f"{error}.") from None
     world = open_world()
     unused = world.unused_faults()
-    redactor = current_stub().redactor
+    redactor = all_worlds().redactor
     allowed = query.getlist("allow")
     verdict = Verdict(world.coverage, unused, (), redactor, kinds, allowed)
     return json_response(verdict.gate())

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from random import Random
 from typing import Any
 
 from flask import Request, Response, g, request
@@ -14,9 +15,10 @@ from .coverage import first_of
 from .entry import describe, request_name
 from .faults import Fault, stall
 from .grease.responses import vary
+from .journal import JournalMemory
 from .like.service import Responses
 from .outcome import Outcome, decide
-from .worlds import Stub, World
+from .worlds import World, Worlds
 
 # The stub's own paths, and those that browsers request by themselves (RFC 8615).
 UNRECORDED_PATHS = {"/", "/_stub", "/openapi.json", "/llms.txt", "/favicon.ico"}
@@ -34,16 +36,18 @@ def bound(proxy: Any) -> Any:
 class Steps:
     """The steps, and what they work on."""
 
-    def __init__(self, stub: Stub) -> None:
-        self.stub = stub
-        self.options = stub.options
+    def __init__(self, worlds: Worlds) -> None:
+        self.worlds = worlds
+        self.options = worlds.options
+        self.delays = Random(self.options.delay_seed)
+        self.memory = JournalMemory(self.options.journal_bytes, worlds.journals)
 
     def enter_world(self) -> None:
         """Find the world of the token, whose store is the request's."""
         if not is_recorded(bound(request).environ["PATH_INFO"]):
             return
         context = bound(g)
-        world = self.stub.open(context.world_name)
+        world = self.worlds.open(context.world_name)
         context.world = world
         context.store = world.service
 
@@ -55,7 +59,7 @@ class Steps:
         context = bound(g)
         faults = context.world.faults
         failures = self.options.failures
-        outcome = decide(received, faults, self.stub.contract, failures, context.world_name)
+        outcome = decide(received, faults, self.worlds.contract, failures, context.world_name)
         context.outcome = outcome
         return outcome.response
 
@@ -65,29 +69,29 @@ class Steps:
         path = received.environ["PATH_INFO"]
         if not is_recorded(path) or is_preflight(received):
             return response
-        stub = self.stub
+        worlds = self.worlds
         context = vars(bound(g))
         outcome: Outcome | None = context.get("outcome")
         if outcome is None:  # the request was rejected
-            outcome = Outcome(stub.contract.operation(received))
+            outcome = Outcome(worlds.contract.operation(received))
         world = self._world_of(context)
-        if stub.responses:
-            dress(response, context, stub.responses, outcome)
+        if worlds.responses:
+            dress(response, context, worlds.responses, outcome)
         failures = self.options.failures
         attempt = outcome.attempt
         if failures and attempt:
             outcome.fault = failures.confirm(attempt, response, outcome.fault)
         outcome.status = response.status_code
         if path.startswith(OPERATIONS):
-            outcome.delay = stub.delays.uniform(*self.options.delay)
+            outcome.delay = self.delays.uniform(*self.options.delay)
             self._vary(response, received, world, outcome)
         if outcome.fault:
             apply_fault(outcome.fault, response, received, outcome)
-        entry = describe(received, response, context, outcome, world.clock, stub.redactor)
+        entry = describe(received, response, context, outcome, world.clock, worlds.redactor)
         number = world.record(entry)
         log_name = request_name(world.name, number)
         context.update(entry=entry, number=number, log_name=log_name, log_notes=notes_of(outcome))
-        stub.memory.add(entry.size)
+        self.memory.add(entry.size)
         closed_after = self._wait(received, outcome)
         if failures and attempt:
             if outcome.fault:
@@ -101,7 +105,7 @@ class Steps:
             world: World = context["world"]
             return world
         name = context.get("world_name") or context.get("intended_world_name", "")
-        return self.stub.intended(name)
+        return self.worlds.intended(name)
 
     def _vary(self, response: Response, received: Request, world: World, outcome: Outcome) -> None:
         """Vary the response along the grease of its world, unless its body is that of a fault."""
@@ -112,7 +116,7 @@ class Steps:
         fault = outcome.fault
         if fault and (fault.body is not None or fault.drop):
             return
-        axes = vary(response, grease, ids, self.stub.parts, outcome.operation, received)
+        axes = vary(response, grease, ids, self.worlds.parts, outcome.operation, received)
         if axes and self.options.announces_grease:
             response.headers["Stub-Grease"] = f"seed={grease.seed}; axes={','.join(axes)}"
         outcome.axes = axes

@@ -12,7 +12,7 @@ from .faults import Fault
 from .seed import Seed
 
 if TYPE_CHECKING:
-    from .worlds import Stub, World
+    from .worlds import World, Worlds
 
 MAX_WORLDS = 1000  # of a tenant, beside its main one
 MAX_UNUSED_FAULTS = 1000  # of its worlds that have ended
@@ -30,11 +30,11 @@ def prefix_of(world: str) -> str:
 class Tenant:
     """The worlds of a tenant by their full names; that of the main one is the prefix."""
 
-    def __init__(self, prefix: str, stub: "Stub") -> None:
+    def __init__(self, prefix: str, all_worlds: "Worlds") -> None:
         self._prefix = prefix
-        self._stub = stub
-        self._clock = stub.clock
-        self._shared = stub.shared
+        self._all_worlds = all_worlds
+        self._clock = all_worlds.clock
+        self._shared = all_worlds.shared
         self._lock = Lock()
         self._worlds: dict[str, World] = {}
         # Of the worlds that have ended.
@@ -47,7 +47,7 @@ class Tenant:
         if world is None:
             with self._lock:
                 removed = self._make_room_for(name)
-                world = self._worlds.get(name) or self._stub.new_world(name)
+                world = self._worlds.get(name) or self._all_worlds.new_world(name)
                 self._worlds[name] = world
             self._forget(removed)
         world.used_at = self._clock()
@@ -69,7 +69,7 @@ class Tenant:
         with self._lock:
             if seed is not None:
                 removed = self._make_room_for(name)
-            world = self._stub.new_world(name)
+            world = self._all_worlds.new_world(name)
             if seed is not None:
                 records = world.records_of(seed)
             world.store.reset(records)
@@ -119,7 +119,7 @@ class Tenant:
         self.open(self._prefix)
         with self._lock:
             worlds = dict(self._worlds)
-        redactor = self._stub.redactor
+        redactor = self._all_worlds.redactor
         projects = self._projects_of(worlds)
         rows = []
         for name in sorted(projects):
@@ -137,7 +137,7 @@ class Tenant:
         numbers = {}
         if self._shared:
             # A world without records there begins with those of the start.
-            at_start = self._stub.records.projects
+            at_start = self._all_worlds.records.projects
             numbers = dict.fromkeys(worlds, len(at_start))
             numbers |= self._shared.worlds(self._prefix)
             return numbers
@@ -155,7 +155,7 @@ class Tenant:
         if self.has_room_for(name):
             return None
         oldest = min(self._named(), key=lambda each: self._worlds[each].used_at)
-        idle = self._stub.options.world_idle
+        idle = self._all_worlds.options.world_idle
         if not self._is_idle(oldest, idle):
             period = "hour" if idle == 3600 else f"{idle:g} seconds"
             detail = (
@@ -182,4 +182,4 @@ class Tenant:
         """Free the records of a removed world in a shared store. There they expire anyway."""
         if removed and self._shared:
             with suppress(StoreUnavailable):
-                self._shared.free(removed, self._stub.options.world_idle)
+                self._shared.free(removed, self._all_worlds.options.world_idle)

@@ -12,6 +12,7 @@ from web.redaction import Redactor
 from .coverage import Coverage, missed
 from .entry import request_name
 from .faults import Fault
+from .worlds import Worlds
 
 MAX_PRINTED = 20  # of a kind, in the coverage as text
 # Each kind of finding, and what to do about it.
@@ -84,6 +85,25 @@ class Finding:
 
 def finding_of(kind: str, what: str, count: int = 0, first: FirstRequest | None = None) -> Finding:
     return Finding(kind, what, count, KINDS[kind], first)
+
+
+def judge(
+    worlds: Worlds,
+    fail_on: Collection[str] = (),
+    allowed: Collection[str] = (),
+    more: Collection[Finding] = (),
+) -> "Verdict":
+    """The verdict of all requests so far, to all worlds.
+
+    `more` are findings that the requests alone do not show.
+    """
+    tenants = worlds.tenants()
+    unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
+    dropped = sum(tenant.dropped() for tenant in tenants)
+    rejections = worlds.rejections.counted()
+    return Verdict(
+        worlds.coverage, unused, rejections, worlds.redactor, fail_on, allowed, more, dropped
+    )
 
 
 class Verdict:

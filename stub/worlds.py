@@ -1,14 +1,10 @@
-"""Worlds: each has a store, a clock, ids, faults, a journal and a coverage, and is replaced whole.
-
-`Stub` has all worlds of an app, and what they share.
-"""
+"""Worlds: each has a store, a clock, ids, faults, a journal, a coverage, and is replaced whole."""
 
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from random import Random
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import uuid4
 
@@ -24,14 +20,12 @@ from .failures import Failures
 from .faults import Fault, Faults
 from .grease.axes import Parts, Switch, read_grease
 from .ids import Ids
-from .journal import Journal, JournalMemory
-from .like.markers import NAME
+from .journal import Journal
 from .like.profile import Profile
 from .like.service import LikeStore, Responses
 from .rejections import Rejections
 from .seed import Seed
 from .tenants import Tenant, prefix_of
-from .verdict import Finding, Verdict
 
 
 class WorldStore(Store, Protocol):
@@ -110,11 +104,10 @@ class StubOptions(NamedTuple):
 
 
 @dataclass(eq=False)
-class Stub:
-    """The worlds of an app by name, what they are made of, and what they share.
+class Worlds:
+    """The worlds of an app by name, each made on its first use, and what they share.
 
-    Each is made on its first use. `new_store` to `seed` are those of `create_app`. Raises
-    `UnknownPart`.
+    `new_store` to `seed` are those of `create_app`. Raises `UnknownPart`.
     """
 
     new_store: Callable[..., Any]
@@ -135,36 +128,38 @@ class Stub:
         self.words: tuple[str, ...] = ()
         run: Sequence[str] = STATUSES
         id_forms: Mapping[str, dict[str, Any]] = {}
+        names = None
         if self.like:
             self.responses = Responses(self.like)
             self.words = self.like.words
             run = self.like.run or STATUSES
             id_forms = self.like.ids
-        names = self.like.names_of_request if self.like else None
+            names = self.like.names_of_request
         self.contract = Contract(json.loads(self.openapi), names)
-        self.operations = [operation.id for operation in self.contract.operations]
+        self.parts = Parts(self.contract)
+        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
         # Of all worlds, also of those that have ended.
         self.coverage = Coverage(self.contract)
         self.rejections = Rejections(self.redactor)
-        self.parts = Parts(self.contract)
-        self.grease = read_grease(options.grease, options.grease_seed, self.parts.by_axis)
-        self.delays = Random(options.delay_seed)
-        self.timeline_for = timelines_of(self.pace, run, self.outcomes)
         # The ids and the records that all worlds start with.
         self.ids = Ids(self.new_id, options.ids_seed, id_forms, Switch(self.grease))
+        self.timeline_for = timelines_of(self.pace, run, self.outcomes)
         now = options.freeze or self.clock()
         self.records = (self.seed or Seed()).records(now, self.ids, self.timeline_for)
         self.shared: SharedStores | None = None
         if hasattr(self.new_store, "share_clock"):
             self.shared = cast(SharedStores, self.new_store)
         self._tenants: dict[str, Tenant] = {}  # by the prefix of their worlds
-        self.memory = JournalMemory(options.journal_bytes, self._journals)
 
     def tenant(self, world: str) -> Tenant:
         """The tenant of a world."""
         prefix = prefix_of(world)
         found = self._tenants.get(prefix)
         return found or self._tenants.setdefault(prefix, Tenant(prefix, self))
+
+    def tenants(self) -> list[Tenant]:
+        """Those that have sent a request."""
+        return [*self._tenants.values()]
 
     def open(self, name: str) -> "World":
         """The world of that full name, made on first use. Raises `TooManyWorlds`."""
@@ -182,71 +177,50 @@ class Stub:
         """A world as at the start, which its tenant does not have yet."""
         return World(name, self)
 
-    def judge(
-        self,
-        fail_on: Collection[str] = (),
-        allowed: Collection[str] = (),
-        more: Collection[Finding] = (),
-    ) -> Verdict:
-        """The verdict of all requests so far, to all worlds.
+    def new_clock(self, world: str) -> Any:
+        """The clock of a new world, which the programs of a shared store have together."""
+        frozen_at = self.options.freeze
+        if self.shared:
+            return self.shared.share_clock(self.clock, frozen_at, MAX_ADVANCE, world=world)
+        return WorldClock(self.clock, frozen_at)
 
-        `more` are findings that the requests alone do not show.
-        """
-        tenants = [*self._tenants.values()]
-        unused = [fault for tenant in tenants for fault in tenant.unused_faults()]
-        dropped = sum(tenant.dropped() for tenant in tenants)
-        rejections = self.rejections.counted()
-        return Verdict(
-            self.coverage, unused, rejections, self.redactor, fail_on, allowed, more, dropped
-        )
-
-    def _journals(self) -> list[list[Journal]]:
+    def journals(self) -> list[list[Journal]]:
         """The journals of each tenant."""
-        tenants = [*self._tenants.values()]
-        return [[world.journal for world in tenant.worlds()] for tenant in tenants]
+        return [[world.journal for world in tenant.worlds()] for tenant in self.tenants()]
 
 
 class World:
     """A world between two resets. A request stays in the one that it entered."""
 
-    def __init__(self, name: str, stub: Stub) -> None:
-        self._stub = stub
+    def __init__(self, name: str, worlds: Worlds) -> None:
         # Masked, as a name may be a token.
         prefix = prefix_of(name)
-        self.tenant = stub.redactor.text(prefix.removesuffix("/"))
-        self.short_name = stub.redactor.text(name.removeprefix(prefix))
+        self.tenant = worlds.redactor.text(prefix.removesuffix("/"))
+        self.short_name = worlds.redactor.text(name.removeprefix(prefix))
         self.name = f"{self.tenant}/{self.short_name}" if prefix else self.short_name
-        self.used_at = stub.clock()
+        self.used_at = worlds.clock()
         self.instance = uuid4().hex  # of no other world, also after the program was started anew
-        self.coverage = Coverage(stub.contract)
+        self.coverage = Coverage(worlds.contract)
+        self._coverages = (self.coverage, worlds.coverage)
         self.journal = Journal()
         self.faults = Faults()
         self.set_ups: list[SetUp] = []  # the latest ones of Pact, which a teardown takes back
-        self.grease = Switch(stub.grease)
-        self.ids = stub.ids.of_world(name, self.grease)
-        clock = stub.clock
-        frozen_at = stub.options.freeze
-        if stub.shared:
-            self.clock = stub.shared.share_clock(clock, frozen_at, MAX_ADVANCE, world=name)
-        else:
-            self.clock = WorldClock(clock, frozen_at)
-        self.timeline_for = stub.timeline_for
-        self.outcomes = stub.outcomes
-        self.like = stub.like
-        self.store: WorldStore = stub.new_store(
+        self.grease = Switch(worlds.grease)
+        self.ids = worlds.ids.of_world(name, self.grease)
+        self.clock = worlds.new_clock(name)
+        self.timeline_for = worlds.timeline_for
+        self.store: WorldStore = worlds.new_store(
             self.clock,
             self.ids,
             timeline_for=self.timeline_for,
-            max_projects=stub.max_projects,
-            records=stub.records,
+            max_projects=worlds.max_projects,
+            records=worlds.records,
             world=name,
-            unique_names=stub.like is None or stub.like.has_unique_names,
+            unique_names=worlds.like is None or worlds.like.has_unique_names,
         )
-        # An example of the request that creates a project, and the store of the requests to /v1.
-        self.request = stub.like.request if stub.like else {"name": NAME}
-        self.service: Any = self.store
-        if stub.responses:
-            self.service = LikeStore(self.store, stub.responses, self.timeline_for)
+        self.service: Any = self.store  # the store of the requests to /v1
+        if worlds.responses:
+            self.service = LikeStore(self.store, worlds.responses, self.timeline_for)
 
     def records_of(self, seed: Seed) -> Records:
         """New records of a seed, with ids of this world."""
@@ -260,7 +234,7 @@ class World:
         """Add a request to the journal and to the coverage in one step; return its number."""
         with self.journal.lock:
             number = self.journal.append(entry)
-            for coverage in (self.coverage, self._stub.coverage):
+            for coverage in self._coverages:
                 coverage.count(self.name, number, entry)
             return number
 

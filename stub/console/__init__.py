@@ -14,8 +14,9 @@ from records import Deployment, Project, timestamp
 from web.strict_json import JSON
 
 from ..grease.axes import TIER_1, Grease
-from ..routes import open_world
-from ..worlds import World
+from ..like.markers import NAME
+from ..routes import all_worlds, open_world
+from ..worlds import World, Worlds
 
 POLL_PATH = "/_stub/console"
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -59,12 +60,12 @@ def static_file(file: str = "index.html") -> ResponseReturnValue:
 
 @console.get(POLL_PATH)
 def show_world() -> ResponseReturnValue:
-    document = view(open_world())
+    document = view(open_world(), all_worlds())
     return f"{json.dumps(document, ensure_ascii=False)}\n".encode(errors="replace"), 200, JSON
 
 
-def view(world: World) -> dict[str, Any]:
-    """What the page shows of a world, whose journal it reads elsewhere.
+def view(world: World, worlds: Worlds) -> dict[str, Any]:
+    """What the page shows of a world, one of `worlds`; it reads the journal elsewhere.
 
     All statuses are those of one time, which is the time of the clock.
     """
@@ -77,8 +78,8 @@ def view(world: World) -> dict[str, Any]:
             newest.append((project, deployment))
     now, is_frozen = world.clock.reading()
     statuses = dict.fromkeys(coverage["deployment_statuses"])
-    statuses.update(dict.fromkeys(status for _, status in world.outcomes))
-    like = world.like
+    statuses.update(dict.fromkeys(status for _, status in worlds.outcomes))
+    like = worlds.like
     faults = beginning(world.faults.documents(), SHOWN_FAULTS)
     grease = world.grease.initial
     if not grease.parts:
@@ -93,8 +94,8 @@ def view(world: World) -> dict[str, Any]:
             "newest": [status_of(project, deployment, now) for project, deployment in newest],
         },
         "statuses": list(statuses),
-        "outcomes": [{"names": names, "status": status} for names, status in world.outcomes],
-        "request": world.request,
+        "outcomes": [{"names": names, "status": status} for names, status in worlds.outcomes],
+        "request": like.request if like else {"name": NAME},
         "like": {"file": like.file, "observed_at": like.observed_at} if like else None,
         "requests": {"first": first, "last": last},
         "faults": {**faults, "first": [short_fault(each) for each in faults["first"]]},

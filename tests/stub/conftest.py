@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from stub import Stub
+from stub import Verdict, Worlds, judge
 from tests.conftest import ROOT, control_client_of
 
 Clients = Callable[[str], FlaskClient]
@@ -84,7 +84,12 @@ def in_thread(call: Callable[[], Any], seconds: float) -> tuple[threading.Thread
     return thread, results
 
 
-def stub_of(app: Flask) -> Stub:
+def worlds_of(app: Flask) -> Worlds:
     """What the program takes of an app that has the stub."""
-    stub: Stub = app.extensions["stub"]
-    return stub
+    worlds: Worlds = app.extensions["worlds"]
+    return worlds
+
+
+def verdict_of(app: Flask, *more: Any) -> Verdict:
+    """That of all requests so far; `more` are the further arguments of `judge`."""
+    return judge(worlds_of(app), *more)

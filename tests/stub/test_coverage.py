@@ -7,7 +7,7 @@ from flask.testing import FlaskClient
 from app import create_app
 from tests.conftest import control_client_of, counting_ids, seed_of
 from tests.contract import CREATED, STATUSES, V1
-from tests.stub.conftest import coverage, stub_of
+from tests.stub.conftest import coverage, verdict_of
 
 
 def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
@@ -46,7 +46,7 @@ def test_every_declared_outcome_is_counted(stub: FlaskClient) -> None:
 
 
 def table(app: Flask) -> str:
-    return stub_of(app).judge().table()
+    return verdict_of(app).table()
 
 
 def test_kinds_and_statuses_beyond_a_bound_count_as_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from tests.conftest import (
 )
 from tests.contract import CREATED, assert_invalid, assert_problem
 from tests.live import running
-from tests.stub.conftest import coverage, entries, status_of, stub_of
+from tests.stub.conftest import coverage, entries, status_of, verdict_of
 from tests.wire import Connection, call, get, port_of
 
 HTML = "<html><body>502 Bad Gateway \u2013 nginx 🚀</body></html>\n"
@@ -84,7 +84,7 @@ def test_faults_have_a_bound_and_unused_ones_have_the_same(monkeypatch: pytest.M
         stub.open(path, method=method)
         add(stub, status=503)
         stub.open(path, method=method)
-        verdict = stub_of(stub.application).judge().document(0)
+        verdict = verdict_of(stub.application).document(0)
         assert [each["count"] for each in verdict["unused_faults"]] == [10]
 
 

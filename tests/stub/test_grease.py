@@ -20,7 +20,7 @@ from stub import Contract
 from stub.grease.axes import Parts
 from tests.conftest import SAMPLE_SEED, Clock, client_of, control_client_of, counting_ids, seed_of
 from tests.contract import CREATED, V1, assert_invalid, assert_problem
-from tests.stub.conftest import entries, stub_of
+from tests.stub.conftest import entries, worlds_of
 from tests.stub.greased import AXES, START, greased_app, path_of
 
 SENT = (
@@ -263,7 +263,7 @@ KINDS = {"id": "{}s", "project_id": "projects", "latest_deployment_id": "deploym
 
 
 def varied(app: Flask) -> set[tuple[str, str]]:
-    return {(axis, part) for axis in AXES for part in stub_of(app).parts.varied_by(axis)}
+    return {(axis, part) for axis in AXES for part in worlds_of(app).parts.varied_by(axis)}
 
 
 def session(app: Flask) -> list[tuple[str, TestResponse]]:
@@ -364,7 +364,7 @@ def test_the_parts_are_those_of_the_contract() -> None:
     app = app_of(*AXES)
     session(app)
     assert varied(app) == {(axis, part) for axis in AXES for part in PARTS[axis]}
-    described = stub_of(app).parts.described.values()
+    described = worlds_of(app).parts.described.values()
     assert not [each for each in described if "fixed" in each["x-origin"]]
 
 

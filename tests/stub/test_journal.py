@@ -9,7 +9,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of
 from tests.contract import CREATED, assert_problem
-from tests.stub.conftest import coverage, entries, in_thread, interrupted, stub_of
+from tests.stub.conftest import coverage, entries, in_thread, interrupted, verdict_of
 
 
 def test_an_entry_has_the_whole_request_and_its_outcome(stub: FlaskClient, clock: Clock) -> None:
@@ -76,7 +76,7 @@ def test_the_journals_of_all_worlds_have_one_bound() -> None:
     assert kept[1]["requests"][-1]["number"] == 100
     assert 250_000 < sum(counts) * 7_000 < 400_000  # bytes of the long header
     for _ in range(2):  # also when the world has ended
-        assert stub_of(app).judge().document(0)["dropped"] == dropped
+        assert verdict_of(app).document(0)["dropped"] == dropped
         large.post("/_stub/reset")
     assert use(small, 15)["dropped"] == 0  # as there is room now
 

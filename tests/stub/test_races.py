@@ -14,7 +14,7 @@ from flask import Flask
 from app import create_app
 from stub import StubOptions
 from tests.conftest import ROOT, control_client_of, in_parallel, names, seed_of
-from tests.stub.conftest import in_thread, interrupted, stub_of
+from tests.stub.conftest import in_thread, interrupted, verdict_of, worlds_of
 
 
 def slowly(module: str) -> Any:
@@ -68,8 +68,8 @@ def race_to_add_the_last_faults(app: Flask) -> None:
 
 def race_to_count_rejections(app: Flask) -> None:
     rejection = ("GET", "/", "", 400, "malformed_request", "Why.")
-    race(8 * [partial(stub_of(app).rejections.count, *rejection)], "rejections")
-    document = stub_of(app).judge().document(0)
+    race(8 * [partial(worlds_of(app).rejections.count, *rejection)], "rejections")
+    document = verdict_of(app).document(0)
     assert [each["count"] for each in document["rejected_by_the_server"]] == [8]
 
 
@@ -77,7 +77,7 @@ def race_to_be_counted_by_the_run(app: Flask) -> None:
     """The run counts the requests of all worlds, of one that a reset ends, too."""
     get = partial(control_client_of(app).get, "/v1/projects?a=1")
     race([get, get, partial(control_client_of(app).post, "/_stub/reset"), get, get], "coverage")
-    document = stub_of(app).judge().document(0)
+    document = verdict_of(app).document(0)
     assert document["operations"]["listProjects"]["200"] == 4
     assert document["unpromised"][0]["count"] == 4
 
@@ -88,7 +88,7 @@ def race_to_judge_a_world_that_ends(app: Flask) -> None:
     client.get("/v1/projects")
     client.post("/_stub/faults", json={"status": 503})
     for found in read_meanwhile(
-        lambda: stub_of(app).judge().document(0), lambda: client.post("/_stub/reset"), "tenants.py"
+        lambda: verdict_of(app).document(0), lambda: client.post("/_stub/reset"), "tenants.py"
     ):
         assert found["operations"]["listProjects"]["200"] == 1
         assert len(found["unused_faults"]) == 1

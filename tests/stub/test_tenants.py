@@ -14,7 +14,7 @@ from app import create_app
 from stub import StubOptions
 from tests.conftest import Clock, control_client_of, in_parallel, names
 from tests.contract import CREATED, assert_problem
-from tests.stub.conftest import Clients, coverage, entries, stub_of
+from tests.stub.conftest import Clients, coverage, entries, verdict_of, worlds_of
 
 TOKENS = ["team-a=one", "team-a=new-one", "team-b=two", "plain", "other", "dotted.name"]
 
@@ -77,7 +77,7 @@ def test_the_log_the_report_and_the_console_name_the_tenant(app: Flask) -> None:
     client.get("/v1/unknown")
     shown = client.get("/_stub/console").json
     assert (shown["tenant"], shown["world"]) == ("team-a", "job")
-    document = stub_of(app).judge(["unpromised", "violations"]).document(1)
+    document = verdict_of(app, ["unpromised", "violations"]).document(1)
     assert document["unpromised"][0]["world"] == "team-a/job"
     assert [each["first"]["world"] for each in document["findings"]] == 2 * ["team-a/job"]
 
@@ -116,7 +116,7 @@ def test_the_world_that_is_unused_for_longest_makes_room_after_an_hour(
     clock.advance(3600)
     of("one.d").get("/v1/projects")
     assert listed(of("one")) == ["", "c", "d"]
-    report = stub_of(app).judge(["unused-faults"]).document(1)
+    report = verdict_of(app, ["unused-faults"]).document(1)
     assert report["operations"]["listProjects"]["200"] == 4  # what has ended is counted
     assert report["unpromised"][0]["count"] == 1
     assert len(report["findings"]) == 1
@@ -177,7 +177,7 @@ def test_nothing_of_a_removed_world_is_kept(app: Flask, clock: Clock, of: Client
 
     for remove in (reset, free, need_room):
         of("one.a").post("/v1/projects", json={"name": "a"})
-        world = weakref.ref(stub_of(app).open("team-a/a"))
+        world = weakref.ref(worlds_of(app).open("team-a/a"))
         remove()
         gc.collect()  # werkzeug's requests refer to themselves
         assert world() is None
@@ -210,7 +210,7 @@ def test_one_tenant_leaves_room_in_the_report_for_another(monkeypatch: pytest.Mo
     for token, number in (("one", 5), ("two", 2)):
         for parameter in range(number):
             control_client_of(app, token).get(f"/v1/projects?{token}{parameter}=1")
-    rows = stub_of(app).judge().document(0)["unpromised"]
+    rows = verdict_of(app).document(0)["unpromised"]
     shown = {each["what"].split()[-1]: each["count"] for each in rows}
     assert shown == {"one0": 1, "one1": 1, "one2": 1, "others": 2, "two0": 1, "two1": 1}
 

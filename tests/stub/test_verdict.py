@@ -8,18 +8,18 @@ from flask.testing import FlaskClient
 
 from tests.conftest import client_of, control_client_of
 from tests.contract import V1, assert_problem
-from tests.stub.conftest import entries, stub_of
+from tests.stub.conftest import entries, verdict_of, worlds_of
 
 KINDS = ("violations", "unpromised", "rejected", "missed", "idle", "unused-faults")
 
 
 def findings(app: Flask, fail_on: Collection[str], allowed: Collection[str] = ()) -> list[str]:
-    verdict = stub_of(app).judge(fail_on, allowed)
+    verdict = verdict_of(app, fail_on, allowed)
     return [f"{finding.what} x{finding.count}" for finding in verdict.findings]
 
 
 def report(app: Flask, *fail_on: str) -> dict[str, Any]:
-    return stub_of(app).judge(fail_on).document(0)
+    return verdict_of(app, fail_on).document(0)
 
 
 def use(client: FlaskClient) -> None:
@@ -100,7 +100,7 @@ def test_an_unused_fault_is_found_with_the_world_of_its_test(app: Flask) -> None
         fault = {"operation": operation, "drop": True}
         control_client_of(app, f"dev-token.{name}").post("/_stub/faults", json=fault)
     control_client_of(app, "dev-token.ended").post("/_stub/reset")
-    ended, still = stub_of(app).judge(["unused-faults"]).findings
+    ended, still = verdict_of(app, ["unused-faults"]).findings
     assert ended.line().startswith(
         "finding: unused-faults: createProject: drop (first: world ended): send the request"
     )
@@ -116,8 +116,8 @@ def test_a_finding_says_where_it_was_first_seen_and_what_to_do(app: Flask) -> No
     job = control_client_of(app, "dev-token.job-5")
     for document in ({"name": "x"}, {}, {"name": 1}, {"name": ""}):
         job.post("/v1/projects", json=document)
-    stub_of(app).rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
-    verdict = stub_of(app).judge(["unpromised", "rejected", "unused-faults"])
+    worlds_of(app).rejections.count("", "", "", 400, "malformed_request", "Send CRLF.")
+    verdict = verdict_of(app, ["unpromised", "rejected", "unused-faults"])
     advice = "correct the request; the contract does not allow it"
     assert [finding.line() for finding in verdict.findings] == [
         "finding: unpromised: listProjects: query parameter page (x2, first: #1): "
@@ -160,7 +160,7 @@ def test_a_world_has_a_verdict_of_its_own(app: Flask) -> None:
 
 
 def test_requests_that_the_server_rejects_are_rejected_too(app: Flask) -> None:
-    count = stub_of(app).rejections.count
+    count = worlds_of(app).rejections.count
     for status, code in ((400, "malformed_request"), (431, "headers_too_large")):
         for reason in ("Why.", "Other."):
             target = "/v1/dev-token?access_token=s"
@@ -203,5 +203,5 @@ def test_a_finding_is_ignored_by_its_text_or_a_pattern_of_it(app: Flask) -> None
     control_client_of(app).get("/v1/projects?filter[name]=1&page=1")
     text = "unpromised: listProjects: query parameter filter[name]"
     patterns = ["page", text, "unpromised: * page", "missed: *"]
-    verdict = stub_of(app).judge(["unpromised"], patterns)
+    verdict = verdict_of(app, ["unpromised"], patterns)
     assert (verdict.findings, verdict.unused_patterns) == ([], ["page", "missed: *"])

@@ -18,7 +18,7 @@ from tests.stub.conftest import (
     interrupted,
     snapshot,
     status_of,
-    stub_of,
+    verdict_of,
 )
 
 
@@ -89,7 +89,7 @@ def test_a_request_stays_in_the_world_that_it_entered() -> None:
 
     requests = next(line for line in itertools.count() if not reset_before(line)) + 1
     assert requests > 20
-    verdict = stub_of(app).judge()
+    verdict = verdict_of(app)
     assert verdict.document(0)["operations"]["createProject"][str(CREATED)] == requests
 
 
