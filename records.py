@@ -94,17 +94,19 @@ class Project(ProjectMembers):
 
     @cached_property
     def representation(self) -> bytes:
-        """The wire form, which ends in a newline: the service's members, then what was sent.
+        """The wire form, which ends in a newline."""
+        latest = f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, '
+        return f"{self.text(latest)}\n".encode()
+
+    def text(self, more: str = "") -> str:
+        """The service's members as JSON, with `more` of them, then what was sent.
 
         `sent` has a `name` and none of the service's members. So these members can follow its
         opening brace, and the rest of the text does not change.
         """
-        text = (
-            f'{{"id": {quoted(self.id)}, "created_at": "{timestamp(self.created_at)}", '
-            f'"latest_deployment_id": {quoted(self.latest_deployment_id)}, '
-            f"{self.sent.strip()[1:].lstrip()}\n"
-        )
-        return text.encode()
+        sent = self.sent.strip()[1:].lstrip()
+        created_at = timestamp(self.created_at)
+        return f'{{"id": {quoted(self.id)}, "created_at": "{created_at}", {more}{sent}'
 
 
 class Deployment(NamedTuple):

@@ -278,16 +278,9 @@ def write_seed(records: Records, now: datetime) -> str:
     for each in records.deployments:
         found = last if each.id in latest else earlier
         found.append(write_deployment(each, now))
-    projects = ",".join(map(write_project, records.list))
+    projects = ",".join(f"\n{project.text()}" for project in records.list)
     deployments = ",".join([*earlier, *last])
     return f'{{"projects": [{projects}],\n"deployments": [{deployments}]}}\n'
-
-
-def write_project(project: Project) -> str:
-    name = json.dumps(project.latest_deployment_id)
-    text = project.representation.decode().removesuffix("\n")
-    text = text.replace(f'"latest_deployment_id": {name}, ', "", 1)
-    return f"\n{text}"
 
 
 def write_deployment(deployment: Deployment, now: datetime) -> str:

@@ -219,6 +219,8 @@ def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -
         found = client.get(f"/v1/deployments/{quote(created.json['deployId'], safe='')}").json
         assert found["status"] not in service.words
         assert client.get("/v1/projects").headers["Stub-Grease"].startswith(f"seed={seed}; axes=")
-    numbers = client_of(like(SERVICES["vercel"], grease=("ids", "times"), grease_seed=1))
+    axes = ("ids", "times", "success-code")
+    numbers = client_of(like(SERVICES["vercel"], grease=axes, grease_seed=1))
     created = numbers.post("/v1/projects", json={"name": "x"})
+    assert created.status_code == CREATED  # where the service has 200
     assert type(created.json["id"]) is type(created.json["createdAt"]) is int
