@@ -84,6 +84,16 @@ def test_a_tolerant_client_passes_under_all_axes(seed: int) -> None:
 # Where it varies, and what is told of it
 
 
+def test_a_response_that_the_contract_does_not_declare_never_varies() -> None:
+    requested = {"Prefer": "code=429"}
+    varied, plain = (
+        control_client_of(app_of(*axes)).get("/v1/projects", headers=requested)
+        for axes in (AXES, ())
+    )
+    assert varied.status_code == 429
+    assert wire(varied) == wire(plain)
+
+
 def test_only_v1_varies_and_head_as_get() -> None:
     client, off = greased(AXES, 7), greased((), 7)
     for path in ("/openapi.json", "/_stub/health", "/_stub/faults", "/nowhere", "/_stub/nowhere"):

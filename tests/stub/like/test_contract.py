@@ -1,6 +1,7 @@
 """The contract that is served is that of the profile, with grease on top."""
 
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +14,15 @@ from stub.grease.axes import AXES
 from stub.like.profile import Profile
 from tests.conftest import Clock
 from tests.contract import CREATED
-from tests.stub.like.conftest import SERVICES, client_of, deployment_of, like, profile, request_of
+from tests.stub.like.conftest import (
+    SERVICES,
+    STATUS,
+    client_of,
+    deployment_of,
+    like,
+    profile,
+    request_of,
+)
 
 SEEN = {"observed": "2026-11-25"}
 CHOICE = "{deployment.status}"
@@ -224,3 +233,15 @@ def test_grease_varies_records_at_any_depth_and_draws_no_form_of_the_service() -
     created = numbers.post("/v1/projects", json={"name": "x"})
     assert created.status_code == CREATED  # where the service has 200
     assert type(created.json["id"]) is type(created.json["createdAt"]) is int
+
+
+def test_a_greased_time_has_neither_the_digits_nor_the_offset_of_the_service() -> None:
+    body = {"created": "{deployment.created_at}", "status": STATUS}
+    times = {"digits": 6, "offset": "+00:00", "case": "upper"}
+    client = client_of(like(profile(deployment={"body": body}, times=times), grease=("times",)))
+    client.put("/_stub/deployments/d", json={"status": "failed"})
+    for seed in range(40):
+        client.put("/_stub/grease", json={"axes": ["times"], "seed": seed})
+        created = client.get("/v1/deployments/d").json["created"]
+        assert not re.search(r"\.\d{6}\D", created), created
+        assert not created.endswith("+00:00"), created
