@@ -25,7 +25,7 @@ class Coverage:
     def __init__(self, contract: Contract) -> None:
         self._lock = Lock()
         self.is_called = False  # whether a request was for /v1
-        self._operations: list[str] = []
+        self._operations = contract.operation_ids
         # By kind, which may be an operation, how often each was met.
         self._counts: dict[str, dict[str, int]] = {
             "violations": {},
@@ -36,7 +36,6 @@ class Coverage:
         }
         for operation in contract.operations:
             statuses = [*operation.responses, "other"]
-            self._operations.append(operation.id)
             self._counts[operation.id] = dict.fromkeys(statuses, 0)
         # Of each finding, as the report shows it: a world, the number there, members of the entry.
         # Also of each axis of grease, and all worlds in which that varied a response.
