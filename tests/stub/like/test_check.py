@@ -19,7 +19,7 @@ from tests.services import DOCUMENTS
 from tests.stub.like.conftest import DATE, NAME, STATUS
 
 ITEM = {"id": "{project.id}"}
-OPAQUE = {"prefix": "", "alphabet": ["a-z"], "shortest": 1, "longest": 9}
+OPAQUE = {"prefix": "", "alphabet": ["a-b"], "shortest": 1, "longest": 9}
 
 
 def in_list(body: Any) -> dict[str, Any]:
@@ -75,8 +75,9 @@ INVALID: list[tuple[dict[str, Any], str]] = [
      "/statuses/run/0 /statuses/run/1 /statuses/run/2"),
     ({"ids": {"projects": {**OPAQUE, "alphabet": [], "longest": 10**9}}},
      "/ids/projects/alphabet /ids/projects/longest"),
-    ({"ids": {"projects": {**OPAQUE, "shortest": 10, "alphabet": [".", "-"]}}},
+    ({"ids": {"projects": {**OPAQUE, "shortest": 10, "alphabet": [".", "0"]}}},
      "/ids/projects/longest /ids/projects/alphabet"),
+    ({"ids": {"projects": {**OPAQUE, "shortest": 10}}}, "/ids/projects/longest"),  # two letters
     ({"ids": {"projects": {"prefix": ""}, "deployments": {"prefix": "a b"}}},
      "/ids/projects/alphabet /ids/projects/shortest /ids/projects/longest "
      "/ids/deployments/prefix"),
