@@ -3,6 +3,7 @@
 It is a JSON document; profile.json beside this file is its schema.
 """
 
+from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,15 @@ MAX_BYTES = 1024 * 1024  # of the document
 DEPTH = MAX_DEPTH + 4  # a body may be as deep as that of a request, inside of its form
 OWN_WORDS = ("queued", "building", "succeeded", "failed", "canceled")
 """The statuses of a profile that has none."""
+
+# What stands for what a profile leaves out.
+DEFAULT_STATUSES: dict[str, Any] = {"run": [], "ended": None}
+DEFAULT_CREATION: dict[str, Any] = {
+    "request": {"name": NAME},
+    "unique": True,
+    "optional": False,
+    "any_type": False,
+}
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
@@ -55,36 +65,36 @@ class Profile:
         self.document = document
         self.file = file
         self.observed_at: str = document["observed_at"]
-        # Its statuses, those of a new deployment, and those that do not end it; none if it has no
-        # own ones.
-        statuses = document.get("statuses", {})
-        self.words = tuple(words_of(document))
-        self.run: tuple[str, ...] = tuple(statuses.get("run", ()))
+        parts: dict[str, Any] = defaultdict(dict, document)
+        self.ids: dict[str, dict[str, Any]] = parts["ids"]  # by the kind of record
+        self.times = Times(**parts["times"])
+        self.is_newest_first: bool = parts["list"].get("order") == "newest first"
+        self.error_forms = {}
+        for code, part in parts["errors"].items():
+            self.error_forms[code] = read_form(part, "application/problem+json")
+        # The statuses of a new deployment, those that do not end it, and all.
+        statuses = DEFAULT_STATUSES | parts["statuses"]
+        self.run = tuple(statuses["run"])
         self.running = [word for word in self.run if word != statuses["ended"]]
-        listed = document.get("list", {})
-        self.is_newest_first: bool = listed.get("order") == "newest first"
+        self.words = words_of(statuses)
         # An example of the request that creates a project, and where in it the name stands.
-        creation = document.get("create", {})
-        self.has_own_request = "request" in creation
-        self.request: dict[str, Any] = creation.get("request", {"name": NAME})
+        creation = DEFAULT_CREATION | parts["create"]
+        self.has_own_request = "request" in parts["create"]
+        self.request: dict[str, Any] = creation["request"]
         self.path_of_name = [str(name) for name in next(place_of_name(self.request))]
         self.names_of_request = names_around(self.request, self.path_of_name[:-1])
-        self.has_unique_names: bool = creation.get("unique", True)
-        self.has_optional_name: bool = creation.get("optional", False)
-        self.takes_any_type: bool = creation.get("any_type", False)
-        # The forms of the ids, by the kind of record: `projects`, `deployments`.
-        self.ids: dict[str, dict[str, Any]] = document.get("ids", {})
-        self.times = Times(**document.get("times", {}))
+        self.has_unique_names: bool = creation["unique"]
+        self.has_optional_name: bool = creation["optional"]
+        self.takes_any_type: bool = creation["any_type"]
 
     def form(self, name: str) -> Form | None:
         """The form of `list`, `create` or `deployment`; None for the contract's own."""
-        return read_form(self.document.get(name), "application/json")
+        part = self.document.get(name)
+        return read_form(part, "application/json") if part else None
 
     def error_form(self, code: str) -> Form | None:
         """The form of the errors of a code; None for the contract's own."""
-        errors = self.document.get("errors", {})
-        found = errors.get(code) or errors.get("default")
-        return read_form(found, "application/problem+json")
+        return self.error_forms.get(code) or self.error_forms.get("default")
 
     def has_integers(self, kind: str) -> bool:
         """Whether the ids of this kind are numbers; those of deployments may be the projects'."""
@@ -103,21 +113,20 @@ def lacking(like: Profile) -> list[str]:
     """The parts that a profile lacks, which are as the contract says."""
     document = like.document
     parts = ["statuses", "list", "create", "deployment", "errors", "ids"]
-    bodies = [document.get(name) for name in ("list", "create", "deployment")]
-    has_times = any(name.endswith(".created_at") for name in names_below(bodies))
-    if has_times or not all(bodies):  # else it has none that are texts
+    forms = [document.get(name) for name in ("list", "create", "deployment")]
+    markers = names_below(forms)
+    has_times = any(name.endswith(".created_at") for name in markers)
+    if has_times or not all(forms):  # else it has none that are texts
         parts.append("times")
     return [name for name in parts if name not in document]
 
 
-def read_form(document: dict[str, Any] | None, content_type: str) -> Form | None:
-    if document is None:
-        return None
-    status = document.get("status")
+def read_form(part: dict[str, Any], content_type: str) -> Form:
+    status = part.get("status")
     return Form(
-        body=document["body"],
-        content_type=document.get("content_type", content_type),
-        headers=document.get("headers", {}),
+        body=part["body"],
+        content_type=part.get("content_type", content_type),
+        headers=part.get("headers", {}),
         status=None if status is None else int(status),
     )
 
