@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -51,26 +51,25 @@ class Subject(NamedTuple):
     items: str = ""  # the JSON of the projects of a list, without brackets
 
 
-Piece = str | Callable[[Subject], str]
+Fill = Callable[[Subject], str]
+Piece = str | Fill  # what stands as it is, and a slot, which a subject fills
 ReadValue = Callable[[Subject], Any]
 
 
-class Body:
-    """A compiled JSON text: pieces that stand as they are, and slots that a subject fills."""
+def joined(pieces: Iterable[Piece]) -> Fill:
+    """What fills a text that is made of these pieces."""
+    compiled: list[Piece] = []
+    for piece in pieces:
+        last = compiled[-1] if compiled else None
+        if isinstance(last, str) and isinstance(piece, str):
+            compiled[-1] = last + piece
+        else:
+            compiled.append(piece)
 
-    def __init__(self, pieces: Iterable[Piece]) -> None:
-        self._pieces: list[Piece] = []
-        for piece in pieces:
-            last = self._pieces[-1] if self._pieces else None
-            if isinstance(last, str) and isinstance(piece, str):
-                self._pieces[-1] = last + piece
-            else:
-                self._pieces.append(piece)
+    def fill(subject: Subject) -> str:
+        return "".join([piece if isinstance(piece, str) else piece(subject) for piece in compiled])
 
-    def fill(self, subject: Subject) -> str:
-        return "".join(
-            [piece if isinstance(piece, str) else piece(subject) for piece in self._pieces]
-        )
+    return fill
 
 
 class Compiler:
@@ -79,17 +78,17 @@ class Compiler:
     def __init__(self, like: Profile) -> None:
         self._like = like
 
-    def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Body:
+    def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Fill:
         """Compile a body. `items` is the array in it that has a project for each item.
 
         With `has_sent`, what a client sent replaces constants beside the first name.
         """
         beside = find_beside_name(value) if has_sent else None
-        return Body(self._pieces(value, items, beside))
+        return joined(self._pieces(value, items, beside))
 
-    def field(self, value: str) -> Callable[[Subject], str]:
+    def field(self, value: str) -> Fill:
         """Compile the value of a header field; what is not ASCII in it is percent-encoded."""
-        return Body(self._text(value, percent_encoded)).fill
+        return joined(self._text(value, percent_encoded))
 
     def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
         if isinstance(value, str):
@@ -136,22 +135,24 @@ class Compiler:
 
     def _choice(self, words: dict[str, Any], beside: Any) -> Piece:
         own = {word: find_beside_name(each) for word, each in words.items()}
-        has_name = beside is not None and any(each is beside for each in own.values())
-        bodies = {}
+        is_here = any(each is beside for each in own.values())
+        if beside is None or not is_here:
+            own = dict.fromkeys(words, beside)
+        fills = {}
         for word, each in words.items():
-            beside_here = own[word] if has_name else beside
-            bodies[word] = Body(self._pieces(each, None, beside_here))
-        others = bodies.pop("")
+            fills[word] = joined(self._pieces(each, None, own[word]))
+        fill_others = fills.pop("")
 
         def fill(subject: Subject) -> str:
-            body = bodies.get(subject.deployment_status or "", others)
-            return body.fill(subject)
+            status = subject.deployment_status or ""
+            fill_word = fills.get(status, fill_others)
+            return fill_word(subject)
 
         return fill
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = self.body(constant).fill(Subject())
+        own = self.body(constant)(Subject())
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
@@ -196,7 +197,7 @@ def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = 
 def milliseconds(moment: datetime) -> int:
     """Since 1970."""
     age = moment - EPOCH
-    return (age.days * 86_400 + age.seconds) * 1000 + age.microseconds // 1000
+    return age // timedelta(milliseconds=1)
 
 
 def as_number(text: str) -> int | str:

@@ -1,6 +1,6 @@
 """The responses of a service: a store whose records have its bodies, and what else is its own."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ from records import Deployment, Project, ProjectList, Records, TimelineFor
 from store import Store
 from web.access_log import MAX_REASONS, reasons
 
-from .bodies import Compiler, Subject
+from .bodies import Compiler, Fill, Subject
 from .markers import names_below, places_of_projects
 from .profile import Form, Profile
 
@@ -36,8 +36,6 @@ OWN_DEPLOYMENT = Form(
 )
 
 NOTHING = Subject()
-
-Fill = Callable[[Subject], str]
 
 
 class Reply(NamedTuple):
@@ -65,7 +63,6 @@ class Responses:
     def __init__(self, like: Profile) -> None:
         self.like = like
         self._compiler = Compiler(like)
-        self._errors: dict[str, Reply | None] = {}  # cache
         listed = like.form("list") or OWN_LIST
         created = like.form("create") or OWN_CREATION
         deployment = like.form("deployment") or OWN_DEPLOYMENT
@@ -75,24 +72,29 @@ class Responses:
         self._fill_item = self._project_body(item)
         self.item_needs_deployment = needs("deployment", item)
         self.deployment_needs_project = needs("project", [deployment.body, deployment.headers])
+        self._errors = {}
+        for code, form in like.error_forms.items():
+            self._errors[code] = self._reply(form)
+        fill_list = self._compiler.body(listed.body, items)
         self.replies = {
-            "listProjects": self._reply(listed, self._compiler.body(listed.body, items).fill),
+            "listProjects": self._reply(listed, fill_list),
             "createProject": self._reply(created, self._project_body(created.body)),
-            "getDeployment": self._reply(deployment, self._compiler.body(deployment.body).fill),
+            "getDeployment": self._reply(deployment),
         }
 
-    def _reply(self, form: Form, fill: Fill) -> Reply:
-        fields = {name: self._compiler.field(value) for name, value in form.headers.items()}
-        return Reply(form.status, form.content_type, fields, fill)
+    def _reply(self, form: Form, fill: Fill | None = None) -> Reply:
+        compiler = self._compiler
+        fields = {name: compiler.field(value) for name, value in form.headers.items()}
+        return Reply(form.status, form.content_type, fields, fill or compiler.body(form.body))
 
     def _project_body(self, body: Any) -> Fill:
         """What fills the form of a project; the contract's own has all that a client sent."""
         if body is not OWN_PROJECT:
-            return self._compiler.body(body, has_sent=True).fill
-        own = self._compiler.body(OWN_PROJECT)
+            return self._compiler.body(body, has_sent=True)
+        fill_own = self._compiler.body(OWN_PROJECT)
 
         def fill(subject: Subject) -> str:
-            members = own.fill(subject).removesuffix("}")
+            members = fill_own(subject).removesuffix("}")
             sent = subject.sent.strip().removeprefix("{")
             return f"{members}, {sent.lstrip()}"
 
@@ -122,10 +124,7 @@ class Responses:
 
         One that was requested, with `Prefer` or by a fault, keeps its status.
         """
-        code = problem["code"]
-        if code not in self._errors:  # a cache: two threads may compile the same
-            self._errors[code] = self._error_reply(code)
-        reply = self._errors[code]
+        reply = self._errors.get(problem["code"]) or self._errors.get("default")
         if reply is None:
             return
         if is_requested:
@@ -133,12 +132,6 @@ class Responses:
         subject = subject_of_error(problem, reply.status or response.status_code)
         response.set_data(reply.body(subject))
         reply.dress(response, subject)
-
-    def _error_reply(self, code: str) -> Reply | None:
-        form = self.like.error_form(code)
-        if form is None:
-            return None
-        return self._reply(form, self._compiler.body(form.body).fill)
 
 
 def subject_of_error(problem: Mapping[str, Any], status: int) -> Subject:
@@ -165,8 +158,9 @@ def array_of_projects(body: Any) -> list[Any]:
 
 def needs(record: str, body: Any) -> bool:
     """Whether a body has more of the other record, a project or a deployment, than its id."""
-    names = [name for name in names_below(body) if name != f"{record}.id"]
-    return any(name.startswith(f"{record}.") for name in names)
+    prefix = f"{record}."
+    others = {*names_below(body)} - {f"{record}.id"}
+    return any(name.startswith(prefix) for name in others)
 
 
 def subject_of(
@@ -297,7 +291,8 @@ class LikeStore:
         )
         subject = subject_of(project, made, self.now())
         g.subject = subject
-        return CreatedProject(self._responses.replies["createProject"].body(subject))
+        body = self._responses.replies["createProject"].body(subject)
+        return CreatedProject(body)
 
     def get_deployment(self, deployment_id: str) -> ReadDeployment | None:
         deployment = self._store.get_deployment(deployment_id)
@@ -305,12 +300,18 @@ class LikeStore:
             return None
         project = None
         if self._responses.deployment_needs_project:
-            project = self._store.list_projects().by_id.get(deployment.project_id or "")
+            projects = self._store.list_projects()
+            project = projects.by_id.get(deployment.project_id or "")
         return ReadDeployment(deployment, project, self._responses)
 
 
 def next_change(deployments: Iterable[Deployment], now: datetime) -> datetime | None:
     """The time at which the status of one of these changes next, None if none will change."""
-    stages = [deployment.rest_of_timeline(now)[0] for deployment in deployments]
-    seconds = [stage.seconds for stage in stages if stage.seconds is not None]
-    return now + timedelta(seconds=min(seconds)) if seconds else None
+    seconds = []
+    for deployment in deployments:
+        current, *_ = deployment.rest_of_timeline(now)
+        if current.seconds is not None:
+            seconds.append(current.seconds)
+    if not seconds:
+        return None
+    return now + timedelta(seconds=min(seconds))
