@@ -85,15 +85,6 @@ class ProbeRun:
             sentence += f", varied responses: {self.varied}" if self.parts else ", not met"
         return sentence
 
-    def judge(self) -> None:
-        """Decide what the result of a run with an axis is worth."""
-        if not self.axis or self.result == NOT_RUN:
-            return
-        if not self.parts:
-            self.result = "not met"
-        elif self.status and self.is_disturbed:
-            self.result = "disturbed"
-
     def document(self) -> dict[str, Any]:
         """What the report has of each run."""
         return {"exit_status": self.status, "seconds": round(self.seconds, 3)}
@@ -207,7 +198,14 @@ class Probe:
     def _vary(self, name: str, words: Sequence[str], label: str = "") -> ProbeRun:
         """Run the command with axes, such as `members`, or parts, such as `members@Project`."""
         app = self.make_app(grease=words, announces_grease=False)
-        return self._run(name, app, label)
+        run = self._run(name, app, label)
+        if run.result == NOT_RUN:
+            return run
+        if not run.parts:
+            run.result = "not met"
+        elif run.status and run.is_disturbed:
+            run.result = "disturbed"
+        return run
 
     def _run(self, name: str, app: Flask, label: str = "") -> ProbeRun:
         """Run the command until it ends or hangs, and say how it ended.
@@ -222,7 +220,6 @@ class Probe:
         if not self.plain and run.status == 0:
             sentence += plan(self.settings)
         say(f"probe: {label or name}: {sentence}\n")
-        run.judge()
         return run
 
     def _execute(self, name: str, app: Flask) -> ProbeRun:

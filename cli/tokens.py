@@ -69,6 +69,9 @@ def read_token_file(path: Path) -> list[str]:
 
 def warnings_of_mode(path: Path | None) -> list[str]:
     """The warning of a token file, if there is one, whose mode lets every user read it."""
-    if path is None or os.name != "posix" or not path.stat().st_mode & stat.S_IROTH:
+    if path is None or os.name != "posix":
+        return []
+    mode = path.stat().st_mode
+    if not mode & stat.S_IROTH:
         return []
     return [f"warning: --token-file: every user of this machine can read {path}: give it mode 0400"]
