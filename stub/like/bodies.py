@@ -1,10 +1,10 @@
 """Fills the bodies of a profile: JSON texts with slots, compiled once."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from operator import attrgetter
-from typing import Any, NamedTuple
+from operator import itemgetter, methodcaller
+from typing import Any
 from urllib.parse import quote
 
 from records import quoted
@@ -25,31 +25,15 @@ from .markers import (
 from .profile import EPOCH, Profile
 from .schema import schema_of
 
+MILLISECOND = timedelta(milliseconds=1)
 PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
-class Subject(NamedTuple):
-    """What a body is filled from: a project and its deployment, a list, or an error.
+Subject = Mapping[str, Any]
+"""What a body is filled from: of each marker the value, by its name; what is missing is null.
 
-    A marker has the name of a member, with a dot. `sent` is the JSON of what a client sent.
-    """
-
-    project_id: str | None = None
-    project_name: str | None = None
-    project_created_at: datetime | None = None
-    deployment_id: str | None = None
-    deployment_status: str | None = None
-    deployment_created_at: datetime | None = None
-    size: int = 0  # the marker is `count`
-    first_id: str | None = None
-    last_id: str | None = None
-    error_code: str = ""
-    error_title: str = ""
-    error_detail: str = ""
-    error_status: int = 0
-    sent: str = "{}"
-    items: str = ""  # the JSON of the projects of a list, without brackets
-
+`sent` is the JSON of what a client sent, `items` that of the projects of a list, without brackets.
+"""
 
 Fill = Callable[[Subject], str]
 Piece = str | Fill  # what stands as it is, and a slot, which a subject fills
@@ -78,7 +62,7 @@ class Compiler:
     def __init__(self, like: Profile) -> None:
         self._like = like
 
-    def body(self, value: Any, items: Any = None, *, has_sent: bool = False) -> Fill:
+    def body(self, value: Any, items: Any = (), *, has_sent: bool = False) -> Fill:
         """Compile a body. `items` is the array in it that has a project for each item.
 
         With `has_sent`, what a client sent replaces constants beside the first name.
@@ -93,8 +77,8 @@ class Compiler:
     def _pieces(self, value: Any, items: Any, beside: Any) -> Iterable[Piece]:
         if isinstance(value, str):
             yield from self._string(value)
-        elif value is items and items is not None:
-            yield from ("[", attrgetter("items"), "]")
+        elif value is items:
+            yield from ("[", itemgetter("items"), "]")
         elif isinstance(value, list):
             yield "["
             for index, each in enumerate(value):
@@ -140,11 +124,11 @@ class Compiler:
             own = dict.fromkeys(words, beside)
         fills = {}
         for word, each in words.items():
-            fills[word] = joined(self._pieces(each, None, own[word]))
+            fills[word] = joined(self._pieces(each, (), own[word]))
         fill_others = fills.pop("")
 
         def fill(subject: Subject) -> str:
-            status = subject.deployment_status or ""
+            status = subject.get("deployment.status", "")
             fill_word = fills.get(status, fill_others)
             return fill_word(subject)
 
@@ -152,13 +136,14 @@ class Compiler:
 
     def _replaceable(self, name: str, constant: Any) -> Piece:
         """A constant that what a client sent replaces, if it is of its type."""
-        own = self.body(constant)(Subject())
+        own = self.body(constant)({})
         schema = schema_of(constant, self._like)
 
         def fill(subject: Subject) -> str:
-            if f'"{name}"' not in subject.sent:
+            sent = subject["sent"]
+            if f'"{name}"' not in sent:
                 return own
-            text = texts_of_members(subject.sent).get(name, "null")
+            text = texts_of_members(sent).get(name, "null")
             value = json.loads(text)
             if value is None or not is_valid(value, schema):
                 return own
@@ -169,14 +154,13 @@ class Compiler:
     def _value(self, name: str) -> ReadValue:
         """What reads the value of a marker from a subject."""
         name, _, unit = name.partition(":")
-        member = "size" if name == "count" else name.replace(".", "_")
-        read_member: ReadValue = attrgetter(member)
+        read_value: ReadValue = methodcaller("get", name)
         if name.endswith(".created_at"):
-            return converted(read_member, self._speller(unit))
+            return converted(read_value, self._speller(unit))
         kind = "deployments" if name.startswith("deployment.") else "projects"
         if name.endswith(".id") and self._like.has_integers(kind):
-            return converted(read_member, as_number)
-        return read_member
+            return converted(read_value, as_number)
+        return read_value
 
     def _speller(self, unit: str) -> Callable[[datetime], Any]:
         if unit == "s":
@@ -197,7 +181,7 @@ def converted(read_value: ReadValue, convert: Callable[[Any], Any], none: Any = 
 def milliseconds(moment: datetime) -> int:
     """Since 1970."""
     age = moment - EPOCH
-    return age // timedelta(milliseconds=1)
+    return age // MILLISECOND
 
 
 def as_number(text: str) -> int | str:

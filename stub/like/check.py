@@ -104,9 +104,10 @@ def check_headers(
     seen = set()
     for name, value in form.get("headers", {}).items():
         place = (*path, "headers", name)
-        if name.lower() in seen:
+        lower = name.lower()
+        if lower in seen:
             yield error_at("stands twice, as case does not count", *place)
-        seen.add(name.lower())
+        seen.add(lower)
         yield from check_text(value, place, allowed)
 
 

@@ -130,7 +130,8 @@ class ObservedContract:
         listed["x-grease"] = ["list-order"]
         listed["description"] = "Newest first." if like.is_newest_first else "Oldest first."
         self.components["ProjectList"] = schema
-        self.change_response(operation["responses"]["200"], form, "ProjectList")
+        responses = operation["responses"]
+        self.change_response(responses["200"], form, "ProjectList")
 
     def change_creation(self, operation: Document) -> None:
         form = self.like.form("create")
@@ -171,7 +172,8 @@ class ObservedContract:
         self.components["Deployment"] = schema_of(form.body, self.like, is_deployment=True)
         for parameter in operation["parameters"]:
             del parameter["examples"]
-        self.change_response(operation["responses"]["200"], form, "Deployment")
+        responses = operation["responses"]
+        self.change_response(responses["200"], form, "Deployment")
 
     def change_response(self, response: Document, form: Form, name: str) -> None:
         response.update(self.seen)
@@ -206,7 +208,7 @@ class ObservedContract:
         elif like.has_optional_name:
             own.update(self.seen)
             own["required"] = []
-        value = self.filled(example, Subject(project_name=EXAMPLE_NAME))
+        value = self.filled(example, {"project.name": EXAMPLE_NAME})
         content = body["content"]["application/json"]
         content["examples"] = {"observed": {"value": value}}
 

@@ -4,6 +4,7 @@ It is a JSON document; profile.json beside this file is its schema.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,8 +40,8 @@ class Form(NamedTuple):
     """The form of a response: its body with markers, and what differs from the contract's own."""
 
     body: Any
-    content_type: str
-    headers: dict[str, str]
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = {}
     status: int | None = None
 
 
@@ -81,7 +82,8 @@ class Profile:
         creation = DEFAULT_CREATION | parts["create"]
         self.has_own_request = "request" in parts["create"]
         self.request: dict[str, Any] = creation["request"]
-        self.path_of_name = [str(name) for name in next(place_of_name(self.request))]
+        place = next(place_of_name(self.request))
+        self.path_of_name = [str(name) for name in place]
         self.names_of_request = names_around(self.request, self.path_of_name[:-1])
         self.has_unique_names: bool = creation["unique"]
         self.has_optional_name: bool = creation["optional"]
