@@ -110,16 +110,17 @@ def contradictions(settings: Settings, start: Start, given: Collection[str]) -> 
     if empty:
         yield f"{', '.join(switches(empty))} is empty: give a value, or leave the option out."
     words = start.words
+    probe = settings.probe
     has_command = words and words[0].strip()
-    if not has_command and (settings.probe or words is not None):
+    if not has_command and (probe or words is not None):
         yield "give a command after --."
     if settings.watch:
         yield from contradictions_of_watch(settings, start)
     if settings.empty and settings.seed:
         yield "--empty and --seed exclude each other: give one."
-    if settings.probe and (settings.grease or settings.no_stub or settings.store):
+    if probe and (settings.grease or settings.no_stub or settings.store):
         yield "--probe varies the responses by itself: leave out --grease, --no-stub and --store."
-    if settings.probe and not hasattr(os, "killpg"):
+    if probe and not hasattr(os, "killpg"):
         yield "--probe needs a POSIX system."
     lost = [name for name in NEEDS_STUB if name in given]
     if settings.no_stub and lost:

@@ -184,16 +184,11 @@ class Probe:
 
     def _try_parts(self, axis: ProbeRun, parts: Sequence[str]) -> bool:
         """Run each part alone that was not yet; return whether one of them breaks."""
-        is_broken = False
-        for part in parts:
-            if part in axis.alone:
-                continue
+        untried = [part for part in parts if part not in axis.alone]
+        for part in untried:
             name = f"{axis.name}@{part}"
-            run = self._vary(name, [name])
-            axis.alone[part] = run
-            if run.breaks:
-                is_broken = True
-        return is_broken
+            axis.alone[part] = self._vary(name, [name])
+        return any(axis.alone[part].breaks for part in untried)
 
     def _vary(self, name: str, words: Sequence[str], label: str = "") -> ProbeRun:
         """Run the command with axes, such as `members`, or parts, such as `members@Project`."""
@@ -243,7 +238,8 @@ class Probe:
         result = "breaks" if status else "passes"
         if seconds > limit:
             result = "hangs"
-        return ProbeRun(name, result, status, seconds, text, was_disturbed or self.is_disturbed)
+        is_disturbed = was_disturbed or self.is_disturbed
+        return ProbeRun(name, result, status, seconds, text, is_disturbed)
 
     def _limit(self, name: str) -> float:
         """The seconds after which a run hangs; the plain one has as many as it takes."""
@@ -275,7 +271,8 @@ class Probe:
             broken = axis.broken_parts
             for part in broken:
                 origin = self.stub.parts.origin(part)
-                yield dependency(axis.alone[part], f"{axis.name} of {part}", f"; {origin}")
+                what = f"{axis.name} of {part}"
+                yield dependency(axis.alone[part], what, f"; {origin}")
             if axis.breaks and not broken:
                 yield dependency(axis, axis.name)
         for run in self.failures:
@@ -309,7 +306,8 @@ class Probe:
                     f"that of {axis.name}: does the command cache a part of its results?\n"
                 )
         # Where a part breaks, a run without it has passed.
-        if len(self.axes) > 1 and all(axis.breaks and not axis.broken_parts for axis in self.axes):
+        whole = [axis for axis in self.axes if axis.breaks and not axis.broken_parts]
+        if len(whole) > 1 and whole == self.axes:
             yield "warning: all axes break the tests: can these run twice, and without input?\n"
         if self.failures:
             yield table([run.failures for run in self.failures])
@@ -321,13 +319,9 @@ class Probe:
         """Whether all runs of axes were made whole and passed, at least one with variations."""
         if not self.is_complete or self.not_run:
             return False
-        is_varied = False
-        for axis in self.axes:
-            if axis.uncalled or axis.breaks:
-                return False
-            if axis.result != "not met":
-                is_varied = True
-        return is_varied
+        if any(axis.uncalled or axis.breaks for axis in self.axes):
+            return False
+        return any(axis.result != "not met" for axis in self.axes)
 
     def document(self) -> dict[str, Any]:
         """What the report has of all runs."""

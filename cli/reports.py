@@ -63,7 +63,8 @@ def junit_xml(suite: str, cases: Sequence[Case]) -> str:
         tested = SubElement(element, "testcase", name=valid(case.name), classname=suite)
         if case.failures:
             failure = SubElement(tested, "failure", message=valid(case.message))
-            failure.text = valid("\n\n".join(each.text for each in case.failures))
+            texts = [each.text for each in case.failures]
+            failure.text = valid("\n\n".join(texts))
         elif case.skipped:
             SubElement(tested, "skipped", message=valid(case.skipped))
     indent(root)

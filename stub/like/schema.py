@@ -171,7 +171,10 @@ def merged_objects(schemas: list[Schema]) -> Schema:
 
 def merged_arrays(schemas: list[Schema]) -> Schema:
     items = [schema["items"] for schema in schemas if "items" in schema]
-    return {**schemas[0], "items": merged(items)} if items else schemas[0]
+    first, *_ = schemas
+    if not items:
+        return first
+    return {**first, "items": merged(items)}
 
 
 def finished(schema: Schema) -> Schema:

@@ -54,7 +54,8 @@ class Reply(NamedTuple):
 
 def compile_reply(compiler: Compiler, form: Form, fill: Fill | None = None) -> Reply:
     fields = {name: compiler.field(value) for name, value in form.headers.items()}
-    return Reply(form.status, form.content_type, fields, fill or compiler.body(form.body))
+    fill_body = fill or compiler.body(form.body)
+    return Reply(form.status, form.content_type, fields, fill_body)
 
 
 def compile_project(compiler: Compiler, body: Any) -> Fill:
