@@ -53,10 +53,8 @@ class Times(NamedTuple):
     case: str = "upper"
 
     def spell(self, moment: datetime) -> str:
-        digits = int(self.digits)
-        if self.case == "lower":
-            return spell_time(moment, digits, self.offset.lower(), "t")
-        return spell_time(moment, digits, self.offset, "T")
+        text = spell_time(moment, int(self.digits), self.offset, "T")
+        return text.lower() if self.case == "lower" else text
 
 
 class Profile:
